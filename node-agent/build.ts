@@ -6,26 +6,26 @@ import type { InlineConfig } from 'vite';
 import { buildValues } from './package/build-values.ts';
 
 /**
- * Bundles the app into `node-agent/dist`: Electron strips no types, and a package of a few files starts sooner than one of thousands. The oldest runtime
- * that it must work on is that of the tests, Electron 33 with Node 20.18.
+ * Bundles the app into `node-agent/dist`: Electron does not strip types, and a few files load faster than thousands. The
+ * oldest supported runtime is that of the tests, Electron 33 with Node 20.18.
  */
 
 const here = import.meta.dirname;
 const root = join(here, '..');
 const outDir = join(here, 'dist');
-/** A package that finds files of its own beside itself can't be bundled; it lies whole in a folder of the bundle. */
-const besideIt = 'playwright-core';
-/** The command line runs as soon as it is read: the app reads it only when it is asked for. */
+/** A package that reads its own files at runtime cannot be bundled. It is copied into a folder of the bundle. */
+const unbundledPackage = 'playwright-core';
+/** The command line is a separate file, because it runs when it is imported. */
 const commandLine = 'runtime/cli.ts';
 const isCommandLine = (id: string) => id.replaceAll('\\', '/').endsWith(`/${commandLine}`);
-const isExternal = (id: string) => ['electron', besideIt].includes(id) || isBuiltin(id);
+const isExternal = (id: string) => ['electron', unbundledPackage].includes(id) || isBuiltin(id);
 
 const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: string): InlineConfig => ({
   configFile: false,
   root,
   logLevel: 'warn',
   publicDir: false,
-  // Node's own resolution, so that packages give what they give without a bundler.
+  // The resolution of Node, so that packages resolve as they do without a bundler.
   resolve: { conditions: ['node', 'import', 'module', 'default'], mainFields: ['module', 'main'] },
   define: buildValues(process.env),
   ssr: { noExternal: true, target: 'node' },
@@ -43,8 +43,9 @@ const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: strin
         format,
         entryFileNames: name,
         codeSplitting: false,
-        paths: (id) => (id === besideIt ? `./${besideIt}/index.mjs` : isCommandLine(id) ? './cli.js' : id),
-        // Libraries in the older module format call it.
+        paths: (id) =>
+          id === unbundledPackage ? `./${unbundledPackage}/index.mjs` : isCommandLine(id) ? './cli.js' : id,
+        // CommonJS libraries call `require`.
         ...(format === 'es'
           ? {
               banner:
@@ -56,11 +57,11 @@ const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: strin
   },
 });
 
-/** Without what shows traces and reports, and without what speaks to other programs: the companion only drives a browser. */
+/** Copies Playwright without trace viewer, reports and tools: the companion only controls a browser. */
 function copyPlaywright(): void {
-  const from = join(root, 'node_modules', besideIt);
-  const leftOut = ['types', 'bin', 'README.md', 'cli.js', 'lib/vite', 'lib/tools'].map((name) => join(from, name));
-  cpSync(from, join(outDir, besideIt), { recursive: true, filter: (path) => !leftOut.includes(path) });
+  const from = join(root, 'node_modules', unbundledPackage);
+  const excluded = ['types', 'bin', 'README.md', 'cli.js', 'lib/vite', 'lib/tools'].map((name) => join(from, name));
+  cpSync(from, join(outDir, unbundledPackage), { recursive: true, filter: (path) => !excluded.includes(path) });
 }
 
 rmSync(outDir, { recursive: true, force: true });

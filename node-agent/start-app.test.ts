@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
 test.skipIf(process.getuid?.() !== 0)(
-  'as root, `npm run app` prints the reason and the remedy in place of a fault of Chromium (needs root)',
+  'as root, `npm run app` prints the reason and the remedy instead of a Chromium crash (needs root)',
   () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['node-agent/start-app.ts'], { encoding: 'utf8' });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readArguments, readSecondStart, wordsToGoOn } from './app-arguments.ts';
+import { readArguments, readSecondStart, restartArguments } from './app-arguments.ts';
 
-test('a start is read from its words, whatever Chromium and a desktop add to them', () => {
+test('arguments of a start are parsed, and additions by Chromium and desktops are ignored', () => {
   expect(readArguments([], {})).toEqual({
     dataFolder: null,
     pause: false,
@@ -32,22 +32,14 @@ test('a start is read from its words, whatever Chromium and a desktop add to the
   });
 });
 
-test('what goes on in the place of a start has its words, and nothing that was asked once', () => {
-  const words = [
-    '--no-sandbox',
-    '--data-folder',
-    '/d',
-    '--hidden',
-    '--pause',
-    '--wait-ms=10',
-    'outrigger://pair?hub=x',
-  ];
-  expect(wordsToGoOn(words)).toEqual(['--no-sandbox', '--data-folder', '/d', '--hidden']);
-  expect(wordsToGoOn(words, false)).toEqual(['--no-sandbox', '--data-folder', '/d']);
-  expect(wordsToGoOn(['--data-folder=/d'], true)).toEqual(['--data-folder=/d', '--hidden']);
+test('a restart keeps the arguments, except those that apply only once', () => {
+  const args = ['--no-sandbox', '--data-folder', '/d', '--hidden', '--pause', '--wait-ms=10', 'outrigger://pair?hub=x'];
+  expect(restartArguments(args)).toEqual(['--no-sandbox', '--data-folder', '/d', '--hidden']);
+  expect(restartArguments(args, false)).toEqual(['--no-sandbox', '--data-folder', '/d']);
+  expect(restartArguments(['--data-folder=/d'], true)).toEqual(['--data-folder=/d', '--hidden']);
 });
 
-test('a wait is never longer than a restart wants', () => {
+test('the delay of a restart is limited to 60 seconds', () => {
   for (const [given, waitMs] of [
     ['1e9', 60_000],
     ['-5', 0],
@@ -56,9 +48,9 @@ test('a wait is never longer than a restart wants', () => {
     expect(readArguments([`--wait-ms=${given}`], {}).waitMs).toBe(waitMs);
 });
 
-test('a second start that says what nobody understands only wants the window', () => {
+test('invalid arguments of a second start only open the window', () => {
   const pause = readArguments(['--pause'], {});
   expect(readSecondStart(JSON.parse(JSON.stringify(pause)))).toEqual(pause);
-  for (const said of [undefined, null, 'pause', { pause: 'yes' }, []])
-    expect(readSecondStart(said)).toEqual(readArguments([], {}));
+  for (const data of [undefined, null, 'pause', { pause: 'yes' }, []])
+    expect(readSecondStart(data)).toEqual(readArguments([], {}));
 });

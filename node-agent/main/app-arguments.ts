@@ -2,49 +2,52 @@ import { z } from 'zod';
 import { isPairingLink } from './pairing-link.ts';
 
 const appArguments = z.object({
-  /** Null for the one in the home folder. */
+  /** Null for the default folder in the home folder. */
   dataFolder: z.string().nullable(),
-  /** Ends what runs and lets nothing new begin. */
+  /** Pauses the companion: ends running commands and starts no new ones. */
   pause: z.boolean(),
-  /** Forgets the hub and ends; what uninstallers call. */
+  /** Unpairs and exits. Used by uninstallers. */
   unpair: z.boolean().default(false),
-  /** Without its window, as at login; where there is no tray the window is minimised. */
+  /** Starts without showing the window, for example at login. Without a tray, the window starts minimized. */
   hidden: z.boolean(),
-  /** A link that was opened. */
+  /** The pairing link that was opened. */
   link: z.string().nullable(),
-  /** After a crash: how long to wait first, in milliseconds. */
+  /** Delay before the start in milliseconds, after a crash. */
   waitMs: z.number(),
 });
 
-/** What a start of the app asks for. A second start says it to the first one. */
+/** Arguments of a start of the app. A second start sends its arguments to the first one. */
 export type AppArguments = z.output<typeof appArguments>;
 
-/** What a second start said, which may be of another version; one that can't be read only wants the window. */
-export const readSecondStart = (said: unknown): AppArguments =>
-  appArguments.safeParse(said).data ?? readArguments([], {});
+/** Parses the arguments of a second start, which may be another version. Invalid arguments only open the window. */
+export const readSecondStart = (data: unknown): AppArguments =>
+  appArguments.safeParse(data).data ?? readArguments([], {});
 
-/** Whether root wants the window and did not say `--no-sandbox`, as the program in the path found; what opens none is let be. */
-export const isRefusedAsRoot = (words: readonly string[]): boolean =>
-  words.includes('--as-root') && !words.includes('--pause') && !words.includes('--unpair');
+/**
+ * Whether root tries to open the window without `--no-sandbox`. The program in the path adds `--as-root` in this case.
+ * Starts without a window are permitted.
+ */
+export const isRefusedAsRoot = (args: readonly string[]): boolean =>
+  args.includes('--as-root') && !args.includes('--pause') && !args.includes('--unpair');
 
-/** The words of this start for one that goes on in its place, with its window or without; what was asked once is not among them. */
-export const wordsToGoOn = (words: readonly string[], isHidden = words.includes('--hidden')): string[] => [
-  ...words.filter((word) => !/^(--wait-ms=|--pause$|--hidden$|outrigger:)/i.test(word)),
+/** Arguments for a restart of the app, without those that apply only once. */
+export const restartArguments = (args: readonly string[], isHidden = args.includes('--hidden')): string[] => [
+  ...args.filter((arg) => !/^(--wait-ms=|--pause$|--hidden$|outrigger:)/i.test(arg)),
   ...(isHidden ? ['--hidden'] : []),
 ];
 
-/** Reads the words after the program's name. Words that others added, such as Chromium's, are left out of account. */
-export function readArguments(words: readonly string[], env: NodeJS.ProcessEnv): AppArguments {
-  const valueOf = (name: string) => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
-  const after = words.indexOf('--data-folder') + 1;
-  const dataFolder = valueOf('--data-folder') ?? (after === 0 ? undefined : words[after]);
+/** Parses the arguments after the program name. Ignores unknown arguments, for example those of Chromium. */
+export function readArguments(args: readonly string[], env: NodeJS.ProcessEnv): AppArguments {
+  const valueOf = (name: string) => args.find((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
+  const valueIndex = args.indexOf('--data-folder') + 1;
+  const dataFolder = valueOf('--data-folder') ?? (valueIndex === 0 ? undefined : args[valueIndex]);
   const waitMs = Number(valueOf('--wait-ms') ?? 0);
   return {
     dataFolder: (dataFolder ?? env['OUTRIGGER_COMPANION_HOME']) || null,
-    pause: words.includes('--pause'),
-    unpair: words.includes('--unpair'),
-    hidden: words.includes('--hidden'),
-    link: words.find(isPairingLink) ?? null,
+    pause: args.includes('--pause'),
+    unpair: args.includes('--unpair'),
+    hidden: args.includes('--hidden'),
+    link: args.find(isPairingLink) ?? null,
     waitMs: Number.isFinite(waitMs) ? Math.min(Math.max(0, waitMs), 60_000) : 0,
   };
 }

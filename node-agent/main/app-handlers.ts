@@ -9,7 +9,7 @@ import type { CallHandlers } from './call-router.ts';
 import type { CompanionWindow } from './companion-window.ts';
 import type { RuntimeKeeper } from './runtime-keeper.ts';
 
-/** What the window's calls need of the app; the rest is Electron's. */
+/** Operations of the app that calls of the window need. */
 export interface AppPort {
   state(): AppState;
   dismissPairingLink(): void;
@@ -19,9 +19,9 @@ export interface AppPort {
   logFolder: string;
 }
 
-const usualMs = 20_000;
-/** What is waited for longer: a hub far away, and a self-test of everything. */
-const longMs: Partial<Record<ControlMethodName, number>> = {
+const defaultTimeoutMs = 20_000;
+/** Longer timeouts for methods that reach a hub, and for the self-test. */
+const timeoutsMs: Partial<Record<ControlMethodName, number>> = {
   pair: 60_000,
   moveHub: 60_000,
   unpair: 60_000,
@@ -37,12 +37,12 @@ const panes: Record<string, Record<string, string>> = {
   win32: { camera: 'ms-settings:privacy-webcam', microphone: 'ms-settings:privacy-microphone' },
 };
 
-/** A handler for each call of the window: the companion's go to the companion, the app's are carried out here. */
+/** Handlers for all calls of the window. Companion methods are forwarded to the companion. */
 export function createCallHandlers(port: AppPort, keeper: RuntimeKeeper, window: () => CompanionWindow): CallHandlers {
   const forwarded = Object.fromEntries(
     (Object.keys(controlMethods) as ControlMethodName[]).map((name) => [
       name,
-      (params: never) => keeper.call(name, params, longMs[name] ?? usualMs),
+      (params: never) => keeper.call(name, params, timeoutsMs[name] ?? defaultTimeoutMs),
     ]),
   ) as unknown as Pick<CallHandlers, ControlMethodName>;
   return {
@@ -74,7 +74,7 @@ export function createCallHandlers(port: AppPort, keeper: RuntimeKeeper, window:
       if (address === undefined)
         throw new AppError(
           'not_available',
-          'This system has no such page of settings; look for privacy in its settings.',
+          'This system has no such settings page. Look for privacy in the system settings.',
         );
       await shell.openExternal(address);
     },
@@ -82,9 +82,9 @@ export function createCallHandlers(port: AppPort, keeper: RuntimeKeeper, window:
     'app.openLogFolder': async () => {
       const problem = await shell.openPath(port.logFolder);
       if (problem !== '')
-        throw new AppError('not_available', `The folder is ${port.logFolder}; nothing here opens it.`);
+        throw new AppError('not_available', `The folder ${port.logFolder} could not be opened on this system.`);
     },
-    // After the answer has left.
+    // Quit after the response was sent.
     'app.quit': async () => void setImmediate(() => app.quit()),
   };
 }

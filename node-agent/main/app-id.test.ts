@@ -3,6 +3,6 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { appId } from './app-id.ts';
 
-test('the app goes by the name that its packages have', () => {
+test('the app has the id of its packages', () => {
   expect(readFileSync(resolve('electron-builder.yml'), 'utf8')).toContain(`\nappId: ${appId}\n`);
 });

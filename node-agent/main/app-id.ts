@@ -1,2 +1,2 @@
-/** As which Windows knows the app, in its notifications and its taskbar: the installer gives its shortcut the same name. */
+/** Id of the app for notifications and the taskbar of Windows. The shortcut of the installer has the same id. */
 export const appId = 'dev.outrigger.companion';

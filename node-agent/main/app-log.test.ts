@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppLog, logText } from './app-log.ts';
 
-test('a line of the log has no secret, no second line and nothing that misleads', () => {
+test('a log line contains no secrets, line breaks or misleading characters', () => {
   expect(logText(`unseal ${'aB3_'.repeat(11)} failed`)).toBe('unseal [left out] failed');
   expect(logText('outrigger://pair?hub=x&code=ABCD-EFGH')).toBe('outrigger://pair?hub=x&code=[left out]');
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-log-'));

@@ -1,10 +1,10 @@
 import { RotatingLog } from './rotating-log.ts';
 
-/** Device secrets, keys and sealed texts are long runs of such characters; words, paths and ids are not. */
+/** Matches device secrets, keys and sealed texts. Words, paths and ids do not have runs of this length. */
 const secretPattern = /[A-Za-z0-9+_=-]{40,}/g;
 const codePattern = /(code=)[^&\s]+/gi;
 
-/** A text for the log: one line, and no run of characters that could be a secret. */
+/** Formats a text for the log: one line, with everything that could be a secret removed. */
 export function logText(text: string): string {
   return text
     .replaceAll(codePattern, '$1[left out]')
@@ -12,7 +12,7 @@ export function logText(text: string): string {
     .replaceAll(/(?<!\s)\s*\n\s*/g, ' | ');
 }
 
-/** What happened to the app, without a secret. */
+/** The log of the app. Secrets are removed. */
 export class AppLog {
   readonly folder: string;
   readonly #log: RotatingLog;

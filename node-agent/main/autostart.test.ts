@@ -34,7 +34,7 @@ const hasGio = (() => {
 })();
 
 describe('start at login on a Linux desktop', () => {
-  test('is an entry in the autostart folder of the user, which is gone when it is switched off', () => {
+  test('is an entry in the autostart folder of the user, which is removed when it is switched off', () => {
     const autostart = desktopAutostart('/opt/Outrigger Companion/outrigger-companion', usual, {
       configHome: undefined,
       home,
@@ -50,8 +50,10 @@ describe('start at login on a Linux desktop', () => {
     expect(readdirSync(join(home, '.config/autostart'))).toEqual([]);
   });
 
-  test('is one of its own for each data folder', () => {
-    const [one, other] = [usual, second].map((its) => desktopAutostart('/x', its, { configHome: undefined, home }));
+  test('has a separate entry for each data folder', () => {
+    const [one, other] = [usual, second].map((target) =>
+      desktopAutostart('/x', target, { configHome: undefined, home }),
+    );
     one?.set(true);
     expect(other?.isOn()).toBe(false);
     other?.set(true);
@@ -62,31 +64,28 @@ describe('start at login on a Linux desktop', () => {
     );
   });
 
-  test('keeps to XDG_CONFIG_HOME, unless that is no absolute path', () => {
+  test('uses XDG_CONFIG_HOME if it is an absolute path', () => {
     desktopAutostart('/x', usual, { configHome: join(home, 'settings'), home }).set(true);
     expect(existsSync(join(home, 'settings/autostart/outrigger-companion.desktop'))).toBe(true);
     desktopAutostart('/x', usual, { configHome: 'settings', home }).set(true);
     expect(existsSync(join(home, '.config/autostart/outrigger-companion.desktop'))).toBe(true);
   });
 
-  test.each([['Hidden=true'], ['X-GNOME-Autostart-enabled=false']])(
-    'counts as off when the desktop wrote %s',
-    (line) => {
-      const autostart = desktopAutostart('/x', usual, { configHome: undefined, home });
-      autostart.set(true);
-      const path = join(home, '.config/autostart/outrigger-companion.desktop');
-      writeFileSync(path, readFileSync(path, 'utf8').replace('X-GNOME-Autostart-enabled=true', line));
-      expect(autostart.isOn()).toBe(false);
-    },
-  );
+  test.each([['Hidden=true'], ['X-GNOME-Autostart-enabled=false']])('is off when the desktop wrote %s', (line) => {
+    const autostart = desktopAutostart('/x', usual, { configHome: undefined, home });
+    autostart.set(true);
+    const path = join(home, '.config/autostart/outrigger-companion.desktop');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('X-GNOME-Autostart-enabled=true', line));
+    expect(autostart.isOn()).toBe(false);
+  });
 
-  test('says what is wrong when the folder can not be made', () => {
+  test('reports the problem when the folder cannot be created', () => {
     writeFileSync(join(home, 'file'), '');
     const autostart = desktopAutostart('/x', usual, { configHome: join(home, 'file'), home });
     expect(() => autostart.set(true)).toThrow(/can't be written \((EEXIST|ENOTDIR)\)/);
   });
 
-  test.skipIf(!hasGio)('starts exactly that program, whatever its path is made of (needs gio)', async () => {
+  test.skipIf(!hasGio)('starts the program for any characters in its path (needs gio)', async () => {
     const folder = join(home, 'My "apps" $HOME `id` 100%u \\ and \'more\'');
     mkdirSync(folder);
     const program = join(folder, 'companion %f.AppImage');
@@ -100,7 +99,7 @@ describe('start at login on a Linux desktop', () => {
   });
 });
 
-test('start at login on macOS and Windows asks the system, for a start without a window', () => {
+test('start at login on macOS and Windows uses the login items of the system, without a window', () => {
   const calls: unknown[] = [];
   let openAtLogin = false;
   const items: LoginItems = {

@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { isAbsolute, join } from 'node:path';
 import { execLine } from './desktop-entry.ts';
 
-/** Whether the app starts when its user signs in. */
+/** Controls whether the app starts when the user signs in. */
 export interface Autostart {
   isOn(): boolean;
-  /** @throws Error in words of its owner, when the system does not let it. */
+  /** @throws Error with a message for the owner when the system refuses. */
   set(on: boolean): void;
 }
 
@@ -15,23 +15,23 @@ export interface LoginItems {
   setLoginItemSettings(settings: { openAtLogin: boolean; args?: string[]; name?: string }): void;
 }
 
-/** Which companion of this user it is that starts. */
-export interface AutostartOf {
+/** The companion that starts, if the user has several data folders. */
+export interface AutostartTarget {
   dataFolder: string;
-  /** What tells its entry from those of others of this user; empty for the usual one. */
+  /** Distinguishes entries of several data folders. Empty for the default data folder. */
   suffix: string;
 }
 
-/** What a start at login adds, so that no window opens by itself and each hub has its own. */
-const wordsFor = ({ dataFolder, suffix }: AutostartOf) => [
+/** Arguments of a start at login: no window, and the data folder if it is not the default one. */
+const argumentsFor = ({ dataFolder, suffix }: AutostartTarget) => [
   ...(suffix === '' ? [] : [`--data-folder=${dataFolder}`]),
   '--hidden',
 ];
 
-/** Start at login by the system's own list of login items. */
-export function loginItemAutostart(items: LoginItems, its: AutostartOf): Autostart {
-  const args = wordsFor(its);
-  const name = its.suffix === '' ? {} : { name: `outrigger-companion${its.suffix}` };
+/** Starts at login through the login items of macOS and Windows. */
+export function loginItemAutostart(items: LoginItems, target: AutostartTarget): Autostart {
+  const args = argumentsFor(target);
+  const name = target.suffix === '' ? {} : { name: `outrigger-companion${target.suffix}` };
   return {
     isOn: () => items.getLoginItemSettings({ args }).openAtLogin,
     set: (on) => items.setLoginItemSettings({ openAtLogin: on, args, ...name }),
@@ -39,23 +39,23 @@ export function loginItemAutostart(items: LoginItems, its: AutostartOf): Autosta
 }
 
 /**
- * Start at login by an entry in the autostart folder of the desktop (XDG).
- * @param program What is to be started: the AppImage itself (`APPIMAGE`), never what it is mounted as, or the installed program.
+ * Starts at login through an entry in the XDG autostart folder.
+ * @param program The installed program or the AppImage file (`APPIMAGE`), never a path inside its mount.
  */
 export function desktopAutostart(
   program: string,
-  its: AutostartOf,
+  target: AutostartTarget,
   { configHome, home }: { configHome: string | undefined; home: string },
 ): Autostart {
-  // A relative XDG_CONFIG_HOME is to be ignored, its specification says.
+  // The XDG specification requires that a relative XDG_CONFIG_HOME is ignored.
   const config = configHome !== undefined && isAbsolute(configHome) ? configHome : join(home, '.config');
   const folder = join(config, 'autostart');
-  const path = join(folder, `outrigger-companion${its.suffix}.desktop`);
+  const path = join(folder, `outrigger-companion${target.suffix}.desktop`);
   return {
     isOn: () => {
       try {
         const text = readFileSync(path, 'utf8');
-        // Desktops switch an entry off this way, rather than removing it.
+        // Desktops disable an entry with these keys instead of removing it.
         return !/^(Hidden\s*=\s*true|X-GNOME-Autostart-enabled\s*=\s*false)\s*$/m.test(text);
       } catch {
         return false;
@@ -68,12 +68,15 @@ export function desktopAutostart(
           return;
         }
         mkdirSync(folder, { recursive: true, mode: 0o700 });
-        const aside = `${path}.new-${process.pid}`;
-        writeFileSync(aside, autostartEntry(execLine(program, wordsFor(its))), { mode: 0o644, flush: true });
-        renameSync(aside, path);
+        const temporaryPath = `${path}.new-${process.pid}`;
+        writeFileSync(temporaryPath, autostartEntry(execLine(program, argumentsFor(target))), {
+          mode: 0o644,
+          flush: true,
+        });
+        renameSync(temporaryPath, path);
       } catch (error) {
         throw new Error(
-          `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend the permissions of its folder.`,
+          `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix the permissions of its folder.`,
           { cause: error },
         );
       }

@@ -22,14 +22,14 @@ const handlers = {
 } as unknown as CallHandlers;
 const route = createCallRouter({
   handlers,
-  isOurs: (address) => address === 'ours',
+  isWindowAddress: (address) => address === 'ours',
   explain: () => null,
   onFault: (method) => faults.push(method),
 });
 const ours = { address: 'ours', isWindow: true };
 
 describe('a call of a page', () => {
-  test('is answered by what is declared, and by no more', async () => {
+  test('returns only declared fields of the result', async () => {
     expect(await route(ours, { method: 'app.chooseFolder', params: {} })).toEqual({
       result: { path: null, isWide: false },
     });
@@ -51,13 +51,13 @@ describe('a call of a page', () => {
   });
 
   test.each([null, 'app.quit', { method: 7 }, { method: 'app.quit', params: {}, more: 1 }, ['app.quit']])(
-    'in another form is refused: %j',
+    'is refused when it is malformed: %j',
     async (message) => {
       expect(await route(ours, message)).toMatchObject({ error: { code: 'invalid_input' } });
     },
   );
 
-  test('with params that are not declared is refused, and names the field', async () => {
+  test('with invalid params is refused with the name of the field', async () => {
     called.length = 0;
     expect(await route(ours, { method: 'app.setStartAtLogin', params: { on: 'yes' } })).toMatchObject({
       error: { code: 'invalid_input', message: expect.stringContaining('on must be a boolean') as string },
@@ -68,12 +68,12 @@ describe('a call of a page', () => {
     expect(called).toEqual([]);
   });
 
-  test('that fails tells what was written for its reader, and nothing else', async () => {
+  test('that fails returns only messages meant for the owner', async () => {
     expect(await route(ours, { method: 'app.copy', params: { text: 'x' } })).toEqual({
       error: { code: 'denied', message: 'Not now.' },
     });
     expect(await route(ours, { method: 'app.openLogFolder', params: {} })).toEqual({
-      error: { code: 'internal', message: 'The app failed at this; its log says more.' },
+      error: { code: 'internal', message: 'The app failed to do this. See its log for details.' },
     });
     expect(await route(ours, { method: 'app.state', params: {} })).toMatchObject({ error: { code: 'internal' } });
     expect(faults).toEqual(['app.openLogFolder', 'app.state']);

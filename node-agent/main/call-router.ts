@@ -3,7 +3,7 @@ import { windowMethods } from '../../shared/companion/app.ts';
 import type { WindowAnswer, WindowMethodName, WindowMethods } from '../../shared/companion/app.ts';
 import { describeIssue } from '../../shared/issue-messages.ts';
 
-/** Why a wish of the window was not carried out, in words for the person before it. */
+/** A failed call. The message is shown to the owner. */
 export class AppError extends Error {
   readonly code: string;
 
@@ -14,12 +14,12 @@ export class AppError extends Error {
   }
 }
 
-/** One handler for each method that the window knows; params are parsed already. */
+/** One handler for each window method. Params are already validated. */
 export type CallHandlers = {
   [Name in WindowMethodName]: (params: z.output<WindowMethods[Name]['params']>) => Promise<unknown>;
 };
 
-/** Who calls: the address of its frame, and whether it is the main frame of our window. */
+/** The caller: the address of its frame, and whether the frame is the main frame of the window. */
 export interface Caller {
   address: string;
   isWindow: boolean;
@@ -27,8 +27,8 @@ export interface Caller {
 
 interface CallRouterOptions {
   handlers: CallHandlers;
-  isOurs: (address: string) => boolean;
-  /** An error that was made for the person who reads it; null for any other. */
+  isWindowAddress: (address: string) => boolean;
+  /** Code and message of errors that are meant for the owner. Null for other errors. */
   explain: (error: unknown) => { code: string; message: string } | null;
   onFault: (method: string, error: unknown) => void;
 }
@@ -37,16 +37,17 @@ const call = z.strictObject({ method: z.string().max(100), params: z.unknown() }
 const refused = (code: string, message: string): WindowAnswer => ({ error: { code, message } });
 
 /**
- * Answers what a page asks by the one channel that there is. Whoever is not our window, a method that is not declared, and params or a result that do not
- * fit their declaration are refused; nothing of an error but its code and its sentence leaves the process.
+ * Answers calls of the window. Refuses other callers, undeclared methods, and params or results that do not match their
+ * declaration. Only code and message of an error leave the process.
  */
-export function createCallRouter({ handlers, isOurs, explain, onFault }: CallRouterOptions) {
+export function createCallRouter({ handlers, isWindowAddress, explain, onFault }: CallRouterOptions) {
   return async (caller: Caller, message: unknown): Promise<WindowAnswer> => {
-    if (!caller.isWindow || !isOurs(caller.address)) return refused('forbidden', 'Only the window may ask.');
-    const asked = call.safeParse(message);
-    if (!asked.success) return refused('invalid_input', 'This is no call.');
-    const { method, params } = asked.data;
-    if (!Object.hasOwn(windowMethods, method)) return refused('not_found', 'The app knows no such call.');
+    if (!caller.isWindow || !isWindowAddress(caller.address))
+      return refused('forbidden', 'Only the window may call the app.');
+    const parsedCall = call.safeParse(message);
+    if (!parsedCall.success) return refused('invalid_input', 'This is not a valid call.');
+    const { method, params } = parsedCall.data;
+    if (!Object.hasOwn(windowMethods, method)) return refused('not_found', 'The app has no such method.');
     const name = method as WindowMethodName;
     const parsed = windowMethods[name].params.safeParse(params ?? {});
     if (!parsed.success) return refused('invalid_input', `${describeIssue(parsed.error, 'The call')}.`);
@@ -57,7 +58,7 @@ export function createCallRouter({ handlers, isOurs, explain, onFault }: CallRou
       const explained = error instanceof AppError ? error : explain(error);
       if (explained !== null) return refused(explained.code, explained.message);
       onFault(name, error);
-      return refused('internal', 'The app failed at this; its log says more.');
+      return refused('internal', 'The app failed to do this. See its log for details.');
     }
   };
 }

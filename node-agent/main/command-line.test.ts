@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandWords } from './command-line.ts';
+import { cliArguments } from './command-line.ts';
 
 test.each([
   [[], null],
@@ -24,12 +24,12 @@ test.each([
     ['pause', '--help'],
   ],
   [['--data-folder'], ['--data-folder']],
-])('%j is a start of the command line with %j', (words, expected) => {
-  expect(commandWords(words, false)).toEqual(expected);
+])('%j is a start of the command line with %j', (args, expected) => {
+  expect(cliArguments(args, false)).toEqual(expected);
 });
 
-test('the path of an app that Electron is started with is no command', () => {
-  expect(commandWords(['--no-sandbox', '/project'], true)).toBeNull();
-  expect(commandWords(['--no-sandbox', '/project', '--hidden'], true)).toBeNull();
-  expect(commandWords(['--no-sandbox', '/project', 'pause'], true)).toEqual(['pause']);
+test('the app path of an unpackaged Electron is not a command', () => {
+  expect(cliArguments(['--no-sandbox', '/project'], true)).toBeNull();
+  expect(cliArguments(['--no-sandbox', '/project', '--hidden'], true)).toBeNull();
+  expect(cliArguments(['--no-sandbox', '/project', 'pause'], true)).toEqual(['pause']);
 });

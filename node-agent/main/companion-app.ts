@@ -7,7 +7,7 @@ import { CompanionError } from '../runtime/data-folder.ts';
 import type { DataFolder } from '../runtime/data-folder.ts';
 import { historyEntryOf } from '../runtime/history.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
-import { wordsToGoOn } from './app-arguments.ts';
+import { restartArguments } from './app-arguments.ts';
 import type { AppArguments } from './app-arguments.ts';
 import { createCallHandlers } from './app-handlers.ts';
 import type { AppLog } from './app-log.ts';
@@ -16,7 +16,7 @@ import { AppError, createCallRouter } from './call-router.ts';
 import { CompanionWindow } from './companion-window.ts';
 import { createHostHandlers, readOffer } from './host-handlers.ts';
 import { whenIdle } from './idle.ts';
-import { findAutostart, openUpdater, pauseCommandOf, startInstead } from './installation.ts';
+import { findAutostart, openUpdater, pauseCommandOf, startDetached } from './installation.ts';
 import { readPairingLink } from './pairing-link.ts';
 import { PromptNotice } from './prompt-notice.ts';
 import { Recorder } from './recorder.ts';
@@ -25,14 +25,14 @@ import { startRuntimeProcess } from './runtime-process.ts';
 import { describeForTray } from './tray-state.ts';
 import { CompanionTray, desktopHasTray } from './tray.ts';
 import type { Updater } from './updates/updater.ts';
-import { isOfWindow } from './window-files.ts';
+import { isWindowAddress } from './window-files.ts';
 import { serveWindow } from './window-scheme.ts';
 
 const pauseKeys = 'Control+Alt+Shift+P';
-const trayLookMs = 5_000;
-const askMs = 5_000;
+const trayPollMs = 5_000;
+const callTimeoutMs = 5_000;
 
-/** The app once Electron is ready: window, tray, shortcut and the companion behind them. */
+/** The app after Electron is ready: window, tray, shortcut and the companion. */
 export class CompanionApp {
   readonly #folder: DataFolder;
   readonly #distFolder: string;
@@ -40,9 +40,9 @@ export class CompanionApp {
   readonly #recorder: Recorder;
   readonly #keeper: RuntimeKeeper;
   readonly #window: CompanionWindow;
-  readonly #notice = new PromptNotice({ show: () => this.#window.showAside(), open: () => this.#window.show() });
+  readonly #notice = new PromptNotice({ show: () => this.#window.showWithoutFocus(), open: () => this.#window.show() });
   #tray: CompanionTray | null = null;
-  #link: PairingLink | null = null;
+  #pairingLink: PairingLink | null = null;
   #shortcut: string | null = null;
   #isQuitting = false;
   readonly #autostart: Autostart | null;
@@ -75,17 +75,17 @@ export class CompanionApp {
       onEvent: (event) => {
         this.#window.send(event);
         if (event.event !== 'state') return;
-        this.#showInTray();
-        this.#notice.see(event.state.prompts);
-        // Nothing is seen or heard any more, not only not sent.
-        this.#recorder.follow(event.state.settings);
+        this.#updateTrayState();
+        this.#notice.update(event.state.prompts);
+        // Stop capturing at once, in addition to refusing commands.
+        this.#recorder.applySettings(event.state.settings);
       },
       log: note,
     });
     const handlers = createCallHandlers(
       {
         state: () => this.state(),
-        dismissPairingLink: () => this.#setLink(null),
+        dismissPairingLink: () => this.#setPairingLink(null),
         setStartAtLogin: (on) => this.#setStartAtLogin(on),
         checkForUpdate: async () => this.#updater?.check(),
         applyUpdate: async () => this.#updater?.apply(),
@@ -101,7 +101,7 @@ export class CompanionApp {
       log: note,
       answer: createCallRouter({
         handlers,
-        isOurs: isOfWindow,
+        isWindowAddress,
         explain: (error) => {
           if (error instanceof ControlRefusal) return { code: error.code, message: error.message };
           return error instanceof CompanionError ? { code: 'refused', message: error.message } : null;
@@ -115,21 +115,21 @@ export class CompanionApp {
     folder: DataFolder;
     log: AppLog;
     distFolder: string;
-    asked: AppArguments;
+    appArguments: AppArguments;
   }): Promise<CompanionApp> {
-    const { folder, log, distFolder, asked } = options;
+    const { folder, log, distFolder, appArguments } = options;
     serveWindow(session.defaultSession, join(distFolder, 'renderer'));
-    const its = new CompanionApp(folder, log, distFolder, await readOffer());
-    its.#keeper.start();
-    await its.#followUpdates();
-    await its.#lookForTray();
-    setInterval(() => void its.#lookForTray(), trayLookMs).unref();
-    its.#takeShortcut();
-    app.on('activate', () => its.#window.show());
-    if (asked.hidden && its.#tray === null) its.#window.showMinimized();
-    if (!asked.hidden) its.#window.show();
-    if (asked.link !== null) its.open(asked.link);
-    return its;
+    const companionApp = new CompanionApp(folder, log, distFolder, await readOffer());
+    companionApp.#keeper.start();
+    await companionApp.#followUpdates();
+    await companionApp.#updateTray();
+    setInterval(() => void companionApp.#updateTray(), trayPollMs).unref();
+    companionApp.#registerShortcut();
+    app.on('activate', () => companionApp.#window.show());
+    if (appArguments.hidden && companionApp.#tray === null) companionApp.#window.showMinimized();
+    if (!appArguments.hidden) companionApp.#window.show();
+    if (appArguments.link !== null) companionApp.open(appArguments.link);
+    return companionApp;
   }
 
   state(): AppState {
@@ -141,7 +141,7 @@ export class CompanionApp {
       startAtLogin: this.#autostart?.isOn() ?? null,
       pauseShortcut: this.#shortcut,
       pauseCommand: pauseCommandOf(this.#folder.path),
-      pairingLink: this.#link,
+      pairingLink: this.#pairingLink,
       update: this.#updater?.state ?? {
         by: 'nobody',
         current: app.getVersion(),
@@ -152,30 +152,30 @@ export class CompanionApp {
     };
   }
 
-  /** What a second start asked for. */
-  again(asked: AppArguments): void {
-    if (asked.link !== null) this.open(asked.link);
-    else if (!asked.hidden) this.#window.show();
+  /** Handles the arguments of a second start. */
+  handleSecondStart(appArguments: AppArguments): void {
+    if (appArguments.link !== null) this.open(appArguments.link);
+    else if (!appArguments.hidden) this.#window.show();
   }
 
-  /** Shows a pairing link to the person, who decides; nothing is sent to anybody before. */
+  /** Shows a pairing link to the owner. Nothing is sent before the owner confirms. */
   open(link: string): void {
-    this.#setLink(readPairingLink(link));
+    this.#setPairingLink(readPairingLink(link));
     this.#window.show();
   }
 
-  /** Ends what runs and lets nothing begin, also where no companion answers or the one that runs hangs. */
+  /** Pauses the companion, even if it is not running or hangs. */
   pause(by: string): void {
     this.#log.write('paused', by);
-    void this.#write('pause');
-    this.#keeper.call('change', { change: 'pause' }, askMs).catch(() => undefined);
+    void this.#writeChange('pause');
+    this.#keeper.call('change', { change: 'pause' }, callTimeoutMs).catch(() => undefined);
   }
 
-  /** Ends all of it; resolves when it may end. */
+  /** Stops everything. Resolves when the app may exit. */
   async quit(): Promise<void> {
     if (this.#isQuitting) return;
     this.#isQuitting = true;
-    this.#window.letGo();
+    this.#window.allowClose();
     globalShortcut.unregisterAll();
     this.#recorder.close();
     await this.#updater?.[Symbol.asyncDispose]();
@@ -184,7 +184,7 @@ export class CompanionApp {
   }
 
   async #followUpdates(): Promise<void> {
-    const words = () => wordsToGoOn(process.argv.slice(1), !this.#window.isVisible);
+    const args = () => restartArguments(process.argv.slice(1), !this.#window.isVisible);
     this.#updater = await openUpdater(this.#folder.path, {
       onChange: () => this.#publish(),
       whenIdle: (signal) =>
@@ -193,21 +193,21 @@ export class CompanionApp {
           () => this.#window.isVisible,
           signal,
         ),
-      standAside: async () => {
+      releaseInstance: async () => {
         await this.#keeper.stop();
         app.releaseSingleInstanceLock();
       },
-      words,
-      leave: (program) => {
-        this.#log.write('the app leaves for another version', program ?? '');
-        if (program !== null) startInstead(program, words());
+      args,
+      exitTo: (program) => {
+        this.#log.write('the app exits for another version', program ?? '');
+        if (program !== null) startDetached(program, args());
         app.exit(0);
       },
     });
     this.#runtimeChanged();
   }
 
-  /** A version works once its companion does: then it is the one to stay with. */
+  /** Confirms the running version as soon as its companion works, so that it is not rolled back. */
   #runtimeChanged(): void {
     const { state } = this.#keeper.runtime;
     if (!this.#isConfirmed && this.#updater !== undefined && (state === 'running' || state === 'attached')) {
@@ -219,7 +219,7 @@ export class CompanionApp {
 
   async #setStartAtLogin(on: boolean): Promise<void> {
     if (this.#autostart === null)
-      throw new AppError('not_available', 'What runs here was not installed, and so has nothing to start at login.');
+      throw new AppError('not_available', 'This app was not installed, so it cannot start at login.');
     try {
       this.#autostart.set(on);
     } catch (error) {
@@ -229,13 +229,13 @@ export class CompanionApp {
   }
 
   #resume(): void {
-    this.#keeper.call('change', { change: 'resume' }, askMs).catch(() => this.#write('resume'));
+    this.#keeper.call('change', { change: 'resume' }, callTimeoutMs).catch(() => this.#writeChange('resume'));
   }
 
-  /** The file counts, whoever reads it next. */
-  async #write(change: 'pause' | 'resume'): Promise<void> {
+  /** Writes the change to the settings file, which every companion of this data folder reads. */
+  async #writeChange(change: 'pause' | 'resume'): Promise<void> {
     try {
-      // The companion finds it changed already, and so tells nobody.
+      // The companion sees no difference later and sends no event, so the app sends it.
       const audit = new AuditLog(this.#folder.audit, (line) =>
         this.#window.send({ event: 'command', entry: historyEntryOf(line, { has: () => false }) }),
       );
@@ -245,21 +245,21 @@ export class CompanionApp {
     }
   }
 
-  #setLink(link: PairingLink | null): void {
-    this.#link = link;
+  #setPairingLink(link: PairingLink | null): void {
+    this.#pairingLink = link;
     this.#publish();
   }
 
   #publish(): void {
     this.#window.send({ event: 'app', state: this.state() });
-    this.#showInTray();
+    this.#updateTrayState();
   }
 
-  /** A tray may come after us at login, and go with a part of the desktop. */
-  async #lookForTray(): Promise<void> {
-    const isThere = await desktopHasTray();
-    if (this.#isQuitting || isThere === (this.#tray !== null)) return;
-    if (isThere)
+  /** Adds or removes the tray icon. The tray may appear after the app at login, and disappears with the desktop shell. */
+  async #updateTray(): Promise<void> {
+    const hasTray = await desktopHasTray();
+    if (this.#isQuitting || hasTray === (this.#tray !== null)) return;
+    if (hasTray)
       this.#tray = new CompanionTray(
         join(this.#distFolder, 'icons/tray'),
         {
@@ -273,17 +273,17 @@ export class CompanionApp {
     else {
       this.#tray?.remove();
       this.#tray = null;
-      // A window that was hidden could not be found any more.
+      // Without a tray, a hidden window would be unreachable.
       if (!this.#window.isVisible) this.#window.showMinimized();
     }
     this.#publish();
   }
 
-  #showInTray(): void {
+  #updateTrayState(): void {
     this.#tray?.show(describeForTray(this.#keeper.runtime, this.#keeper.state));
   }
 
-  #takeShortcut(): void {
+  #registerShortcut(): void {
     try {
       if (globalShortcut.register(pauseKeys, () => this.pause('the shortcut'))) this.#shortcut = pauseKeys;
     } catch (error) {

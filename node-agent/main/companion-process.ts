@@ -1,9 +1,9 @@
-/** A runtime that the app started, as its keeper sees it. */
+/** A runtime process that the app started. */
 export interface CompanionProcess {
   readonly pid: number | undefined;
-  /** Why it ended, in words. */
+  /** Resolves to the reason when the process has ended. */
   readonly ended: Promise<string>;
-  /** Asks it to end what it does, and itself. */
+  /** Requests a graceful stop. */
   stop(): void;
   kill(): void;
 }

@@ -11,16 +11,15 @@ interface WindowOptions {
   devTools: boolean;
   answer: (caller: Caller, message: unknown) => Promise<WindowAnswer>;
   hasTray: () => boolean;
-  /** What a click on the window's close button means without a tray was done; says it to the person once. */
   log: (event: string, detail?: string) => void;
 }
 
-/** The one window. It outlives its page, and closing it hides it: where there is no tray it stays, minimised. */
+/** The only window of the app. Closing hides it, or minimizes it without a tray. It survives a crash of its page. */
 export class CompanionWindow {
   readonly #options: WindowOptions;
   readonly #window: BrowserWindow;
   #isQuitting = false;
-  #unseen: WindowEvent | null = null;
+  #pendingState: WindowEvent | null = null;
   #waitMs: number | null = null;
   #loadedAt = 0;
 
@@ -53,18 +52,17 @@ export class CompanionWindow {
       if (options.hasTray()) this.#window.hide();
       else this.#window.minimize();
     });
-    // What happened while nobody could see it; and nothing calls for attention any more.
-    this.#window.on('show', () => this.#cameBack());
-    this.#window.on('restore', () => this.#cameBack());
+    this.#window.on('show', () => this.#handleShown());
+    this.#window.on('restore', () => this.#handleShown());
     this.#window.on('focus', () => {
-      this.#cameBack();
+      this.#handleShown();
       this.#window.flashFrame(false);
     });
     this.#window.on('page-title-updated', (event) => event.preventDefault());
     this.#window.webContents.on('render-process-gone', (_gone, { reason }) => {
       if (this.#isQuitting) return;
       this.#waitMs = nextDelay(this.#waitMs, performance.now() - this.#loadedAt);
-      options.log('the window ended and is loaded again', `${reason}, in ${this.#waitMs} ms`);
+      options.log('the page of the window crashed and is reloaded', `${reason}, in ${this.#waitMs} ms`);
       setTimeout(() => this.#load(), this.#waitMs).unref();
     });
     ipcMain.handle('companion:call', ({ senderFrame }, message: unknown) =>
@@ -86,44 +84,44 @@ export class CompanionWindow {
     this.#window.focus();
   }
 
-  /** Brings it to where it is seen, and takes no key from what the person types elsewhere. */
-  showAside(): void {
+  /** Shows the window without taking the keyboard focus. */
+  showWithoutFocus(): void {
     if (this.#window.isFocused()) return;
     if (this.#window.isMinimized()) this.#window.restore();
     else if (!this.#window.isVisible()) this.#window.showInactive();
     this.#window.flashFrame(true);
   }
 
-  /** Begins without a window where a tray leads to it. */
+  /** Shows the window minimized, for a hidden start without a tray. */
   showMinimized(): void {
     this.#window.minimize();
   }
 
-  /** Tells the page; of the states that come while nobody can see it, the last one when somebody can. */
+  /** Sends an event to the page. A hidden window receives only the latest state, when it is shown again. */
   send(event: WindowEvent): void {
-    if (event.event === 'state' && !this.#window.isDestroyed() && !this.isVisible) this.#unseen = event;
+    if (event.event === 'state' && !this.#window.isDestroyed() && !this.isVisible) this.#pendingState = event;
     else this.#send(event);
   }
 
-  #cameBack(): void {
+  #handleShown(): void {
     this.#send({ event: 'shown' });
-    this.#sendUnseen();
+    this.#sendPendingState();
   }
 
-  #sendUnseen(): void {
-    if (this.#unseen === null) return;
-    this.#send(this.#unseen);
-    this.#unseen = null;
+  #sendPendingState(): void {
+    if (this.#pendingState === null) return;
+    this.#send(this.#pendingState);
+    this.#pendingState = null;
   }
 
   #send(event: WindowEvent): void {
-    if (event.event === 'state') this.#unseen = null;
+    if (event.event === 'state') this.#pendingState = null;
     if (!this.#window.isDestroyed() && !this.#window.webContents.isCrashed())
       this.#window.webContents.send('companion:event', event);
   }
 
-  /** From now on closing it means closing it. */
-  letGo(): void {
+  /** From now on, closing the window closes it instead of hiding it. */
+  allowClose(): void {
     this.#isQuitting = true;
   }
 

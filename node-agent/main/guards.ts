@@ -2,8 +2,8 @@ import { app, session } from 'electron';
 import type { Session, WebContents } from 'electron';
 import { recorderAddress, windowScheme } from './window-files.ts';
 
-/** Switches by which another program could drive this one from outside. */
-const drivingSwitches = [
+/** Chromium and Node switches that let another program control this one. */
+const remoteControlSwitches = [
   'remote-debugging-port',
   'remote-debugging-pipe',
   'remote-debugging-address',
@@ -18,13 +18,13 @@ const drivingSwitches = [
   'host-resolver-rules',
 ];
 
-/** Takes such switches away from what users have; before the app is ready. */
-export function removeDrivingSwitches(): void {
+/** Removes these switches in packaged apps. Call it before the app is ready. */
+export function removeRemoteControlSwitches(): void {
   if (!app.isPackaged) return;
-  for (const name of drivingSwitches) app.commandLine.removeSwitch(name);
+  for (const name of remoteControlSwitches) app.commandLine.removeSwitch(name);
 }
 
-/** No page of ours goes anywhere, opens anything, or holds another; whatever it shows. */
+/** Blocks navigation, new windows and embedded pages in all pages of the app. */
 export function guardEveryPage(log: (event: string, detail?: string) => void): void {
   app.on('web-contents-created', (_created, contents) => {
     const refuse = (event: { preventDefault(): void; url?: string }) => {
@@ -41,18 +41,18 @@ export function guardEveryPage(log: (event: string, detail?: string) => void): v
   });
 }
 
-/** Nothing is permitted, loaded from elsewhere, or downloaded in a session. */
-export function lockSession(its: Session, mayRecord: (contents: WebContents | null) => boolean = () => false): void {
+/** Blocks permissions, remote resources and downloads in a session. */
+export function lockSession(target: Session, mayRecord: (contents: WebContents | null) => boolean = () => false): void {
   const isRecording = (contents: WebContents | null, permission: string, address: string) =>
     permission === 'media' && address.startsWith(recorderAddress.slice(0, -1)) && mayRecord(contents);
-  its.setPermissionRequestHandler((contents, permission, answer, details) =>
+  target.setPermissionRequestHandler((contents, permission, answer, details) =>
     answer(isRecording(contents, permission, details.requestingUrl)),
   );
-  its.setPermissionCheckHandler((contents, permission, origin) => isRecording(contents, permission, origin));
-  its.setDevicePermissionHandler(() => false);
-  its.on('will-download', (event) => event.preventDefault());
-  its.setSpellCheckerEnabled(false);
-  its.webRequest.onBeforeRequest(({ url }, answer) =>
+  target.setPermissionCheckHandler((contents, permission, origin) => isRecording(contents, permission, origin));
+  target.setDevicePermissionHandler(() => false);
+  target.on('will-download', (event) => event.preventDefault());
+  target.setSpellCheckerEnabled(false);
+  target.webRequest.onBeforeRequest(({ url }, answer) =>
     answer({ cancel: !url.startsWith(`${windowScheme}://`) && !/^(data|blob|devtools|chrome-devtools):/.test(url) }),
   );
 }

@@ -3,25 +3,25 @@ import { systemPreferences } from 'electron';
 import type { HostOffer } from '../../shared/companion/host.ts';
 import type { Power } from '../../shared/companion/settings.ts';
 import type { SystemPermission } from '../../shared/companion/state.ts';
-import type { HostHandlers } from './host-answers.ts';
+import type { HostHandlers } from './host-requests.ts';
 import { keyStoreName, seal, unseal } from './key-store.ts';
 import type { Recorder } from './recorder.ts';
 import { captureDisplay, chooseScreen } from './screen-capture.ts';
 
-/** Whether the app captures by itself here; `1`, or `stream` to do it as under Wayland, tries it where it need not. */
-const wish = () => process.env['OUTRIGGER_APP_CAPTURE'];
+/** Forces capturing by the app: `1`, or `stream` to capture the screen as under Wayland. */
+const captureOverride = () => process.env['OUTRIGGER_APP_CAPTURE'];
 const isWayland = () => process.platform === 'linux' && process.env['XDG_SESSION_TYPE'] === 'wayland';
 const mayOnlyCaptureAsApp = () => process.platform === 'darwin' || isWayland();
 
-/** What the app offers its runtime on this system. */
+/** Capabilities of the app that the runtime can use on this system. */
 export async function readOffer(): Promise<HostOffer> {
-  const captures = mayOnlyCaptureAsApp() || ['1', 'stream'].includes(wish() ?? '');
+  const captures = mayOnlyCaptureAsApp() || ['1', 'stream'].includes(captureOverride() ?? '');
   return { keyStore: await keyStoreName(), captures: captures ? ['screen', 'camera', 'audio'] : [] };
 }
 
 const media = { screen: 'screen', camera: 'camera', audio: 'microphone' } as const;
 
-/** What macOS says of a power, and where it is changed; null elsewhere, and for what it has no word on. */
+/** The macOS permission for a power. Null on other systems and for powers without a permission. */
 function permissionOf(power: Power): SystemPermission | null {
   if (process.platform !== 'darwin' || !(power in media)) return null;
   const pane = media[power as keyof typeof media];
@@ -43,7 +43,7 @@ const write = async (file: string, bytes: Buffer) => {
   return {};
 };
 
-/** Carries out what a runtime asks of the app. */
+/** Handlers for the requests of the runtime. */
 export function createHostHandlers(recorder: Recorder): HostHandlers {
   return {
     seal: async ({ text }) => ({ sealed: await seal(text) }),
@@ -52,7 +52,7 @@ export function createHostHandlers(recorder: Recorder): HostHandlers {
     captureScreen: async ({ display, format, quality, file }) =>
       write(
         file,
-        isWayland() || wish() === 'stream'
+        isWayland() || captureOverride() === 'stream'
           ? await recorder.takeScreen(format, quality, chooseScreen)
           : await captureDisplay(display, format, quality),
       ),

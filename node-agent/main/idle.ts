@@ -1,16 +1,16 @@
 import type { CompanionState } from '../../shared/companion/state.ts';
 
-const lookEveryMs = 2_000;
+const pollIntervalMs = 2_000;
 
-/** Resolves as soon as no command runs, nobody is asked anything, and nobody looks at the window; rejects with the signal. */
+/** Resolves when no command runs, no prompt is open and the window is hidden. Rejects when the signal aborts. */
 export function whenIdle(
   companion: () => CompanionState | null,
-  isWatched: () => boolean,
+  isWindowVisible: () => boolean,
   signal: AbortSignal,
 ): Promise<void> {
   const isIdle = () => {
     const state = companion();
-    return !isWatched() && (state === null || (state.running.length === 0 && state.prompts.length === 0));
+    return !isWindowVisible() && (state === null || (state.running.length === 0 && state.prompts.length === 0));
   };
   return new Promise((done, fail) => {
     const stop = () => {
@@ -22,7 +22,7 @@ export function whenIdle(
       clearInterval(timer);
       signal.removeEventListener('abort', stop);
       done();
-    }, lookEveryMs).unref();
+    }, pollIntervalMs).unref();
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
   });

@@ -11,7 +11,7 @@ import type { Installation } from './updates/create-updater.ts';
 import { loadElectronUpdater } from './updates/load-electron-updater.ts';
 import type { UpdatePort, Updater } from './updates/updater.ts';
 
-/** How this app came onto this machine. */
+/** Facts about how this app was installed. */
 function readInstallation(dataFolder: string): Installation {
   return {
     current: app.getVersion(),
@@ -25,28 +25,27 @@ function readInstallation(dataFolder: string): Installation {
   };
 }
 
-/** Starts a program that outlives this one. */
-export function startInstead(program: string, words: readonly string[]): void {
-  spawn(program, words, { detached: true, stdio: 'ignore' })
+/** Starts a program that outlives this process. */
+export function startDetached(program: string, args: readonly string[]): void {
+  spawn(program, args, { detached: true, stdio: 'ignore' })
     .once('error', () => undefined)
     .unref();
 }
 
-/** Before anything else of a start: the program to start instead, where an update did not work and was taken back; else null. */
-export function settleUpdate(dataFolder: string): string | null {
+/** Checks a pending update at the start. If it was rolled back, returns the program to start instead, else null. */
+export function checkPendingUpdate(dataFolder: string): string | null {
   const image = runningAppImage(readInstallation(dataFolder));
-  return image?.settle(app.getVersion()) === 'restart' ? image.path : null;
+  return image?.checkPending(app.getVersion()) === 'restart' ? image.path : null;
 }
 
-/** Where the AppImage lies that this app runs from; null where it runs from none. */
+/** Path of the AppImage that this app runs from. Null if it runs from none. */
 export const ownAppImage = (dataFolder: string): string | null =>
   runningAppImage(readInstallation(dataFolder))?.path ?? null;
 
-/** How it is updated. */
 export const openUpdater = (dataFolder: string, port: UpdatePort): Promise<Updater> =>
   createUpdater(readInstallation(dataFolder), port, loadElectronUpdater);
 
-/** The command line that pauses the companion of a data folder. */
+/** The command that pauses the companion of a data folder. */
 export const pauseCommandOf = (dataFolder: string): string =>
   commandLine([
     'outrigger-companion',
@@ -54,12 +53,12 @@ export const pauseCommandOf = (dataFolder: string): string =>
     'pause',
   ]);
 
-/** Whether and how it starts at login; null where what runs are sources, which have no place of their own. */
+/** Controls the start at login. Null when the app runs from sources. */
 export function findAutostart(dataFolder: string): Autostart | null {
   if (!app.isPackaged) return null;
-  const its = { dataFolder, suffix: folderSuffix(dataFolder) };
-  if (process.platform !== 'linux') return loginItemAutostart(app, its);
-  return desktopAutostart(ownAppImage(dataFolder) ?? process.execPath, its, {
+  const target = { dataFolder, suffix: folderSuffix(dataFolder) };
+  if (process.platform !== 'linux') return loginItemAutostart(app, target);
+  return desktopAutostart(ownAppImage(dataFolder) ?? process.execPath, target, {
     configHome: process.env['XDG_CONFIG_HOME'],
     home: homedir(),
   });

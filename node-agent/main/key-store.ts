@@ -9,13 +9,16 @@ const names: Record<string, string> = {
   kwallet6: 'KWallet',
 };
 
-/** The newer half of Electron's interface, which older runtimes lack. */
+/** The asynchronous interface of Electron, which older versions lack. */
 type AsyncStorage = Partial<
   Pick<Electron.SafeStorage, 'encryptStringAsync' | 'decryptStringAsync' | 'isAsyncEncryptionAvailable'>
 >;
-const newer = safeStorage as AsyncStorage;
+const asyncStorage = safeStorage as AsyncStorage;
 
-/** Chromium knows key stores by the names of desktops; on others it is told of the one that answers. Before the app is ready. */
+/**
+ * Chromium selects a key store by the name of the desktop. On other desktops, this selects the Secret Service if it is
+ * available. Call it before the app is ready.
+ */
 export async function chooseKeyStore(): Promise<void> {
   if (process.platform !== 'linux' || app.commandLine.hasSwitch('password-store')) return;
   const isKnown = /gnome|kde|unity|xfce|cinnamon|deepin|pantheon|ukui|mate/i.test(
@@ -25,14 +28,14 @@ export async function chooseKeyStore(): Promise<void> {
     app.commandLine.appendSwitch('password-store', 'gnome-libsecret');
 }
 
-/** Name of the system's key store as its user knows it; null where there is none that keeps anything safe. */
+/** Display name of the system's key store. Null if there is no secure key store. */
 export async function keyStoreName(): Promise<string | null> {
   try {
-    const isThere =
-      newer.isAsyncEncryptionAvailable === undefined
+    const isAvailable =
+      asyncStorage.isAsyncEncryptionAvailable === undefined
         ? safeStorage.isEncryptionAvailable()
         : await safeStorage.isAsyncEncryptionAvailable();
-    if (!isThere) return null;
+    if (!isAvailable) return null;
   } catch {
     return null;
   }
@@ -43,22 +46,22 @@ export async function keyStoreName(): Promise<string | null> {
 
 export async function seal(text: string): Promise<string> {
   const sealed =
-    newer.encryptStringAsync === undefined
+    asyncStorage.encryptStringAsync === undefined
       ? safeStorage.encryptString(text)
       : await safeStorage.encryptStringAsync(text);
   return sealed.toString('base64');
 }
 
-/** @throws AppError when the key store has no key for it, such as after it was reset. */
+/** @throws AppError when the key store cannot decrypt the text, for example after it was reset. */
 export async function unseal(sealed: string): Promise<string> {
   const bytes = Buffer.from(sealed, 'base64');
   try {
-    if (newer.decryptStringAsync === undefined) return safeStorage.decryptString(bytes);
+    if (asyncStorage.decryptStringAsync === undefined) return safeStorage.decryptString(bytes);
     return (await safeStorage.decryptStringAsync(bytes)).result;
   } catch {
     throw new AppError(
       'key_store',
-      "The system's key store does not open what it sealed; unlock it and start the app again, or pair this machine anew.",
+      "The system's key store could not decrypt the secret. Unlock it and restart the app, or pair this machine again.",
     );
   }
 }

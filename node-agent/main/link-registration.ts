@@ -9,7 +9,7 @@ import { pairingScheme } from './pairing-link.ts';
 const deadlineMs = 5_000;
 const desktopFile = 'outrigger-companion-link.desktop';
 
-/** The entry by which a desktop finds an AppImage for links; it names the file that the person started. */
+/** The desktop entry that opens pairing links with an AppImage. */
 function desktopEntry(program: string): string {
   return [
     '[Desktop Entry]',
@@ -25,7 +25,7 @@ function desktopEntry(program: string): string {
 
 const entryFolder = () => join(process.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'applications');
 
-/** Makes the system open pairing links with this app. An AppImage, which nothing installed, says so to the desktop itself. */
+/** Registers this app for pairing links. An AppImage has no installer, so it writes its own desktop entry. */
 export async function registerLinks(
   image: string | null,
   log: (event: string, detail?: string) => void,
@@ -51,7 +51,7 @@ export async function registerLinks(
   }
 }
 
-/** Takes back what `registerLinks` left with the system; what a package installed goes with that. */
+/** Reverts `registerLinks`. Files of an installed package are removed with the package. */
 export async function forgetLinks(image: string | null): Promise<void> {
   if (image !== null) await rm(join(entryFolder(), desktopFile), { force: true });
   else if (process.platform !== 'linux' && app.isPackaged) app.removeAsDefaultProtocolClient(pairingScheme);

@@ -4,92 +4,97 @@ import { app, Menu } from 'electron';
 import { askCompanion } from '../runtime/control/client.ts';
 import { DataFolder } from '../runtime/data-folder.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
-import { isRefusedAsRoot, readArguments, readSecondStart, wordsToGoOn } from './app-arguments.ts';
+import { isRefusedAsRoot, readArguments, readSecondStart, restartArguments } from './app-arguments.ts';
 import { appId } from './app-id.ts';
 import { AppLog } from './app-log.ts';
-import { commandWords, runCommandLine } from './command-line.ts';
+import { cliArguments, runCommandLine } from './command-line.ts';
 import { CompanionApp } from './companion-app.ts';
 import { restartOnFault } from './faults.ts';
-import { guardEveryPage, lockDefaultSession, removeDrivingSwitches } from './guards.ts';
-import { ownAppImage, settleUpdate, startInstead } from './installation.ts';
+import { guardEveryPage, lockDefaultSession, removeRemoteControlSwitches } from './guards.ts';
+import { ownAppImage, checkPendingUpdate, startDetached } from './installation.ts';
 import { chooseKeyStore } from './key-store.ts';
 import { registerLinks } from './link-registration.ts';
 import { isPairingLink } from './pairing-link.ts';
-import { hasScreen, leaveHub } from './unpair.ts';
+import { hasDisplay, unpairAndExit } from './unpair.ts';
 import { declareWindowScheme } from './window-scheme.ts';
 
 const quitDeadlineMs = 15_000;
-const maxWordsLength = 4_000;
+const maxArgumentsLength = 4_000;
 
-// A command needs no screen: as long as this file is awaited, Electron does not look for one.
-const command = commandWords(process.argv.slice(1), process.defaultApp);
+// A command needs no display: Electron does not look for one until this module has been evaluated.
+const command = cliArguments(process.argv.slice(1), process.defaultApp);
 if (command !== null) await runCommandLine(command);
 
-// A page may open a link of any length, and words beyond some thousand characters end the app that they are handed to.
-if (process.argv.join(' ').length > maxWordsLength) {
+// Web pages can open links of any length, and very long arguments crash the app instance that receives them.
+if (process.argv.join(' ').length > maxArgumentsLength) {
   process.stderr.write(
-    `outrigger-companion: more than ${maxWordsLength} characters on the command line are no start of this app.\n`,
+    `outrigger-companion: more than ${maxArgumentsLength} characters on the command line. Pass fewer.\n`,
   );
   process.exit(2);
 }
 
-// The window of a start as root would have no sandbox.
+// As root, the window would have no sandbox.
 if (isRefusedAsRoot(process.argv.slice(1))) {
   process.stderr.write(
-    'outrigger-companion: as root the window has no sandbox, so it does not open: start it as the user whose machine this is. Commands work, such as: outrigger-companion status (--no-sandbox opens it all the same).\n',
+    'outrigger-companion: as root the window has no sandbox, so it does not open. Start it as the user whose machine this is. Commands work, for example: outrigger-companion status (--no-sandbox opens the window anyway).\n',
   );
   process.exit(2);
 }
 
-// A start of the app: what must be settled before Electron is ready, and one app for each data folder.
-const asked = readArguments(process.argv.slice(1), process.env);
-removeDrivingSwitches();
-const folder = new DataFolder(asked.dataFolder ?? undefined);
+// A start of the app. The following setup must run before Electron is ready. Each data folder has one app instance.
+const appArguments = readArguments(process.argv.slice(1), process.env);
+removeRemoteControlSwitches();
+const folder = new DataFolder(appArguments.dataFolder ?? undefined);
 const log = new AppLog(join(folder.path, 'logs'));
 app.setAppUserModelId(appId);
 app.setPath('userData', join(folder.path, 'app'));
 app.setPath('crashDumps', join(folder.path, 'app', 'crashes'));
-restartOnFault(folder.path, asked.waitMs, (event, detail) => log.write(event, detail));
+restartOnFault(folder.path, appArguments.waitMs, (event, detail) => log.write(event, detail));
 declareWindowScheme();
-await delay(asked.waitMs);
+await delay(appArguments.waitMs);
 await chooseKeyStore();
 
-/** Pauses by itself, whether an app starts, runs or hangs: the file says it to each companion, and whichever runs is told besides; false where neither worked. */
+/**
+ * Pauses through the settings file and through a running companion, so that it works while an app starts, runs or
+ * hangs. Returns false if both failed.
+ */
 async function pause(): Promise<boolean> {
-  const told = askCompanion(folder, 'change', { change: 'pause' }, { timeoutMs: 5_000 }).catch(() => null);
+  const response = askCompanion(folder, 'change', { change: 'pause' }, { timeoutMs: 5_000 }).catch(() => null);
   try {
     await changeSettings(folder, { change: 'pause' });
   } catch (error) {
-    if ((await told) !== null) return true;
+    if ((await response) !== null) return true;
     process.stderr.write(`outrigger-companion: ${(error as Error).message}\n`);
     return false;
   }
-  await told;
+  await response;
   return true;
 }
 
-function live(): void {
-  let its: CompanionApp | undefined;
-  // What is asked of it while it starts.
-  const asks: ((its: CompanionApp) => void)[] = [];
-  const ask = (what: (its: CompanionApp) => void) => {
-    if (its === undefined) asks.push(what);
-    else what(its);
+function startApp(): void {
+  let companionApp: CompanionApp | undefined;
+  // Actions that arrive before the app has started.
+  const queuedActions: ((companionApp: CompanionApp) => void)[] = [];
+  const withApp = (action: (companionApp: CompanionApp) => void) => {
+    if (companionApp === undefined) queuedActions.push(action);
+    else action(companionApp);
   };
   guardEveryPage((event, detail) => log.write(event, detail));
-  app.on('second-instance', (_event, _words, _folder, other) => ask((one) => one.again(readSecondStart(other))));
-  // macOS hands links over so, also before the app is ready.
+  app.on('second-instance', (_event, _words, _folder, other) =>
+    withApp((one) => one.handleSecondStart(readSecondStart(other))),
+  );
+  // macOS passes links with this event, also before the app is ready.
   app.on('open-url', (event, url) => {
     event.preventDefault();
-    if (isPairingLink(url)) ask((one) => one.open(url));
+    if (isPairingLink(url)) withApp((one) => one.open(url));
   });
-  // The companion works on without a window.
+  // The companion keeps running without a window.
   app.on('window-all-closed', () => undefined);
   let mayQuit = false;
   app.on('before-quit', (event) => {
     if (mayQuit) return;
     event.preventDefault();
-    void Promise.race([its?.quit(), delay(quitDeadlineMs)]).finally(() => {
+    void Promise.race([companionApp?.quit(), delay(quitDeadlineMs)]).finally(() => {
       mayQuit = true;
       app.quit();
     });
@@ -97,29 +102,29 @@ function live(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => app.quit());
   void app.whenReady().then(async () => {
     log.write('the app starts', `version ${app.getVersion()}, electron ${process.versions.electron}`);
-    // Without a menu macOS copies and pastes nothing.
+    // On macOS, copy and paste need a menu.
     const roles = [{ role: 'appMenu' }, { role: 'editMenu' }, { role: 'windowMenu' }] as const;
     Menu.setApplicationMenu(process.platform === 'darwin' ? Menu.buildFromTemplate([...roles]) : null);
     lockDefaultSession();
     void registerLinks(ownAppImage(folder.path), (event, detail) => log.write(event, detail));
-    its = await CompanionApp.start({ folder, log, distFolder: import.meta.dirname, asked });
-    for (const what of asks.splice(0)) what(its);
+    companionApp = await CompanionApp.start({ folder, log, distFolder: import.meta.dirname, appArguments });
+    for (const action of queuedActions.splice(0)) action(companionApp);
   });
 }
 
-if (asked.unpair) {
-  // Without a screen Electron ends as soon as this file has been read; with one it is ready only then.
-  const over = leaveHub(folder);
-  if (!hasScreen()) await over;
-} else if (asked.pause) app.exit((await pause()) ? 0 : 1);
-else if (!app.requestSingleInstanceLock({ ...asked })) app.exit(0);
+if (appArguments.unpair) {
+  // Without a display, Electron exits after this module is evaluated. With a display, it becomes ready only then.
+  const isUnpaired = unpairAndExit(folder);
+  if (!hasDisplay()) await isUnpaired;
+} else if (appArguments.pause) app.exit((await pause()) ? 0 : 1);
+else if (!app.requestSingleInstanceLock({ ...appArguments })) app.exit(0);
 else {
-  const instead = settleUpdate(folder.path);
-  if (instead === null) live();
+  const previousVersion = checkPendingUpdate(folder.path);
+  if (previousVersion === null) startApp();
   else {
-    log.write('an update did not work, and was taken back');
+    log.write('an update did not start and was rolled back');
     app.releaseSingleInstanceLock();
-    startInstead(instead, wordsToGoOn(process.argv.slice(1)));
+    startDetached(previousVersion, restartArguments(process.argv.slice(1)));
     app.exit(0);
   }
 }

@@ -7,7 +7,7 @@ const link = (hub: string, code = 'ABCD-EFGH') =>
   `outrigger://pair?hub=${encodeURIComponent(hub)}&code=${encodeURIComponent(code)}`;
 
 describe('a pairing link', () => {
-  test('names the hub and the code', () => {
+  test('returns hub and code', () => {
     expect(readPairingLink(link('https://hub.example.org/outrigger/', 'abcd-efgh'))).toEqual({
       code: 'ABCD-EFGH',
       hub: 'https://hub.example.org/outrigger',
@@ -19,18 +19,18 @@ describe('a pairing link', () => {
   });
 
   test.each(['http://127.0.0.1:4400', 'http://localhost:4400', 'http://[::1]:4400'])(
-    'may lead to %s without encryption, which is this machine',
+    'may use %s without encryption, because it is this machine',
     (hub) => {
       expect(readPairingLink(link(hub))).toMatchObject({ hub, isLocal: true, isEncrypted: false, problem: null });
     },
   );
 
-  test('says where another machine would be spoken to without encryption', () => {
+  test('marks unencrypted addresses of other machines', () => {
     for (const hub of ['http://192.168.0.7:4400', 'http://127.0.0.1.example.org'])
       expect(readPairingLink(link(hub))).toMatchObject({ isEncrypted: false, isLocal: false, problem: null });
   });
 
-  test('shows a host in ASCII, and what it looks like beside it', () => {
+  test('shows a host in ASCII, together with its Unicode form', () => {
     expect(readPairingLink(link('https://аpple.example'))).toMatchObject({
       hub: 'https://xn--pple-43d.example',
       looksLike: 'аpple.example',
@@ -44,8 +44,8 @@ describe('a pairing link', () => {
     ['https://hub.example.org@evil.example', 'user name'],
     ['https://evil.example/?hub.example.org', 'more than an address'],
     ['https://evil.example/#hub.example.org', 'more than an address'],
-    ['nonsense', 'names no hub'],
-  ])('with the hub %s is refused, and says why', (hub, problem) => {
+    ['nonsense', 'no valid hub address'],
+  ])('with the hub %s is refused with a reason', (hub, problem) => {
     expect(readPairingLink(link(hub)).problem).toContain(problem);
   });
 
@@ -70,14 +70,14 @@ describe('a pairing link', () => {
     'outrigger://pair?hub=https%3A%2F%2Fa.example&code=ABCD-EFGH&force=true',
     `outrigger://pair?hub=https%3A%2F%2Fa.example&code=ABCD-EFGH${'x'.repeat(2_000)}`,
     'https://pair?hub=https%3A%2F%2Fa.example&code=ABCD-EFGH',
-  ])('in another form is none: %s', (text) => {
+  ])('in another form is refused: %s', (text) => {
     expect(readPairingLink(text)).toMatchObject({
       hub: '',
       problem: expect.stringContaining('not a complete') as string,
     });
   });
 
-  test('of whatever text is answered in the form that the window knows, and shows no character that misleads', () => {
+  test('of any text has the declared form, and contains no misleading characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (hub, code) => {
         const read = readPairingLink(link(hub.toWellFormed(), code.toWellFormed()));

@@ -2,16 +2,16 @@ import { domainToUnicode } from 'node:url';
 import type { PairingLink } from '../../shared/companion/app.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 
-/** The scheme of links that ask to pair this machine: `outrigger://pair?hub=…&code=…`. */
+/** The scheme of pairing links: `outrigger://pair?hub=…&code=…`. */
 export const pairingScheme = 'outrigger';
 
 const maxLength = 2_000;
-const shownLength = 200;
+const maxShownLength = 200;
 const localHosts = ['localhost', '127.0.0.1', '[::1]'];
 /** Crockford's base32: no I, L, O, U. */
 const codePattern = /^[0-9A-HJKMNP-TV-Z]{4}-?[0-9A-HJKMNP-TV-Z]{4}$/i;
 
-const shown = (text: string) => visibleLine(text.slice(0, shownLength));
+const shown = (text: string) => visibleLine(text.slice(0, maxShownLength));
 const refused = (problem: string, hub = ''): PairingLink => ({
   code: '',
   hub: shown(hub),
@@ -21,11 +21,11 @@ const refused = (problem: string, hub = ''): PairingLink => ({
   problem,
 });
 
-/** Whether a text, such as an argument of a command line, claims to be a link of ours. */
+/** Whether a text, for example a command line argument, has the scheme of pairing links. */
 export const isPairingLink = (text: string): boolean => text.toLowerCase().startsWith(`${pairingScheme}:`);
 
 /**
- * Reads a link that somebody opened: what it would pair with, or why it can't be used. Whoever made it is not to be trusted, so only one form is taken:
+ * Parses a pairing link: its hub and code, or the problem. Links are untrusted, so exactly one form is accepted:
  * one hub, one code, nothing else.
  */
 export function readPairingLink(text: string): PairingLink {
@@ -43,20 +43,20 @@ export function readPairingLink(text: string): PairingLink {
     return refused(notALink);
   const hubText = link.searchParams.get('hub') ?? '';
   const code = (link.searchParams.get('code') ?? '').trim();
-  if (!URL.canParse(hubText)) return refused('The link names no hub that could be reached.', hubText);
+  if (!URL.canParse(hubText)) return refused('The link has no valid hub address.', hubText);
   const hub = new URL(hubText);
   if (!['http:', 'https:'].includes(hub.protocol))
-    return refused('The hub of the link is no http or https address.', hubText);
+    return refused('The hub of the link is not an http or https address.', hubText);
   if (`${hub.username}${hub.password}` !== '')
     return refused(
-      'The address of the hub carries a user name, which can make it look like another one.',
+      'The address of the hub contains a user name, which can make it look like another address.',
       `${hub.protocol}//${hub.host}`,
     );
   if (`${hub.search}${hub.hash}` !== '')
-    return refused('The address of the hub carries more than an address.', `${hub.origin}${hub.pathname}`);
+    return refused('The address of the hub contains more than an address.', `${hub.origin}${hub.pathname}`);
   const address = `${hub.origin}${hub.pathname.replace(/(?<!\/)\/+$/, '')}`;
   if (!codePattern.test(code))
-    return refused('The code of the link is not a pairing code; those look like ABCD-EFGH.', address);
+    return refused('The code of the link is not a pairing code. Pairing codes look like ABCD-EFGH.', address);
   const unicode = domainToUnicode(hub.hostname);
   const isLocal = localHosts.includes(hub.hostname);
   const isEncrypted = hub.protocol === 'https:';
@@ -66,7 +66,7 @@ export function readPairingLink(text: string): PairingLink {
     looksLike: unicode === '' || unicode === hub.hostname ? null : shown(unicode),
     isEncrypted,
     isLocal,
-    // One that is not encrypted the window asks about once more, as it does where an address is typed.
+    // For an unencrypted address, the window asks for an additional consent.
     problem: null,
   };
 }

@@ -2,25 +2,25 @@ import { Notification } from 'electron';
 import type { Prompt } from '../../shared/companion/state.ts';
 
 interface NoticeOptions {
-  /** Brings the window to where it is seen. */
+  /** Shows the window without taking the focus. */
   show: () => void;
-  /** Opens it, as the person wants it now. */
+  /** Opens the window after a click on the notification. */
   open: () => void;
 }
 
-/** Tells the person of each prompt once, also where the window is closed. */
+/** Notifies the owner once about each prompt, even if the window is closed. */
 export class PromptNotice {
   readonly #options: NoticeOptions;
   #known = new Set<string>();
-  /** Kept, because a notification that nothing holds takes no click. */
+  /** Referenced, because a garbage-collected notification does not react to clicks. */
   #notification: Notification | null = null;
 
   constructor(options: NoticeOptions) {
     this.#options = options;
   }
 
-  /** Looks at the prompts that wait now. */
-  see(prompts: readonly Pick<Prompt, 'id'>[]): void {
+  /** @param prompts all open prompts. */
+  update(prompts: readonly Pick<Prompt, 'id'>[]): void {
     const isNew = prompts.some(({ id }) => !this.#known.has(id));
     this.#known = new Set(prompts.map(({ id }) => id));
     if (prompts.length === 0) this.#close();
@@ -28,9 +28,9 @@ export class PromptNotice {
     this.#options.show();
     this.#close();
     if (!Notification.isSupported()) return;
-    // What would run comes from elsewhere, and is read where it can be read whole: in the window.
+    // The notification does not show the untrusted command. The window shows it completely.
     this.#notification = new Notification({
-      title: 'A program waits for your word',
+      title: 'A program is waiting for your decision',
       body: 'Open Outrigger Companion to see exactly what would run.',
     });
     this.#notification.on('click', this.#options.open);

@@ -11,133 +11,140 @@ import { recorderAddress } from './window-files.ts';
 import { serveRecorder } from './window-scheme.ts';
 
 const openDeadlineMs = 10_000;
-const extraMs = 20_000;
+const answerDeadlineMs = 20_000;
 const idleMs = 30_000;
 
-/** A screen that may be seen is kept so long after its last picture, because the desktop asks the person for each anew. */
+/** A screen stream stays open this long after its last picture, because the desktop asks the owner for each stream. */
 const screenIdleMs = 10 * 60_000;
 
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
-interface Waiting {
+interface PendingCapture {
   kind: RecorderCapture['kind'];
-  hear: (answer: RecorderAnswer) => void;
+  resolve: (answer: RecorderAnswer) => void;
 }
 
 /**
- * Takes pictures of cameras and records microphones in a page of ours that nobody sees: the only one that may, in a session of its own. It is there
- * while it is used and shortly after.
+ * Captures camera, microphone and screen in a hidden page with a separate session. No other page may capture. The page
+ * is closed shortly after its last use.
  */
 export class Recorder {
   readonly #distFolder: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingCapture>();
   #page: Promise<BrowserWindow> | undefined;
   #contents: WebContents | undefined;
   #nextId = 0;
   #idle: NodeJS.Timeout | undefined;
-  #seesScreen = false;
-  /** The screen that the person chose: Chromium restores what the desktop granted for it as long as the app runs, and asks nobody again. */
-  #chosen: string | null = null;
+  #isScreenOpen = false;
+  /** The screen that the owner chose. Chromium restores its permission while the app runs, without asking again. */
+  #screenSource: string | null = null;
   #isServed = false;
-  #closes = 0;
+  #closeCount = 0;
   #nextExpiry: NodeJS.Timeout | undefined;
 
   constructor(distFolder: string) {
     this.#distFolder = distFolder;
     ipcMain.on('recorder:taken', ({ sender }, message: unknown) => {
       const answer = recorderAnswer.safeParse(message);
-      if (sender === this.#contents && answer.success) this.#waiting.get(answer.data.id)?.hear(answer.data);
+      if (sender === this.#contents && answer.success) this.#pending.get(answer.data.id)?.resolve(answer.data);
     });
     ipcMain.on('recorder:screen-ended', ({ sender }) => {
-      if (sender === this.#contents) this.#chosen = null;
+      if (sender === this.#contents) this.#screenSource = null;
     });
   }
 
   /** @throws AppError when the system or the device refuses. */
   async takePicture(device: string | null): Promise<Buffer> {
-    await askSystem('camera');
-    return given(await this.#take({ kind: 'camera', device }, 0));
+    await requestSystemPermission('camera');
+    return requireBytes(await this.#capture({ kind: 'camera', device }, 0));
   }
 
   /** @throws AppError when the system or the device refuses. */
   async recordSound(device: string | null, seconds: number): Promise<Buffer> {
-    await askSystem('microphone');
-    return given(await this.#take({ kind: 'audio', device, seconds }, seconds * 1000));
+    await requestSystemPermission('microphone');
+    return requireBytes(await this.#capture({ kind: 'audio', device, seconds }, seconds * 1000));
   }
 
-  /** Goes on with the screen that was chosen before, be it that it was not seen meanwhile; not where the person ended that. @param choose Has a person choose a screen, where none is seen already. @throws AppError when the person or the system refuses. */
+  /**
+   * Takes a picture of the screen that was chosen before, unless the owner ended its capture.
+   * @param choose Lets the owner choose a screen. Called only if no screen was chosen, or its capture was ended.
+   * @throws AppError when the owner or the system refuses.
+   */
   async takeScreen(format: 'png' | 'jpeg', quality: number, choose: () => Promise<string>): Promise<Buffer> {
     const form = { kind: 'screen', contentType: `image/${format}`, quality } as const;
-    const picture = await this.#take({ ...form, source: null }, 0);
-    this.#seesScreen = true;
+    const picture = await this.#capture({ ...form, source: null }, 0);
+    this.#isScreenOpen = true;
     if (picture !== null) return picture;
-    const closes = this.#closes;
-    const source = this.#chosen ?? (await choose());
-    // While the person chose, it may have been denied.
-    if (closes !== this.#closes) throw new AppError('capture_failed', 'It was ended.');
-    this.#chosen = null;
-    const first = given(await this.#take({ ...form, source }, 0));
-    this.#chosen = source;
+    const closeCount = this.#closeCount;
+    const source = this.#screenSource ?? (await choose());
+    // The capture may have been denied while the owner was choosing.
+    if (closeCount !== this.#closeCount) throw new AppError('capture_failed', 'The capture was ended.');
+    this.#screenSource = null;
+    const first = requireBytes(await this.#capture({ ...form, source }, 0));
+    this.#screenSource = source;
     return first;
   }
 
-  /** Ends at once what is seen or heard and may not be, by these settings of the owner and whenever what they allow for a time is over. */
-  follow(settings: LocalSettings): void {
+  /** Ends captures at once that the settings do not allow, and later captures whose permission expires. */
+  applySettings(settings: LocalSettings): void {
     clearTimeout(this.#nextExpiry);
     const now = Date.now();
     const mayNot = (kind: RecorderCapture['kind']) => settings.paused || !isAllowed(settings, kind, now);
-    if (!isAllowed(settings, 'screen', now)) this.#chosen = null;
-    const used = [...this.#waiting.values()].map(({ kind }) => kind);
-    if ([...used, ...(this.#seesScreen ? (['screen'] as const) : [])].some(mayNot)) this.close();
+    if (!isAllowed(settings, 'screen', now)) this.#screenSource = null;
+    const used = [...this.#pending.values()].map(({ kind }) => kind);
+    if ([...used, ...(this.#isScreenOpen ? (['screen'] as const) : [])].some(mayNot)) this.close();
     const end = nextExpiry(settings, now);
     if (end !== null)
-      this.#nextExpiry = setTimeout(() => this.follow(settings), Math.min(end - now, longestTimerMs)).unref();
+      this.#nextExpiry = setTimeout(() => this.applySettings(settings), Math.min(end - now, maxTimerMs)).unref();
   }
 
-  async #take(asked: RecorderCapture, lastsMs: number): Promise<Buffer | null> {
+  async #capture(capture: RecorderCapture, lastsMs: number): Promise<Buffer | null> {
     clearTimeout(this.#idle);
     this.#page ??= this.#open();
     const page = await this.#page;
     const id = this.#nextId;
     this.#nextId += 1;
-    const taken = Promise.withResolvers<RecorderAnswer>();
-    this.#waiting.set(id, { kind: asked.kind, hear: taken.resolve });
-    const deadline = setTimeout(() => taken.resolve({ id, problem: 'It did not answer in time.' }), lastsMs + extraMs);
+    const response = Promise.withResolvers<RecorderAnswer>();
+    this.#pending.set(id, { kind: capture.kind, resolve: response.resolve });
+    const deadline = setTimeout(
+      () => response.resolve({ id, problem: 'No response in time.' }),
+      lastsMs + answerDeadlineMs,
+    );
     try {
-      page.webContents.send('recorder:take', { id, ...asked } satisfies RecorderRequest);
-      const answer = await taken.promise;
+      page.webContents.send('recorder:take', { id, ...capture } satisfies RecorderRequest);
+      const answer = await response.promise;
       if ('problem' in answer)
-        throw new AppError('capture_failed', `The ${asked.kind} gave nothing: ${answer.problem}`);
+        throw new AppError('capture_failed', `The ${capture.kind} could not be captured: ${answer.problem}`);
       return answer.bytes === null ? null : Buffer.from(answer.bytes);
     } finally {
       clearTimeout(deadline);
-      this.#waiting.delete(id);
-      if (this.#waiting.size === 0)
-        this.#idle = setTimeout(() => this.close(), this.#seesScreen ? screenIdleMs : idleMs).unref();
+      this.#pending.delete(id);
+      if (this.#pending.size === 0)
+        this.#idle = setTimeout(() => this.close(), this.#isScreenOpen ? screenIdleMs : idleMs).unref();
     }
   }
 
-  /** Ends what is recorded or seen. */
+  /** Ends all captures and closes the page. */
   close(): void {
     clearTimeout(this.#idle);
     void this.#page?.then((page) => page.destroy()).catch(() => undefined);
-    this.#closes += 1;
-    for (const [id, { hear }] of this.#waiting) hear({ id, problem: 'It was ended.' });
+    this.#closeCount += 1;
+    for (const [id, { resolve }] of this.#pending) resolve({ id, problem: 'The capture was ended.' });
     this.#page = undefined;
     this.#contents = undefined;
-    this.#seesScreen = false;
+    this.#isScreenOpen = false;
   }
 
   async #open(): Promise<BrowserWindow> {
-    // Not kept on disk: nothing of it outlives its page.
-    const its = session.fromPartition('recorder');
-    if (!this.#isServed) serveRecorder(its);
-    if (!this.#isServed) lockSession(its, (contents) => contents === null || contents === this.#contents);
+    // The session is in memory only.
+    const recorderSession = session.fromPartition('recorder');
+    if (!this.#isServed) serveRecorder(recorderSession);
+    if (!this.#isServed) lockSession(recorderSession, (contents) => contents === null || contents === this.#contents);
     this.#isServed = true;
     const page = new BrowserWindow({
       show: false,
       webPreferences: {
-        session: its,
+        session: recorderSession,
         preload: join(this.#distFolder, 'recorder.cjs'),
         sandbox: true,
         contextIsolation: true,
@@ -158,7 +165,7 @@ export class Recorder {
         page.loadURL(recorderAddress),
         new Promise<never>((_done, fail) =>
           setTimeout(
-            () => fail(new AppError('capture_failed', 'The page that records did not open.')),
+            () => fail(new AppError('capture_failed', 'The recorder page did not open.')),
             openDeadlineMs,
           ).unref(),
         ),
@@ -172,12 +179,12 @@ export class Recorder {
   }
 }
 
-function given(bytes: Buffer | null): Buffer {
+function requireBytes(bytes: Buffer | null): Buffer {
   if (bytes === null) throw new AppError('capture_failed', 'Nothing was captured.');
   return bytes;
 }
 
-async function askSystem(kind: 'camera' | 'microphone'): Promise<void> {
+async function requestSystemPermission(kind: 'camera' | 'microphone'): Promise<void> {
   if (process.platform !== 'darwin' || systemPreferences.getMediaAccessStatus(kind) === 'granted') return;
   if (!(await systemPreferences.askForMediaAccess(kind)))
     throw new AppError(

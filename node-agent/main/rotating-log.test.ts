@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-test('a log keeps the newest lines in five files of bounded size, also across starts, for their owner alone', () => {
+test('a log keeps the newest lines in five files of limited size across starts, readable only by the owner', () => {
   for (let start = 0; start < 4; start += 1) {
     const log = new RotatingLog(home, 'app', { bytes: 2_000 });
     for (let line = 0; line < 100; line += 1) log.write(`start ${start} line ${line}`);
@@ -41,7 +41,7 @@ test('a log keeps the newest lines in five files of bounded size, also across st
   expect(new Set(all).size).toBe(all.length);
 });
 
-test('a line is written before the process can die', async () => {
+test('a line is written even if the process is killed directly afterwards', async () => {
   const code = `const { RotatingLog } = await import(${JSON.stringify(resolve('node-agent/main/rotating-log.ts'))});
     const log = new RotatingLog(${JSON.stringify(home)}, 'app');
     log.write('the last words'); process.kill(process.pid, 'SIGKILL');`;
@@ -51,20 +51,20 @@ test('a line is written before the process can die', async () => {
   expect(readFileSync(join(home, 'app.log'), 'utf8')).toMatch(/^2\S+Z {2}the last words\n$/);
 });
 
-test('a text of several lines, or with what moves a terminal, is one line', () => {
+test('a text with line breaks or terminal control characters becomes one line', () => {
   new RotatingLog(home, 'app').write('first\nsecond\u001b[2J');
   const text = readFileSync(join(home, 'app.log'), 'utf8');
   expect(text.split('\n')).toHaveLength(2);
   expect(text).not.toContain('\u001b');
 });
 
-test('a log that can not be written disturbs nobody, and goes on when it can', () => {
-  const place = join(home, 'place');
-  writeFileSync(place, 'a file where the folder should be');
-  const log = new RotatingLog(place, 'app');
+test('write errors are ignored, and writing continues when it is possible again', () => {
+  const folder = join(home, 'folder');
+  writeFileSync(folder, 'a file where the folder should be');
+  const log = new RotatingLog(folder, 'app');
   log.write('lost');
-  rmSync(place);
+  rmSync(folder);
   log.write('kept');
-  expect(readFileSync(join(place, 'app.log'), 'utf8')).toContain('kept');
-  chmodSync(place, 0o700);
+  expect(readFileSync(join(folder, 'app.log'), 'utf8')).toContain('kept');
+  chmodSync(folder, 0o700);
 });

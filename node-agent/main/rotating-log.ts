@@ -7,8 +7,8 @@ const files = 5;
 const maxLineLength = 8_192;
 
 /**
- * A log of the app: `NAME.log` and up to four older ones, `NAME.1.log` the newest of them, of about 1 MiB each, readable by their owner alone. A line is with
- * the system before `write` is back, so that a crash loses none; a log that can't be written never disturbs who writes.
+ * A log with rotation: `NAME.log` and up to four older files of about 1 MiB each, `NAME.1.log` is the newest of them.
+ * Only the owner can read them. `write` is synchronous, so a crash of the process loses no lines. Write errors are ignored.
  */
 export class RotatingLog {
   readonly #folder: string;
@@ -33,7 +33,7 @@ export class RotatingLog {
     return this.#file(0);
   }
 
-  /** Adds a line with its time; what would break a line or a terminal is made visible. */
+  /** Adds a line with a timestamp. Line breaks and control characters are replaced by visible text. */
   write(text: string): void {
     const line = Buffer.from(`${this.#now().toISOString()}  ${visibleLine(text.slice(0, maxLineLength))}\n`);
     try {
@@ -45,7 +45,7 @@ export class RotatingLog {
       writeSync(this.#handle, line);
       this.#bytes += line.length;
     } catch {
-      // A full disk or a folder that was removed: the next line opens it anew.
+      // For example a full disk or a removed folder. The next line reopens the file.
       this.close();
     }
   }
@@ -55,7 +55,7 @@ export class RotatingLog {
     try {
       closeSync(this.#handle);
     } catch {
-      // It is closed.
+      // The file is already closed.
     }
     this.#handle = null;
   }

@@ -10,7 +10,7 @@ import { CompanionError, DataFolder } from '../runtime/data-folder.ts';
 import type { CompanionProcess } from './companion-process.ts';
 import { RuntimeKeeper } from './runtime-keeper.ts';
 
-/** A real runtime in a process of its own, as the app starts one. */
+/** A real runtime in a separate process, as the app starts it. */
 const program = (folder: string) => `
   const [{ Supervisor }, { DataFolder }] = await Promise.all(
     ['supervisor', 'data-folder'].map((name) => import(${JSON.stringify(resolve('node-agent/runtime'))} + '/' + name + '.ts')));
@@ -28,7 +28,7 @@ afterEach(() => {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended.
+      // The process has already ended.
     }
   rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
@@ -45,63 +45,63 @@ function startRuntime(): CompanionProcess {
   };
 }
 
-/** Whether a runtime accepts connections on the data folder. Its key file exists before its socket does. */
+/** Whether a runtime accepts connections on the data folder. Its key file exists before run socket does. */
 async function canConnect(): Promise<boolean> {
   using client = await ControlClient.open(new DataFolder(home), AbortSignal.timeout(5_000));
   return client !== null;
 }
 
-/** Zombies have ended. */
+/** Zombie processes do not count as alive. */
 const isAlive = (pid: number) =>
   existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
-function keep(delays = { firstMs: 50, longestMs: 200, calmMs: 60_000 }) {
-  const told: string[] = [];
+function startKeeper(delays = { firstMs: 50, longestMs: 200, calmMs: 60_000 }) {
+  const states: string[] = [];
   const logged: string[] = [];
   const keeper = new RuntimeKeeper({
     folder: new DataFolder(home),
     start: startRuntime,
-    onRuntime: ({ state }) => told.push(state),
+    onRuntime: ({ state }) => states.push(state),
     onEvent: () => undefined,
     log: (event, detail) => logged.push(`${event}: ${detail ?? ''}`),
     delays,
-    // Long enough for an answer of a companion that is slow and does not hang.
-    look: { everyMs: 100, deadlineMs: 2_000 },
+    // The deadline is long enough for a slow companion that does not hang.
+    healthCheck: { everyMs: 100, deadlineMs: 2_000 },
   });
   keeper.start();
-  return { keeper, told, logged, [Symbol.asyncDispose]: () => keeper.stop() };
+  return { keeper, states, logged, [Symbol.asyncDispose]: () => keeper.stop() };
 }
 
 describe.skipIf(process.platform !== 'linux')('a companion that hangs (needs /proc of Linux)', () => {
-  test('is ended and started again, when it is our own', async () => {
-    await using its = keep();
-    await expect.poll(() => its.keeper.runtime.state).toBe('running');
+  test('is killed and restarted if the app started it', async () => {
+    await using run = startKeeper();
+    await expect.poll(() => run.keeper.runtime.state).toBe('running');
     const [first] = started as [number];
     process.kill(first, 'SIGSTOP');
     await expect.poll(() => isAlive(first)).toBe(false);
-    await expect.poll(() => its.keeper.state?.pid ?? first).not.toBe(first);
-    expect(its.logged).toContainEqual(expect.stringMatching(/^runtime restarting: .* did not answer any more\./));
+    await expect.poll(() => run.keeper.state?.pid ?? first).not.toBe(first);
+    expect(run.logged).toContainEqual(expect.stringMatching(/^runtime restarting: .* stopped responding\./));
   });
 
-  test('is told as lost and connected anew, when it ran before', async () => {
+  test('is reported as lost and reconnected if it ran before', async () => {
     const { pid } = startRuntime() as { pid: number };
     await expect.poll(canConnect).toBe(true);
-    await using its = keep();
-    await expect.poll(() => its.keeper.runtime.state).toBe('attached');
-    expect(its.keeper.state?.pid).toBe(pid);
+    await using run = startKeeper();
+    await expect.poll(() => run.keeper.runtime.state).toBe('attached');
+    expect(run.keeper.state?.pid).toBe(pid);
     process.kill(pid, 'SIGSTOP');
-    await expect.poll(() => its.keeper.runtime.state).toBe('restarting');
+    await expect.poll(() => run.keeper.runtime.state).toBe('restarting');
     process.kill(pid, 'SIGCONT');
-    await expect.poll(() => its.keeper.runtime.state).toBe('attached');
-    expect(its.keeper.state?.pid).toBe(pid);
+    await expect.poll(() => run.keeper.runtime.state).toBe('attached');
+    expect(run.keeper.state?.pid).toBe(pid);
     expect(started).toEqual([pid]);
   });
 });
 
-test('a companion that can not say how it stands is asked again only after a pause, which the person is told', async () => {
-  let asked = 0;
+test('a companion that refuses run state is retried only after a delay, which the detail shows', async () => {
+  let requests = 0;
   const refuse = () => {
-    asked += 1;
+    requests += 1;
     return Promise.reject(new CompanionError('identity.json is broken'));
   };
   const names = ['state', 'subscribe', 'history', 'picture', 'change', 'answerPrompt', 'pair', 'unpair', 'test'];
@@ -109,8 +109,8 @@ test('a companion that can not say how it stands is asked again only after a pau
     new DataFolder(home),
     Object.fromEntries(names.map((name) => [name, refuse])) as unknown as ControlHandlers,
   );
-  await using its = keep({ firstMs: 60_000, longestMs: 60_000, calmMs: 60_000 });
-  await expect.poll(() => its.keeper.runtime.state).toBe('restarting');
-  expect(its.keeper.runtime.detail).toBe('identity.json is broken It starts again in 60 s.');
-  expect(asked).toBe(1);
+  await using run = startKeeper({ firstMs: 60_000, longestMs: 60_000, calmMs: 60_000 });
+  await expect.poll(() => run.keeper.runtime.state).toBe('restarting');
+  expect(run.keeper.runtime.detail).toBe('identity.json is broken It restarts in 60 s.');
+  expect(requests).toBe(1);
 });

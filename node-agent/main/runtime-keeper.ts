@@ -13,28 +13,28 @@ export type RuntimeState = AppState['runtime'];
 
 interface KeeperOptions {
   folder: DataFolder;
-  /** Starts a runtime on the data folder. */
+  /** Starts a runtime process on the data folder. */
   start: () => CompanionProcess;
   onRuntime: (state: RuntimeState) => void;
   onEvent: (event: ControlEvent) => void;
   log: (event: string, detail?: string) => void;
   delays?: RestartDelays;
-  look?: LookTimes;
+  healthCheck?: HealthCheckTimes;
 }
 
-/** How often a companion is asked how it stands, and how long its answer may take, in milliseconds. */
-interface LookTimes {
+/** Interval of health checks, and timeout of each check. */
+interface HealthCheckTimes {
   everyMs: number;
   deadlineMs: number;
 }
 
-const lookTimes: LookTimes = { everyMs: 15_000, deadlineMs: 10_000 };
-/** So many looks in a row without an answer, and it hangs; one may be a machine that slept. */
-const maxMisses = 2;
+const healthCheckTimes: HealthCheckTimes = { everyMs: 15_000, deadlineMs: 10_000 };
+/** A companion hangs after this many failed checks in a row. One failure can be caused by a machine that slept. */
+const maxMissedChecks = 2;
 
-/** How it ended that a companion was followed. */
-interface Loss {
-  hangs: boolean;
+/** Why the connection to a companion ended. */
+interface Disconnect {
+  isHung: boolean;
   detail: string;
 }
 
@@ -43,8 +43,8 @@ const connectEveryMs = 100;
 const stopDeadlineMs = 10_000;
 
 /**
- * Keeps a companion at work on a data folder: the one that runs there already, else one of its own, which is started again with growing delays
- * whenever it ends by itself, or hangs. Whoever asks speaks with whichever it is.
+ * Keeps a companion running on a data folder: attaches to one that already runs, else starts its own. Restarts its own
+ * with growing delays when it ends by itself or hangs.
  */
 export class RuntimeKeeper {
   readonly #options: KeeperOptions;
@@ -63,16 +63,16 @@ export class RuntimeKeeper {
     return this.#runtime;
   }
 
-  /** What the companion last said of itself; null while none is connected. */
+  /** Latest state of the companion. Null while none is connected. */
   get state(): CompanionState | null {
     return this.#state;
   }
 
   start(): void {
-    this.#work = this.#keep();
+    this.#work = this.#run();
   }
 
-  /** @throws AppError while no companion is connected, and what the companion answers. */
+  /** @throws AppError while no companion is connected. Errors of the companion are passed on. */
   async call<Name extends ControlMethodName>(
     method: Name,
     params: ControlParams<Name>,
@@ -86,7 +86,7 @@ export class RuntimeKeeper {
     return this.#client.call(method, params, { timeoutMs });
   }
 
-  /** Ends a runtime of our own, by force when it takes longer than ten seconds; one that ran before is left alone. */
+  /** Stops the runtime that was started here, and kills it after 10 s. An attached companion keeps running. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the app quits'));
     const child = this.#child;
@@ -100,10 +100,10 @@ export class RuntimeKeeper {
     }
     this.#client?.[Symbol.dispose]();
     await this.#work;
-    this.#tell('stopped', null);
+    this.#setRuntime('stopped', null);
   }
 
-  async #keep(): Promise<void> {
+  async #run(): Promise<void> {
     const { signal } = this.#stopping;
     let waitMs: number | null = null;
     while (!signal.aborted) {
@@ -117,39 +117,39 @@ export class RuntimeKeeper {
       }
       if (signal.aborted) return;
       waitMs = nextDelay(waitMs, performance.now() - startedAt, this.#options.delays ?? restartDelays);
-      this.#tell('restarting', `${detail} It starts again in ${Math.ceil(waitMs / 1000)} s.`);
+      this.#setRuntime('restarting', `${detail} It restarts in ${Math.ceil(waitMs / 1000)} s.`);
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** Runs a runtime of our own to its end, and answers in words why it ended. */
+  /** Starts a runtime and follows it to its end. Resolves to the reason for the end. */
   async #runOwn(): Promise<string> {
-    if (this.#runtime.state !== 'restarting') this.#tell('starting', null);
+    if (this.#runtime.state !== 'restarting') this.#setRuntime('starting', null);
     const child = this.#options.start();
     this.#child = child;
-    const over = new AbortController();
+    const exited = new AbortController();
     const ended = child.ended.then((reason) => {
-      over.abort(new Error(reason));
+      exited.abort(new Error(reason));
       return reason;
     });
-    const isOver = AbortSignal.any([over.signal, this.#stopping.signal]);
+    const stopSignal = AbortSignal.any([exited.signal, this.#stopping.signal]);
     let waitMs: number | null = null;
     try {
-      while (!isOver.aborted) {
-        const client = await this.#connect(over.signal);
+      while (!stopSignal.aborted) {
+        const client = await this.#connect(exited.signal);
         if (client === null) break;
         const followedAt = performance.now();
-        const { hangs, detail } = await this.#follow(client, 'running');
-        if (hangs) {
+        const { isHung, detail } = await this.#follow(client, 'running');
+        if (isHung) {
           child.kill();
           await ended;
           return detail;
         }
         waitMs = nextDelay(waitMs, performance.now() - followedAt, this.#options.delays ?? restartDelays);
-        if (!isOver.aborted) this.#tell('restarting', `${detail} It is asked again in ${Math.ceil(waitMs / 1000)} s.`);
-        await delay(waitMs, undefined, { signal: isOver }).catch(() => undefined);
+        if (!stopSignal.aborted) this.#setRuntime('restarting', `${detail} Retrying in ${Math.ceil(waitMs / 1000)} s.`);
+        await delay(waitMs, undefined, { signal: stopSignal }).catch(() => undefined);
       }
-      if (!over.signal.aborted && !this.#stopping.signal.aborted) {
+      if (!exited.signal.aborted && !this.#stopping.signal.aborted) {
         child.kill();
         return `The runtime did not answer within ${connectDeadlineMs / 1000} s; ${await ended}`;
       }
@@ -159,8 +159,8 @@ export class RuntimeKeeper {
     }
   }
 
-  async #connect(over: AbortSignal): Promise<ControlClient | null> {
-    const signal = AbortSignal.any([over, this.#stopping.signal, AbortSignal.timeout(connectDeadlineMs)]);
+  async #connect(exited: AbortSignal): Promise<ControlClient | null> {
+    const signal = AbortSignal.any([exited, this.#stopping.signal, AbortSignal.timeout(connectDeadlineMs)]);
     while (!signal.aborted) {
       const client = await ControlClient.open(this.#options.folder, signal).catch(() => null);
       if (client !== null) return client;
@@ -169,50 +169,50 @@ export class RuntimeKeeper {
     return null;
   }
 
-  async #follow(client: ControlClient, as: 'running' | 'attached'): Promise<Loss> {
+  async #follow(client: ControlClient, as: 'running' | 'attached'): Promise<Disconnect> {
     this.#client = client;
-    const over = new AbortController();
+    const followEnd = new AbortController();
     try {
-      const hear = (event: ControlEvent) => {
+      const handleEvent = (event: ControlEvent) => {
         if (event.event === 'state') this.#state = event.state;
         this.#options.onEvent(event);
       };
-      hear({ event: 'state', state: await client.subscribe(hear) });
-      this.#tell(as, null);
-      const hangs = await Promise.race([client.closed.then(() => false), this.#hangs(client, over.signal)]);
-      if (!hangs) return { hangs, detail: 'The companion ended.' };
+      handleEvent({ event: 'state', state: await client.subscribe(handleEvent) });
+      this.#setRuntime(as, null);
+      const isHung = await Promise.race([client.closed.then(() => false), this.#detectHang(client, followEnd.signal)]);
+      if (!isHung) return { isHung, detail: 'The companion ended.' };
       this.#options.log('the companion hangs');
-      return { hangs, detail: 'The companion did not answer any more.' };
+      return { isHung, detail: 'The companion stopped responding.' };
     } catch (error) {
       this.#options.log('the companion was lost', (error as Error).message);
-      return { hangs: false, detail: (error as Error).message };
+      return { isHung: false, detail: (error as Error).message };
     } finally {
-      over.abort();
+      followEnd.abort();
       client[Symbol.dispose]();
       this.#client = undefined;
       this.#state = null;
     }
   }
 
-  /** Asks it again and again how it stands; resolves when it does not answer any more, or nobody wants to know. */
-  async #hangs(client: ControlClient, signal: AbortSignal): Promise<boolean> {
-    const { everyMs, deadlineMs } = this.#options.look ?? lookTimes;
+  /** Checks the companion regularly. Resolves to true when it hangs, or to false when the signal aborts. */
+  async #detectHang(client: ControlClient, signal: AbortSignal): Promise<boolean> {
+    const { everyMs, deadlineMs } = this.#options.healthCheck ?? healthCheckTimes;
     let misses = 0;
-    while (misses < maxMisses) {
+    while (misses < maxMissedChecks) {
       await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return false;
       try {
         await client.call('state', {}, { timeoutMs: deadlineMs, signal });
         misses = 0;
       } catch (error) {
-        // A refusal is an answer.
+        // A refusal proves that the companion responds.
         misses = error instanceof ControlRefusal ? 0 : misses + 1;
       }
     }
     return !signal.aborted;
   }
 
-  #tell(state: RuntimeState['state'], detail: string | null): void {
+  #setRuntime(state: RuntimeState['state'], detail: string | null): void {
     this.#runtime = { state, detail };
     this.#options.log(`runtime ${state}`, detail ?? '');
     this.#options.onRuntime(this.#runtime);

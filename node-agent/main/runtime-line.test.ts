@@ -13,11 +13,11 @@ test.each([
   ],
   [{ time, event: 'of_tomorrow', who: 'ann', count: 2 }, 'of_tomorrow, who "ann", count 2'],
   [{ time, event: 'command', outcome: 'succeeded' }, 'command, outcome "succeeded"'],
-])('an event of the runtime is told in words, with one time: %j', (event, text) => {
+])('an event of the runtime is described without its timestamp: %j', (event, text) => {
   expect(readRuntimeLine(JSON.stringify(event))).toEqual({ text, reason: null });
 });
 
-test('the last word of a runtime is why it ended', () => {
+test('the end event of a runtime contains the reason', () => {
   expect(readRuntimeLine(JSON.stringify({ time, event: 'ended', reason: 'no disk' }))).toEqual({
     text: 'ended: no disk',
     reason: 'no disk',
@@ -25,7 +25,7 @@ test('the last word of a runtime is why it ended', () => {
 });
 
 test.each(['(node:1) Warning: x', '{"a":1}', 'null', '{"event":5}', '{"event":'])(
-  'any other line stays: %s',
+  'other lines stay unchanged: %s',
   (line) => {
     expect(readRuntimeLine(line)).toEqual({ text: line, reason: null });
   },

@@ -1,39 +1,39 @@
 import { describeEvent } from '../runtime/event-log.ts';
 import type { ToldEvent } from '../runtime/event-log.ts';
 
-/** A line of a runtime's output as a person reads it. */
+/** A line of the output of a runtime, in readable form. */
 interface RuntimeLine {
-  /** Without the runtime's own time. */
+  /** Without the timestamp of the runtime. */
   text: string;
-  /** Its last word, where it is one. */
+  /** The reason for the end, if the line reports the end. Else null. */
   reason: string | null;
 }
 
-/** Reads a line of a runtime's output: an event of its own in words, anything else as it is. */
+/** Parses a line of output. Events are described in words; other lines stay unchanged. */
 export function readRuntimeLine(line: string): RuntimeLine {
-  let said: unknown;
+  let parsed: unknown;
   try {
-    said = JSON.parse(line);
+    parsed = JSON.parse(line);
   } catch {
     return { text: line, reason: null };
   }
-  if (typeof said !== 'object' || said === null || !('event' in said) || typeof said.event !== 'string')
+  if (typeof parsed !== 'object' || parsed === null || !('event' in parsed) || typeof parsed.event !== 'string')
     return { text: line, reason: null };
-  const { time: _time, event, ...rest } = said as { time?: unknown; event: string; reason?: unknown };
+  const { time: _time, event, ...rest } = parsed as { time?: unknown; event: string; reason?: unknown };
   if (event === 'ended' && typeof rest.reason === 'string') {
     const reason = rest.reason.slice(0, 500);
     return { text: `ended: ${reason}`, reason };
   }
-  return { text: wordsOf({ event, ...rest }), reason: null };
+  return { text: describe({ event, ...rest }), reason: null };
 }
 
-/** One that nobody described is told by its fields. */
-function wordsOf({ event, ...rest }: { event: string }): string {
+/** Describes an event. Unknown events are described by their fields. */
+function describe({ event, ...rest }: { event: string }): string {
   try {
-    const words: unknown = describeEvent({ event, ...rest } as ToldEvent);
-    if (typeof words === 'string') return words;
+    const text: unknown = describeEvent({ event, ...rest } as ToldEvent);
+    if (typeof text === 'string') return text;
   } catch {
-    // It lacks what its kind has.
+    // The event lacks fields of its kind.
   }
   const fields = Object.entries(rest).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
   return [event, ...fields].join(', ');

@@ -3,9 +3,9 @@ import { createInterface } from 'node:readline';
 import { utilityProcess } from 'electron';
 import type { HostOffer } from '../../shared/companion/host.ts';
 import type { CompanionProcess } from './companion-process.ts';
-import { answerHost } from './host-answers.ts';
-import type { HostHandlers } from './host-answers.ts';
-import { leash } from './process-leash.ts';
+import { answerHostRequest } from './host-requests.ts';
+import type { HostHandlers } from './host-requests.ts';
+import { killWithParent } from './orphan-guard.ts';
 import { readRuntimeLine } from './runtime-line.ts';
 
 interface RuntimeOptions {
@@ -16,36 +16,36 @@ interface RuntimeOptions {
   log: (event: string, detail?: string) => void;
 }
 
-/** Starts the runtime in a process of its own, which ends with this one however this one ends. */
+/** Starts the runtime in a separate process, which is killed when this process ends for any reason. */
 export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
   const { log } = options;
   const child = utilityProcess.fork(join(options.distFolder, 'runtime.js'), [], {
     serviceName: 'Outrigger companion',
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // A port between processes has no origins.
+  // Ports between processes have no origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
-  const tell = (message: object) => child.postMessage(message);
-  tell({ offer: options.offer, dataFolder: options.dataFolder });
-  let held: Disposable | undefined;
+  const send = (message: object) => child.postMessage(message);
+  send({ offer: options.offer, dataFolder: options.dataFolder });
+  let orphanGuard: Disposable | undefined;
   child.once('spawn', () => {
-    if (child.pid !== undefined) held = leash(child.pid);
+    if (child.pid !== undefined) orphanGuard = killWithParent(child.pid);
   });
-  child.once('exit', () => held?.[Symbol.dispose]());
+  child.once('exit', () => orphanGuard?.[Symbol.dispose]());
   let reason = '';
   for (const output of [child.stdout, child.stderr])
     if (output !== null)
       createInterface({ input: output }).on('line', (line) => {
         if (line.trim() === '') return;
-        const said = readRuntimeLine(line);
-        reason = said.reason ?? reason;
-        log('runtime', said.text);
+        const runtimeLine = readRuntimeLine(line);
+        reason = runtimeLine.reason ?? reason;
+        log('runtime', runtimeLine.text);
       });
   child.on('message', (message: unknown) => {
-    void answerHost(options.handlers, message, (method, error) =>
+    void answerHostRequest(options.handlers, message, (method, error) =>
       log('the runtime was refused', `${method}: ${(error as Error).message}`),
     ).then((answer) => {
-      if (answer !== null) tell(answer);
+      if (answer !== null) send(answer);
     });
   });
   const ended = new Promise<string>((done) => {
@@ -58,9 +58,9 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
       return child.pid;
     },
     ended,
-    stop: () => tell({ stop: true }),
+    stop: () => send({ stop: true }),
     kill: () => {
-      // Electron asks a utility process to end; this makes it.
+      // Electron only requests the end of a utility process. This signal enforces it.
       if (child.pid !== undefined) process.kill(child.pid, 'SIGKILL');
     },
   };

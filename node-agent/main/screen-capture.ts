@@ -1,19 +1,19 @@
 import { desktopCapturer, screen } from 'electron';
 import { AppError } from './call-router.ts';
 
-/** Has the desktop's own dialog choose which screen may be seen, as Wayland wants it. @throws AppError when the person refuses. */
+/** Asks the owner for a screen with the dialog of the desktop, as Wayland requires. @throws AppError when refused. */
 export async function chooseScreen(): Promise<string> {
   const sources = await desktopCapturer
     .getSources({ types: ['screen'], thumbnailSize: { width: 0, height: 0 } })
     .catch(() => []);
   if (sources[0] === undefined)
-    throw new AppError('permission_needed', 'Nobody chose a screen in the dialog of the desktop; choose one there.');
+    throw new AppError('permission_needed', 'No screen was chosen in the dialog of the desktop. Choose one there.');
   return sources[0].id;
 }
 
 /**
- * A picture of a display as the app itself sees it.
- * @throws AppError when there is no such display, or the system shows nothing.
+ * Captures a display in this process.
+ * @throws AppError when there is no such display or the system denies access.
  */
 export async function captureDisplay(display: number, format: 'png' | 'jpeg', quality: number): Promise<Buffer> {
   const displays = screen
@@ -36,7 +36,7 @@ export async function captureDisplay(display: number, format: 'png' | 'jpeg', qu
   if (source === undefined || source.thumbnail.isEmpty())
     throw new AppError(
       'permission_needed',
-      'The system shows the app no screen; allow Outrigger Companion to record it.',
+      'The system denies access to the screen. Allow Outrigger Companion to record it.',
     );
   return format === 'png' ? source.thumbnail.toPNG() : source.thumbnail.toJPEG(quality);
 }

@@ -27,14 +27,14 @@ describe.skipIf(findTool('dbus-daemon') === null)('a session bus (needs dbus-dae
   });
   afterAll(() => daemon?.kill());
 
-  test('says whether anybody answers to a name', async () => {
+  test('reports whether a name has an owner', async () => {
     expect(await hasOwnerOnBus('org.freedesktop.DBus', address)).toBe(true);
     expect(await hasOwnerOnBus('org.kde.StatusNotifierWatcher', address)).toBe(false);
     expect(await hasOwnerOnBus('not a name', address)).toBe(false);
   });
 });
 
-test('where there is no bus nobody answers, and none that says nothing is waited for', async () => {
+test('names have no owner without a bus, and a silent bus times out', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-bus-'));
   const silent = createServer(() => undefined);
   await new Promise<void>((done) => silent.listen(join(folder, 'bus'), done));

@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 
 /**
- * One question to the desktop's session bus: whether anybody answers to a name. Electron does not say whether a desktop shows trays or has a key store, and a
- * library for two messages would be the largest part of the app.
+ * Checks whether a name has an owner on the D-Bus session bus. Electron does not report whether a desktop has a tray or
+ * a key store, and a library for two messages would be the largest part of the app.
  */
 
 const deadlineMs = 2_000;
 const bus = 'org.freedesktop.DBus';
 
-/** Where the bus listens, as Node's `connect` takes it; null where there is none. */
+/** The address of the bus for Node's `connect`. Null if there is none. */
 function busPath(address: string | undefined): string | null {
   for (const one of (address ?? '').split(';')) {
     const found = /^unix:(?:.*,)?(path|abstract)=([^,]+)/.exec(one);
@@ -19,8 +19,8 @@ function busPath(address: string | undefined): string | null {
   return null;
 }
 
-/** A method call of the bus itself, in its wire format (little endian). */
-export function busCall(serial: number, member: string, argument: string | null): Buffer {
+/** A method call to the bus in its wire format (little endian). */
+export function encodeBusCall(serial: number, member: string, argument: string | null): Buffer {
   const text = (value: string) => {
     const bytes = Buffer.from(value);
     const size = Buffer.alloc(4);
@@ -52,7 +52,7 @@ export function busCall(serial: number, member: string, argument: string | null)
   return Buffer.concat([head, ...fields, Buffer.alloc((8 - (length % 8)) % 8), body]);
 }
 
-/** The first whole message of what was received; null until there is one. */
+/** The first complete message of the received bytes. Null if it is not complete yet. */
 function readMessage(bytes: Buffer): { kind: number; body: Buffer; size: number } | null {
   if (bytes.length < 16) return null;
   const bodyLength = bytes.readUInt32LE(4);
@@ -63,7 +63,7 @@ function readMessage(bytes: Buffer): { kind: number; body: Buffer; size: number 
   return { kind: bytes[1] ?? 0, body: bytes.subarray(bodyAt, size), size };
 }
 
-/** Whether a name is owned on the session bus; false where there is no bus, or it does not answer. */
+/** Whether a name has an owner on the session bus. False if there is no bus or it does not answer. */
 export function hasOwnerOnBus(name: string, address = process.env['DBUS_SESSION_BUS_ADDRESS']): Promise<boolean> {
   const path = busPath(address);
   if (path === null || process.platform !== 'linux') return Promise.resolve(false);
@@ -92,8 +92,8 @@ export function hasOwnerOnBus(name: string, address = process.env['DBUS_SESSION_
         isGreeted = true;
         received = received.subarray(end + 2);
         socket.write('BEGIN\r\n');
-        socket.write(busCall(1, 'Hello', null));
-        socket.write(busCall(2, 'NameHasOwner', name));
+        socket.write(encodeBusCall(1, 'Hello', null));
+        socket.write(encodeBusCall(2, 'NameHasOwner', name));
       }
       for (let message = readMessage(received); message !== null; message = readMessage(received)) {
         received = received.subarray(message.size);

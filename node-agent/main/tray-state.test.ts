@@ -16,22 +16,22 @@ const companion = (changes: object) =>
 
 test.each([
   [{}, 'connected', 'Connected to hub.example.org:8443'],
-  [{ running: [{}] }, 'connected', 'A command runs'],
-  [{ running: [{}, {}] }, 'connected', '2 commands run'],
-  [{ prompts: [{}], running: [{}] }, 'waiting', 'A program waits for your word'],
-  [{ prompts: [{}, {}] }, 'waiting', '2 programs wait for your word'],
+  [{ running: [{}] }, 'connected', '1 command is running'],
+  [{ running: [{}, {}] }, 'connected', '2 commands are running'],
+  [{ prompts: [{}], running: [{}] }, 'waiting', 'A program is waiting for your decision'],
+  [{ prompts: [{}, {}] }, 'waiting', '2 programs are waiting for your decision'],
   [{ connection: { isUp: false } }, 'offline', 'Not connected to hub.example.org:8443'],
   [{ paired: null }, 'offline', 'Not paired'],
   [{ problem: 'x', connection: { isUp: false } }, 'offline', 'Needs your attention'],
   [{ settings: { paused: true }, problem: 'x', running: [{}] }, 'paused', 'Paused: nothing runs'],
-])('the tray says in one line what counts most: %j', (changes, mark, line) => {
+])('the tray shows the most important state in one line: %j', (changes, mark, line) => {
   expect(describeForTray(running, companion(changes))).toMatchObject({ mark, line });
 });
 
-test('the tray has a word also while no companion answers', () => {
+test('the tray shows a state while no companion is connected', () => {
   expect(describeForTray({ state: 'restarting', detail: 'x' }, null)).toMatchObject({
     mark: 'offline',
-    line: 'Starting again',
+    line: 'Restarting',
     isPaused: false,
   });
 });

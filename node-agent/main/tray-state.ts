@@ -5,12 +5,12 @@ import type { TrayState } from './tray.ts';
 
 const hostOf = (address: string) => (URL.canParse(address) ? new URL(address).host : address);
 
-/** What the tray says of a companion, in one line. */
+/** The state of the companion for the tray, with a text of one line. */
 export function describeForTray(runtime: RuntimeState, companion: CompanionState | null): TrayState {
   if (companion === null)
     return {
       mark: 'offline',
-      line: runtime.state === 'restarting' ? 'Starting again' : 'Starting',
+      line: runtime.state === 'restarting' ? 'Restarting' : 'Starting',
       isPaused: false,
     };
   const { settings, paired, connection, problem, running, prompts } = companion;
@@ -24,10 +24,10 @@ export function describeForTray(runtime: RuntimeState, companion: CompanionState
   if (paired === null) return state('offline', 'Not paired');
   if (!connection.isUp) return state('offline', `Not connected to ${hostOf(paired.hub)}`);
   if (prompts.length > 0) {
-    const word = prompts.length === 1 ? 'A program waits' : `${prompts.length} programs wait`;
-    return state('waiting', `${word} for your word`);
+    const subject = prompts.length === 1 ? 'A program is' : `${prompts.length} programs are`;
+    return state('waiting', `${subject} waiting for your decision`);
   }
   if (running.length > 0)
-    return state('connected', running.length === 1 ? 'A command runs' : `${running.length} commands run`);
+    return state('connected', running.length === 1 ? '1 command is running' : `${running.length} commands are running`);
   return state('connected', `Connected to ${hostOf(paired.hub)}`);
 }

@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import { Menu, nativeImage, nativeTheme, Tray } from 'electron';
 import { hasOwnerOnBus } from './session-bus.ts';
 
-/** What the tray shows at a glance. */
 export type TrayMark = 'connected' | 'waiting' | 'offline' | 'paused';
 
 export interface TrayState {
   mark: TrayMark;
-  /** One line: whether it is connected, paused, or what is wrong. */
+  /** One line: connected, paused, or the problem. */
   line: string;
   isPaused: boolean;
 }
@@ -21,12 +20,12 @@ interface TrayActions {
 
 const name = 'Outrigger Companion';
 
-/** Whether the desktop shows trays. */
+/** Whether the desktop has a tray. */
 export async function desktopHasTray(): Promise<boolean> {
   return process.platform !== 'linux' || (await hasOwnerOnBus('org.kde.StatusNotifierWatcher'));
 }
 
-/** The companion's place in the tray: how it stands, and how to stop it without looking for its window. */
+/** The tray icon: shows the state of the companion, and pauses it without the window. */
 export class CompanionTray {
   readonly #tray: Tray;
   readonly #pictures: string;
@@ -42,13 +41,13 @@ export class CompanionTray {
   }
 
   show(state: TrayState): void {
-    // Each change is a message to the desktop.
+    // Each change sends a message to the desktop, so unchanged parts are skipped.
     const shown = this.#shown;
     this.#shown = state;
     if (state.mark !== shown?.mark) this.#tray.setImage(icon(this.#pictures, state.mark));
     const isNew = state.isPaused !== shown?.isPaused;
-    // On Linux a new tooltip is a new menu, and a click in one that stands open does nothing once another took its place; so there its picture alone says
-    // how it stands, and the words change with what can be clicked.
+    // On Linux a new tooltip replaces the menu, and clicks in an open menu that was replaced have no effect. So there
+    // only the icon shows the state, and the tooltip changes only together with the menu.
     if (process.platform !== 'linux') this.#tray.setToolTip(`${name}: ${state.line}`);
     else if (isNew) this.#tray.setToolTip(state.isPaused ? `${name}: ${state.line}` : name);
     if (!isNew) return;
@@ -68,7 +67,7 @@ export class CompanionTray {
   }
 }
 
-/** macOS colours a picture itself, Windows says how dark its bar is; on Linux a bar is of any ground, whatever windows are. */
+/** macOS colours template images. Windows reports whether its taskbar is dark. Linux panels can have any colour. */
 function icon(folder: string, mark: TrayMark): Electron.NativeImage {
   const shade =
     process.platform === 'darwin'

@@ -13,27 +13,27 @@ const runningDeadlineMs = 30_000;
 
 const headless = '--ozone-platform=headless';
 
-/** Whether Electron can start so far that it can ask the key store; without a screen it ends instead. */
-export const hasScreen = () =>
+/** Whether Electron can start far enough to use the key store. Without a display it exits. */
+export const hasDisplay = () =>
   process.platform !== 'linux' ||
   process.argv.includes(headless) ||
   process.env['DISPLAY'] !== undefined ||
   process.env['WAYLAND_DISPLAY'] !== undefined;
 
-/** Has another process of the app do it that pretends to have a screen; false where that does not work either. */
-function leavesWithoutScreen(): Promise<boolean> {
-  const words = [...process.argv.slice(1), headless, '--disable-gpu'];
-  // Chromium complains of all that it does not find.
-  const other = spawn(process.execPath, words, { stdio: ['ignore', 'inherit', 'ignore'], timeout: runningDeadlineMs });
+/** Unpairs in another process of the app with a headless display. Resolves to false if that fails. */
+function unpairInHeadlessProcess(): Promise<boolean> {
+  const args = [...process.argv.slice(1), headless, '--disable-gpu'];
+  // Chromium prints many irrelevant errors to stderr, so it is ignored.
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'ignore'], timeout: runningDeadlineMs });
   return new Promise((done) => {
-    other.once('error', () => done(false));
-    other.once('exit', (code) => done(code === 0));
+    child.once('error', () => done(false));
+    child.once('exit', (code) => done(code === 0));
   });
 }
 
-/** The key store alone, for a start that opens no window. */
+/** A host that offers only the key store, for a start without a window. */
 async function keyStoreHost(): Promise<HostPort | null> {
-  if (!hasScreen()) return null;
+  if (!hasDisplay()) return null;
   await app.whenReady();
   return {
     offer: { keyStore: await keyStoreName(), captures: [] },
@@ -45,12 +45,12 @@ async function keyStoreHost(): Promise<HostPort | null> {
 }
 
 /**
- * Forgets the hub of a data folder, and takes back what starts the app, as whoever uninstalls it wants it, says what became of it, and ends the process.
- * An app that runs is asked to forget.
+ * Unpairs a data folder for an uninstaller: removes the pairing, the start at login and the link registration, prints
+ * the result and exits. A running companion performs the unpairing itself.
  */
-export async function leaveHub(folder: DataFolder): Promise<never> {
+export async function unpairAndExit(folder: DataFolder): Promise<never> {
   try {
-    if (!hasScreen() && folder.readPairing()?.sealedSecret !== undefined && (await leavesWithoutScreen()))
+    if (!hasDisplay() && folder.readPairing()?.sealedSecret !== undefined && (await unpairInHeadlessProcess()))
       process.exit(0);
     process.stdout.write(`${await forget(folder)}\n`);
     findAutostart(folder.path)?.set(false);
@@ -65,7 +65,7 @@ export async function leaveHub(folder: DataFolder): Promise<never> {
 async function forget(folder: DataFolder): Promise<string> {
   const before = folder.readPairing();
   if (before === null) return 'This machine was not paired.';
-  const told = await askCompanion(folder, 'unpair', {}, { timeoutMs: runningDeadlineMs }).catch(() => null);
-  const { nodeId, hubKnows } = told ?? (await unpair(folder, new DeviceSecrets(await keyStoreHost())));
-  return `Forgot ${before.hub}. ${hubKnows ? 'It knows.' : `It could not be told: revoke node ${nodeId} there too.`}`;
+  const response = await askCompanion(folder, 'unpair', {}, { timeoutMs: runningDeadlineMs }).catch(() => null);
+  const { nodeId, hubKnows } = response ?? (await unpair(folder, new DeviceSecrets(await keyStoreHost())));
+  return `Forgot ${before.hub}. ${hubKnows ? 'It knows.' : `It could not be informed. Revoke node ${nodeId} there too.`}`;
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isOfWindow, WindowFiles, windowHeaders } from './window-files.ts';
+import { isWindowAddress, WindowFiles, windowHeaders } from './window-files.ts';
 
 let folder: string;
 let files: WindowFiles;
@@ -17,7 +17,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the files of the window', () => {
-  test('are those that were built', () => {
+  test('are the built files', () => {
     expect(files.find('outrigger-app://window/')).toEqual({
       path: join(folder, 'window', 'index.html'),
       contentType: 'text/html; charset=utf-8',
@@ -39,11 +39,11 @@ describe('the files of the window', () => {
     'outrigger-app://user@window/index.html',
     'file:///etc/passwd',
     'nonsense',
-  ])('are no others: %s', (address) => {
+  ])('do not include %s', (address) => {
     expect(files.find(address)).toBeNull();
   });
 
-  test('come under a policy that lets nothing in from elsewhere', () => {
+  test('have a content security policy without remote sources', () => {
     expect(windowHeaders['content-security-policy']).toMatch(/^default-src 'none';/);
     expect(windowHeaders['content-security-policy']).not.toMatch(/unsafe|\*|https?:/);
   });
@@ -56,6 +56,6 @@ test.each([
   ['https://window/', false],
   ['about:blank', false],
   ['', false],
-])('%s is of the window: %s', (address, isOurs) => {
-  expect(isOfWindow(address)).toBe(isOurs);
+])('%s is of the window: %s', (address, expected) => {
+  expect(isWindowAddress(address)).toBe(expected);
 });

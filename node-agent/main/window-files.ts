@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
 
-/** The scheme of our own pages; nothing else is ever shown by the app. */
+/** The scheme of the pages of the app. The app shows no other pages. */
 export const windowScheme = 'outrigger-app';
 export const windowHost = 'window';
 export const windowAddress = `${windowScheme}://${windowHost}/`;
-/** A page without content or script, in which the app itself records. */
+/** An empty page without scripts, in which the app captures. */
 export const recorderHost = 'recorder';
 export const recorderAddress = `${windowScheme}://${recorderHost}/`;
 
@@ -50,14 +50,14 @@ export interface ServedFile {
   contentType: string;
 }
 
-/** Whether an address is of a page of the window. */
-export function isOfWindow(address: string): boolean {
+/** Whether an address belongs to the window. */
+export function isWindowAddress(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, host, username, password } = new URL(address);
   return protocol === `${windowScheme}:` && host === windowHost && `${username}${password}` === '';
 }
 
-/** The files of the window as they were when it started: a request names one of them, or nothing. */
+/** The files of the window, listed once at the start. Only listed files are served. */
 export class WindowFiles {
   readonly #files = new Map<string, ServedFile>();
 
@@ -70,9 +70,9 @@ export class WindowFiles {
     }
   }
 
-  /** The file that an address means; null for all that is not served. */
+  /** The file for an address. Null if it is not served. */
   find(address: string): ServedFile | null {
-    if (!isOfWindow(address)) return null;
+    if (!isWindowAddress(address)) return null;
     const { pathname } = new URL(address);
     return this.#files.get(pathname === '/' || pathname === '' ? '/index.html' : pathname) ?? null;
   }

@@ -1,6 +1,6 @@
 /**
- * What a build puts in the place of the constants of `main/updates/build-values.ts`, for the bundler's `define`. Without a key there are no updates; that is
- * what a build from these sources is, unless whoever makes it names their own.
+ * Values for the constants of `main/updates/build-values.ts`, for the `define` option of the bundler. A build without a
+ * key has no updates, which is the default.
  */
 export function buildValues(environment: NodeJS.ProcessEnv): Record<string, string> {
   return {

@@ -9,20 +9,21 @@ import { pack } from 'tar-stream';
 import type { Pack } from 'tar-stream';
 
 /**
- * Makes a Debian package of the unpacked app without Debian's own tools: an `ar` of two tars. Two packages of the same app and day have the same bytes.
+ * Creates a Debian package of the unpacked app without the tools of Debian: an `ar` archive of two tar files. Packages of
+ * the same app and day are byte-identical.
  */
 
 const name = 'outrigger-companion';
 const appFolder = `usr/lib/${name}`;
 const architectures: Record<string, string> = { 'linux-unpacked': 'amd64', 'linux-arm64-unpacked': 'arm64' };
 
-/** Who answers for the package: whoever releases it. */
+/** Maintainer of the package: the releaser. */
 const maintainer = process.env['OUTRIGGER_MAINTAINER'] ?? 'The Outrigger authors <outrigger@localhost>';
 
 interface Entry {
   path: string;
   mode: number;
-  /** A file on disk, bytes, a folder, or the target of a link. */
+  /** A file on disk, bytes, a folder, or the target of a symbolic link. */
   content: { file: string } | { bytes: Buffer } | 'folder' | { link: string };
 }
 
@@ -30,7 +31,7 @@ interface DebOptions {
   project: string;
   unpacked: string;
   output: string;
-  /** Of zstd, 1 to 19: a higher one takes longer. */
+  /** Compression level of zstd, 1 to 19. Higher levels take longer. */
   level?: number;
 }
 
@@ -41,7 +42,7 @@ const time = (): Date =>
 export async function makeDeb({ project, unpacked, output, level = 9 }: DebOptions): Promise<string> {
   const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
   const architecture = architectures[unpacked.split('/').at(-1) ?? ''];
-  if (architecture === undefined) throw new Error(`${unpacked} is of no architecture that Debian knows.`);
+  if (architecture === undefined) throw new Error(`${unpacked} has an architecture that Debian does not support.`);
   const entries = withFolders(entriesOf(project, unpacked, version));
   const path = join(output, `${name}_${version}_${architecture}.deb`);
   const data = `${path}.data.tar.zst`;
@@ -63,7 +64,7 @@ export async function makeDeb({ project, unpacked, output, level = 9 }: DebOptio
   return path;
 }
 
-/** All that the package puts into the system. */
+/** All files that the package installs. */
 function entriesOf(project: string, unpacked: string, version: string): Entry[] {
   const own = (file: string) => ({ file: join(project, 'node-agent/package/debian', file) });
   const icons = join(project, 'node-agent/resources/icons');
@@ -74,7 +75,7 @@ function entriesOf(project: string, unpacked: string, version: string): Entry[] 
   });
   return [
     ...filesBelow(unpacked, appFolder),
-    // What the app goes by when it says how it is updated.
+    // The app reads the package type to select its updater.
     { path: `${appFolder}/resources/package-type`, mode: 0o644, content: { bytes: Buffer.from('deb\n') } },
     { path: `${appFolder}/resources/apparmor-profile`, mode: 0o644, content: own('apparmor-profile') },
     { path: `usr/bin/${name}`, mode: 0o755, content: own(`${name}.sh`) },
@@ -107,7 +108,7 @@ function filesBelow(folder: string, as: string): Entry[] {
     });
 }
 
-/** The entries with the folders that they lie in, each before what is in it. */
+/** Adds entries for all parent folders, each before its content. */
 function withFolders(entries: Entry[]): Entry[] {
   const folders = new Set<string>();
   return entries.flatMap((entry) => {
@@ -192,7 +193,7 @@ Description: lets workflows of an Outrigger hub use this machine
   return Buffer.concat(parts);
 }
 
-/** The container of a package: the format that `ar` had in 1980, with names of at most 16 characters. */
+/** The container of a package: the traditional `ar` format, with names of at most 16 characters. */
 async function writeAr(
   path: string,
   members: readonly { name: string; bytes?: Buffer; file?: string }[],
@@ -221,7 +222,7 @@ async function writeAr(
 
 const changelog = (version: string) => `${name} (${version}) stable; urgency=medium
 
-  * What changed stands in CHANGELOG.md of the sources.
+  * See CHANGELOG.md of the sources.
 
  -- ${maintainer}  ${time().toUTCString().replace('GMT', '+0000')}
 `;

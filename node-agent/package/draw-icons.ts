@@ -2,14 +2,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Resvg } from '@resvg/resvg-js';
 
-/** Makes the pictures of `node-agent/resources/icons` from the drawings in its `source`. */
+/** Renders the images in `node-agent/resources/icons` from the drawings in its folder `source`. */
 
 const icons = fileURLToPath(new URL('../resources/icons/', import.meta.url));
-/** Up to this size the heavier drawing is clearer. */
+/** Up to this size, the drawing with thicker lines is used. */
 const smallUpTo = 32;
 
 const trayStates = ['connected', 'waiting', 'paused', 'offline'] as const;
-/** Of the ground that a tray icon stands on comes its colour; macOS colours a template by itself. */
+/** Colours of tray icons by background. macOS colours template images itself. */
 const trayColours = { light: '#1d2a33', dark: '#ffffff', any: '#3f8fc4', template: '#000000' } as const;
 
 const read = (name: string) => readFileSync(`${icons}source/${name}.svg`, 'utf8');
@@ -19,7 +19,7 @@ const draw = (svg: string, size: number): Buffer =>
 
 const drawApp = (size: number): Buffer => draw(read(size <= smallUpTo ? 'app-small' : 'app'), size);
 
-/** An `.ico` whose pictures are PNGs, as Windows Vista and later take them. */
+/** An `.ico` file with PNG images, as Windows Vista and later support. */
 function ico(sizes: readonly number[]): Buffer {
   const pictures = sizes.map(drawApp);
   const header = Buffer.alloc(6 + 16 * sizes.length);
@@ -28,7 +28,7 @@ function ico(sizes: readonly number[]): Buffer {
   let offset = header.length;
   for (const [index, picture] of pictures.entries()) {
     const at = 6 + 16 * index;
-    // 256 is written as 0.
+    // A size of 256 is written as 0.
     header.writeUInt8((sizes[index] as number) % 256, at);
     header.writeUInt8((sizes[index] as number) % 256, at + 1);
     header.writeUInt16LE(1, at + 4);
@@ -40,7 +40,7 @@ function ico(sizes: readonly number[]): Buffer {
   return Buffer.concat([header, ...pictures]);
 }
 
-/** An `.icns` of PNGs; each type stands for a size, and for one at twice the density. */
+/** An `.icns` file with PNG images. Each type has a size, or a size at double density. */
 function icns(types: Readonly<Record<string, number>>): Buffer {
   const parts = Object.entries(types).map(([type, size]) => {
     const picture = drawApp(size);
@@ -67,7 +67,7 @@ writeFileSync(`${icons}icon.icns`, icns({ icp4: 16, icp5: 32, ic11: 32, ic12: 64
 for (const state of trayStates)
   for (const [ground, colour] of Object.entries(trayColours)) {
     const svg = read(`tray-${state}`).replace('color="#000000"', `color="${colour}"`);
-    // A name that ends in "Template" tells Electron what it is.
+    // Electron detects template images by a name that ends in "Template".
     const name = ground === 'template' ? `tray/${state}Template` : `tray/${state}-${ground}`;
     const size = ground === 'template' ? 16 : 22;
     writeFileSync(`${icons}${name}.png`, draw(svg, size));

@@ -17,14 +17,14 @@ beforeAll(async () => {
   const { dependencies } = JSON.parse(readFileSync(join(app(), 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
   };
-  // Only what the package asks for is there to be found.
+  // Only the dependencies of the package can be resolved.
   mkdirSync(join(app(), 'node_modules'));
   for (const name of Object.keys(dependencies))
     symlinkSync(resolve('node_modules', name), join(app(), 'node_modules', name));
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-test('the companion alone pairs, works and says whether it is connected, without the hub and its packages', async () => {
+test('the headless package pairs, runs and reports its connection, without the hub and its packages', async () => {
   const hubHome = join(home, 'hub');
   mkdirSync(hubHome);
   const hub = await startHubProcess({ OUTRIGGER_HOME: hubHome, PORT: '0' });
@@ -57,7 +57,7 @@ test('the companion alone pairs, works and says whether it is connected, without
   expect(await exited).toBe(0);
 });
 
-test('its versions are those of the project', () => {
+test('the headless package has the dependency versions of the project', () => {
   const lock = (path: string) =>
     (JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, { version: string }> }).packages;
   const [own, project] = [lock(join(app(), 'npm-shrinkwrap.json')), lock('package-lock.json')];

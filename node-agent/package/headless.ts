@@ -3,13 +3,13 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } fr
 import { join, resolve } from 'node:path';
 
 /**
- * Lays the companion without a window out as a package of its own, `dist/headless`: its sources and the few packages that they use, in the versions of the
- * project's lock file. Nothing of the hub is in it.
+ * Creates the package of the companion without a window, `dist/headless`: its sources and the packages that they use, in
+ * the versions of the lock file of the project. It contains nothing of the hub.
  */
 
 const project = resolve(import.meta.dirname, '../..');
 const to = resolve(process.argv[2] ?? join(project, 'dist/headless'));
-/** What the runtime imports; test/architecture/rules.ts allows no others. */
+/** Packages that the runtime imports. test/architecture/rules.ts allows no others. */
 const packages = [
   'canonicalize',
   'commander',
@@ -65,7 +65,7 @@ writeFileSync(
     2,
   )}\n`,
 );
-// npm takes from the lock file what is left of the tree, and notes nothing newer.
+// npm reduces the lock file to the remaining packages and keeps their versions.
 cpSync(join(project, 'package-lock.json'), join(to, 'package-lock.json'));
 const npm = spawnSync(
   'npm',
@@ -77,10 +77,10 @@ const npm = spawnSync(
   },
 );
 if (npm.status !== 0) {
-  process.stderr.write(`app:headless: npm could not make the lock file of ${to}.\n`);
+  process.stderr.write(`app:headless: npm could not create the lock file of ${to}.\n`);
   process.exitCode = 1;
 } else {
-  // Under this name it goes along when the package is installed.
+  // With this name, npm uses the file when the package is installed.
   renameSync(join(to, 'package-lock.json'), join(to, 'npm-shrinkwrap.json'));
   process.stdout.write(`${to}\n`);
 }

@@ -5,18 +5,18 @@ import { parseArgs } from 'node:util';
 import { makeDeb } from './deb.ts';
 import { stageApp } from './stage.ts';
 
-/** Packages the app: bundles it, lays it out, calls electron-builder, and makes the Debian package. */
+/** Packages the app: bundles it, stages its files, calls electron-builder, and creates the Debian package. */
 const usage = `npm run app:package -- [options] [-- options of electron-builder]
 
-  --dir               only the unpacked app, in dist/*-unpacked: needs no network with an Electron here
-  --deb               also a Debian package of it (Linux)
-  --electron FOLDER   an unpacked Electron; ELECTRON_OVERRIDE_DIST_PATH, node_modules/electron/dist, else electron-builder gets it
-  --bundle FOLDER     a bundle that is there already; node-agent/dist, made now, when left out
-  --output FOLDER     where to; dist when left out`;
+  --dir               only the unpacked app, in dist/*-unpacked; needs no network if an Electron is available
+  --deb               also a Debian package of the app (Linux)
+  --electron FOLDER   an unpacked Electron; default: ELECTRON_OVERRIDE_DIST_PATH, node_modules/electron/dist, or a download
+  --bundle FOLDER     an existing bundle; default: node-agent/dist, built now
+  --output FOLDER     the output folder; default: dist`;
 
 const project = resolve(import.meta.dirname, '../..');
 
-/** A step that failed; what it had to say is on the terminal. */
+/** A failed step. Its own output is already on the terminal. */
 class StepFailed extends Error {}
 
 async function run(program: string, args: string[]): Promise<void> {
@@ -36,7 +36,7 @@ function findElectron(named: string | undefined): string | null {
     (folder) => folder !== undefined && existsSync(join(folder, 'version')),
   );
   if (found === undefined && named !== undefined)
-    throw new StepFailed(`${named} holds no Electron (no file "version").`);
+    throw new StepFailed(`${named} contains no Electron (no file "version").`);
   return found === undefined ? null : resolve(found);
 }
 
@@ -47,7 +47,7 @@ function checkElectron(electron: string, mayBeAny: boolean): string {
   };
   if (version !== wanted && !mayBeAny)
     throw new StepFailed(
-      `${electron} is Electron ${version}, and releases have ${wanted}; --dir packages it for tests.`,
+      `${electron} is Electron ${version}, but releases use ${wanted}. For tests, package it with --dir.`,
     );
   return version;
 }

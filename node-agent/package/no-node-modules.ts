@@ -1,4 +1,4 @@
-/** Tells electron-builder to install and copy no packages: what the app needs is bundled. */
+/** Makes electron-builder install and copy no packages, because the app is bundled. */
 export default function noNodeModules(): Promise<boolean> {
   return Promise.resolve(false);
 }

@@ -19,7 +19,7 @@ const signFeed = (args: string[], env: Record<string, string> = {}) =>
     env: { ...inheritedEnv(), ...env },
   });
 
-test('a feed that two keys signed is read with either, and the private keys stay with their owner', async () => {
+test('a feed with two signatures is valid with either key, and private keys are neither readable by others nor printed', async () => {
   writeFileSync(join(home, 'companion.AppImage'), 'x'.repeat(1000));
   const keys = [];
   for (const name of ['one.pem', 'two.pem']) {
@@ -42,7 +42,7 @@ test('a feed that two keys signed is read with either, and the private keys stay
     });
 });
 
-test('a key is never replaced, and what is not one is not shown', async () => {
+test('a key file is never replaced, and the content of an invalid key file is not printed', async () => {
   await signFeed(['key', '--to', 'one.pem']);
   const before = readFileSync(join(home, 'one.pem'), 'utf8');
   await expect(signFeed(['key', '--to', 'one.pem'])).rejects.toMatchObject({ code: 2 });
@@ -51,6 +51,6 @@ test('a key is never replaced, and what is not one is not shown', async () => {
   const refused = signFeed(['feed', '--key', 'bad.pem', '--file', 'one.pem', '--app-version', '1.2.3']);
   await expect(refused).rejects.toMatchObject({
     code: 2,
-    stderr: 'sign-feed: bad.pem holds no Ed25519 private key in PEM.\n',
+    stderr: 'sign-feed: bad.pem contains no Ed25519 private key in PEM.\n',
   });
 });

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What of the project's package.json an app needs. */
+/** The used fields of the package.json of the project. */
 interface Project {
   version: string;
   description: string;
@@ -9,13 +9,13 @@ interface Project {
 }
 
 /**
- * Lays the app out as it is packaged: the bundle without its source maps, the icons that it shows itself, and a package.json of its own.
- * @throws Error when the bundle is not whole.
+ * Stages the files of the package: the bundle without source maps, the icons that the app shows, and a package.json.
+ * @throws Error when the bundle is incomplete.
  */
 export function stageApp(project: string, bundle: string, to: string): void {
   for (const name of ['main.js', 'runtime.js', 'cli.js', 'preload.cjs'])
     if (!existsSync(join(bundle, name)))
-      throw new Error(`${join(bundle, name)} is missing; make the bundle with: node node-agent/build.ts`);
+      throw new Error(`${join(bundle, name)} is missing. Build the bundle with: node node-agent/build.ts`);
   const { version, description, license } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as Project;
   rmSync(to, { recursive: true, force: true });
   mkdirSync(to, { recursive: true });

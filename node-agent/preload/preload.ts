@@ -1,14 +1,14 @@
 import { contextBridge, ipcRenderer } from 'electron';
 import type { CompanionBridge, WindowAnswer, WindowEvent } from '../../shared/companion/app.ts';
 
-// All that the page gets: what it asks and hears is judged on the other side.
+// The complete interface of the page. The main process validates calls and events.
 const bridge: CompanionBridge = {
   call: (method, params) => ipcRenderer.invoke('companion:call', { method, params }) as Promise<WindowAnswer>,
   onEvent: (listener) => {
-    const hear = (_event: unknown, event: WindowEvent) => listener(event);
-    ipcRenderer.on('companion:event', hear);
+    const handler = (_event: unknown, event: WindowEvent) => listener(event);
+    ipcRenderer.on('companion:event', handler);
     return () => {
-      ipcRenderer.off('companion:event', hear);
+      ipcRenderer.off('companion:event', handler);
     };
   },
 };

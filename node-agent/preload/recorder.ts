@@ -2,22 +2,22 @@ import { ipcRenderer } from 'electron';
 import type { RecorderAnswer, RecorderRequest } from '../../shared/companion/recorder.ts';
 
 /**
- * Records in the app's own name, for systems where only an app may: it runs beside an empty page that nobody sees, and answers one request of the main
- * process at a time with bytes. Nothing of it is reachable from a page.
+ * Captures camera, microphone and screen, for systems that permit it only to apps. It runs as the preload script of an
+ * empty hidden page and answers requests of the main process with bytes. The page cannot access it.
  */
 
 const sampleRate = 16_000;
 const warmUpFrames = 15;
 
-/** Kept from picture to picture: where the desktop asks a person, it asks once for each stream. */
-let seen: MediaStream | undefined;
+/** The open screen stream, reused for all pictures, because the desktop asks the owner for each stream. */
+let screenStream: MediaStream | undefined;
 
-/** What Chromium calls a captured screen, which no standard names. */
+/** Non-standard constraints of Chromium for screen capture. */
 interface ScreenConstraints {
   mandatory: { chromeMediaSource: 'desktop'; chromeMediaSourceId: string; maxFrameRate: number };
 }
 
-/** A device by its id or the name its owner knows it by. */
+/** Constraint for a device, by its id or its label. */
 async function constraintFor(kind: 'videoinput' | 'audioinput', device: string | null): Promise<MediaTrackConstraints> {
   if (device === null) return {};
   const found = (await navigator.mediaDevices.enumerateDevices()).find(
@@ -32,7 +32,7 @@ async function takePicture(device: string | null): Promise<ArrayBuffer> {
     video: { ...(await constraintFor('videoinput', device)), width: { ideal: 1_920 }, height: { ideal: 1_080 } },
   });
   try {
-    // The first frames of a camera are dark, until it has measured the light.
+    // The first frames of a camera are dark, because the exposure is not adjusted yet.
     return await frameOf(stream, warmUpFrames, { type: 'image/jpeg', quality: 0.9 });
   } finally {
     for (const track of stream.getTracks()) track.stop();
@@ -54,20 +54,20 @@ async function frameOf(stream: MediaStream, frames: number, form: ImageEncodeOpt
   }
 }
 
-/** A picture of the screen; null when none is seen any more, and one must be chosen. */
+/** A picture of the screen. Null if no screen is open, and one must be chosen. */
 async function takeScreen(source: string | null, form: ImageEncodeOptions): Promise<ArrayBuffer | null> {
   if (source !== null) {
-    for (const track of seen?.getTracks() ?? []) track.stop();
+    for (const track of screenStream?.getTracks() ?? []) track.stop();
     const video: ScreenConstraints = {
       mandatory: { chromeMediaSource: 'desktop', chromeMediaSourceId: source, maxFrameRate: 5 },
     };
-    seen = await navigator.mediaDevices.getUserMedia({ video: video as MediaTrackConstraints });
-    for (const track of seen.getTracks())
+    screenStream = await navigator.mediaDevices.getUserMedia({ video: video as MediaTrackConstraints });
+    for (const track of screenStream.getTracks())
       track.addEventListener('ended', () => ipcRenderer.send('recorder:screen-ended'));
   }
-  // The person may have ended it, by a click on what the desktop shows meanwhile.
-  if (seen?.getVideoTracks()[0]?.readyState !== 'live') return null;
-  return frameOf(seen, 0, form);
+  // The owner may have ended the stream with the controls of the desktop.
+  if (screenStream?.getVideoTracks()[0]?.readyState !== 'live') return null;
+  return frameOf(screenStream, 0, form);
 }
 
 async function recordSound(device: string | null, seconds: number): Promise<ArrayBuffer> {
@@ -83,16 +83,16 @@ async function recordSound(device: string | null, seconds: number): Promise<Arra
   try {
     const wanted = Math.round(seconds * sampleRate);
     const samples = new Float32Array(wanted);
-    let taken = 0;
+    let recorded = 0;
     const source = context.createMediaStreamSource(stream);
-    // A worklet would need a script of its own, which the page's policy refuses; this runs beside the page.
+    // An audio worklet would need a separate script, which the policy of the page forbids.
     const tap = context.createScriptProcessor(4_096, 1, 1);
     await new Promise<void>((done) => {
       tap.onaudioprocess = ({ inputBuffer }) => {
-        const part = inputBuffer.getChannelData(0).subarray(0, wanted - taken);
-        samples.set(part, taken);
-        taken += part.length;
-        if (taken >= wanted) done();
+        const part = inputBuffer.getChannelData(0).subarray(0, wanted - recorded);
+        samples.set(part, recorded);
+        recorded += part.length;
+        if (recorded >= wanted) done();
       };
       source.connect(tap);
       tap.connect(context.destination);
@@ -105,7 +105,7 @@ async function recordSound(device: string | null, seconds: number): Promise<Arra
   }
 }
 
-/** PCM, 16 bits, one channel, in a WAV file. */
+/** A WAV file with PCM, 16 bits, one channel. */
 function toWav(samples: Float32Array): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(44 + samples.length * 2));
   const text = (at: number, letters: string) =>
@@ -128,7 +128,7 @@ function toWav(samples: Float32Array): ArrayBuffer {
   return view.buffer as ArrayBuffer;
 }
 
-function take(request: RecorderRequest): Promise<ArrayBuffer | null> {
+function capture(request: RecorderRequest): Promise<ArrayBuffer | null> {
   if (request.kind === 'camera') return takePicture(request.device);
   if (request.kind === 'audio') return recordSound(request.device, request.seconds);
   return takeScreen(request.source, { type: request.contentType, quality: request.quality / 100 });
@@ -136,8 +136,8 @@ function take(request: RecorderRequest): Promise<ArrayBuffer | null> {
 
 ipcRenderer.on('recorder:take', (_event, request: RecorderRequest) => {
   const { id } = request;
-  const answer = (said: RecorderAnswer) => ipcRenderer.send('recorder:taken', said);
-  take(request).then(
+  const answer = (message: RecorderAnswer) => ipcRenderer.send('recorder:taken', message);
+  capture(request).then(
     (bytes) => answer({ id, bytes }),
     (error: Error) => answer({ id, problem: `${error.name}: ${error.message}` }),
   );

@@ -1,14 +1,13 @@
 import { Tabs } from '@base-ui/react/tabs';
 import { memo, useLayoutEffect, useState } from 'react';
 import type { CompanionState, Prompt } from '../../shared/companion/state.ts';
-import { Away } from './away.tsx';
-import { BrokenFile } from './broken.tsx';
+import { BrokenFile } from './broken-file.tsx';
 import { ChangedLog, EditedSettings } from './changed-files.tsx';
 import { useMedia, useSelected } from './companion-context.tsx';
 import { Button, Line, Notice } from './controls.tsx';
 import { ActivityIcon, CheckIcon, LinkIcon, Mark, OverviewIcon, PermissionsIcon, SettingsIcon } from './icons.tsx';
 import { CoveredContext } from './modal.tsx';
-import { inOwnersWords } from './outcome-words.ts';
+import { rewordForOwner } from './outcome-words.ts';
 import { ActivityPage } from './pages/activity.tsx';
 import { CheckPage } from './pages/check.tsx';
 import { OverviewPage } from './pages/overview.tsx';
@@ -18,6 +17,7 @@ import { SettingsPage } from './pages/settings.tsx';
 import { PairingLinkDialog } from './pairing-link.tsx';
 import { Prompts } from './prompts.tsx';
 import { StatusBar } from './status-bar.tsx';
+import { CompanionUnreachable } from './unreachable.tsx';
 
 export type PageName = 'overview' | 'activity' | 'permissions' | 'check' | 'settings';
 
@@ -43,25 +43,24 @@ const Page = memo(function Page({ name, isPaired, onShow }: PageProps) {
 });
 
 const none: readonly Prompt[] = [];
-const noneBroken: CompanionState['broken'] = [];
+const noBrokenFiles: CompanionState['broken'] = [];
 
-/** The whole window. */
 export function App() {
-  const hasSpoken = useSelected(({ state }) => state !== null);
+  const hasState = useSelected(({ state }) => state !== null);
   const isPaired = useSelected(({ state }) => state?.paired !== null);
   const problem = useSelected(({ state }) => state?.problem ?? null);
-  const broken = useSelected(({ state }) => state?.broken ?? noneBroken);
+  const broken = useSelected(({ state }) => state?.broken ?? noBrokenFiles);
   const auditProblem = useSelected(({ state }) => state?.audit.problem ?? null);
   const edited = useSelected(({ state }) => state?.edited ?? null);
   const prompts = useSelected(({ state, unreachable }) => (unreachable === null ? state?.prompts : undefined) ?? none);
   const isAttached = useSelected(({ app }) => app?.runtime.state === 'attached');
   const [page, setPage] = useState<PageName>('overview');
-  // For as long as what is there does not work.
-  const [wantsPairing, setPairingAnew] = useState(false);
-  const isPairingAnew = wantsPairing && problem !== null;
-  const needsPairing = !isPaired || isPairingAnew;
+  // The owner can pair again only while the current pairing has a problem.
+  const [isPairingRequested, setPairingRequested] = useState(false);
+  const isPairingAgain = isPairingRequested && problem !== null;
+  const needsPairing = !isPaired || isPairingAgain;
   const isNarrow = useMedia('(max-width: 719px)');
-  // Each page begins at its top, wherever the one before was left.
+  // Each page starts scrolled to its top.
   useLayoutEffect(() => {
     window.scrollTo(0, 0);
   }, [page]);
@@ -102,7 +101,7 @@ export function App() {
           <StatusBar isLarge={page === 'overview'} />
           <div className="content">
             {isAttached && (
-              <Notice tone="plain" title="This window looks at a companion that runs without it">
+              <Notice tone="plain" title="This window shows a companion that runs independently">
                 Quitting the app does not stop it.
               </Notice>
             )}
@@ -115,31 +114,31 @@ export function App() {
                 title="The companion does not work"
                 end={
                   isPaired &&
-                  !isPairingAnew && (
+                  !isPairingAgain && (
                     <Button
                       onClick={() => {
-                        setPairingAnew(true);
+                        setPairingRequested(true);
                         setPage('overview');
                       }}
                     >
-                      Pair anew…
+                      Pair again…
                     </Button>
                   )
                 }
               >
-                <Line text={inOwnersWords(problem)} />
+                <Line text={rewordForOwner(problem)} />
               </Notice>
             )}
             {auditProblem !== null && <ChangedLog problem={auditProblem} />}
             {edited !== null && <EditedSettings edited={edited} />}
-            {!hasSpoken && <Away />}
-            {hasSpoken &&
+            {!hasState && <CompanionUnreachable />}
+            {hasState &&
               pages.map(([name]) => (
                 <Tabs.Panel
                   key={name}
                   value={name}
                   className="panel"
-                  // What was typed there is still there for whoever looks at another page and comes back.
+                  // Text that was typed survives a visit to another page.
                   keepMounted={name === 'permissions' || (name === 'overview' && needsPairing)}
                 >
                   <Page name={name} isPaired={!needsPairing} onShow={setPage} />
@@ -148,7 +147,7 @@ export function App() {
           </div>
         </main>
       </Tabs.Root>
-      {hasSpoken && <PairingLinkDialog />}
+      {hasState && <PairingLinkDialog />}
       {isPrompting && <Prompts prompts={prompts} />}
     </CoveredContext>
   );

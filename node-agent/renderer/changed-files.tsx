@@ -4,7 +4,7 @@ import { useAction, useStore } from './companion-context.tsx';
 import { ActionError, Button, Line, Notice } from './controls.tsx';
 import { Decision } from './modal.tsx';
 
-/** Settings that another program edited: what differs, and buttons that put the edit in force or drop it. */
+/** Notice about settings that another program edited. Shows the differences; buttons accept or discard the edit. */
 export function EditedSettings({ edited }: { edited: NonNullable<CompanionState['edited']> }) {
   const store = useStore();
   const action = useAction();
@@ -23,7 +23,7 @@ export function EditedSettings({ edited }: { edited: NonNullable<CompanionState[
               )
             }
           >
-            {needsConsent ? 'Accept these changes' : 'I have looked'}
+            {needsConsent ? 'Accept these changes' : 'I have reviewed this'}
           </Button>
           {needsConsent && !pairing && (
             <Button
@@ -55,7 +55,7 @@ export function EditedSettings({ edited }: { edited: NonNullable<CompanionState[
   );
 }
 
-/** A log that another program changed: what does not fit, and the way to a new log. */
+/** Notice about a log that another program changed, with a button that starts a new log. */
 export function ChangedLog({ problem }: { problem: string }) {
   const store = useStore();
   const action = useAction();
@@ -67,18 +67,18 @@ export function ChangedLog({ problem }: { problem: string }) {
     <Notice
       tone="bad"
       title="The log was changed by another program"
-      end={<Button onClick={() => setConfirming(true)}>Begin a new log…</Button>}
+      end={<Button onClick={() => setConfirming(true)}>Start a new log…</Button>}
     >
       <Line text={problem} />
-      <Decision isOpen={isConfirming} title="Begin a new log?" onClose={() => setConfirming(false)}>
-        <p>The old log stays beside the new one, under another name. Activity begins empty.</p>
+      <Decision isOpen={isConfirming} title="Start a new log?" onClose={() => setConfirming(false)}>
+        <p>The old log stays in the same folder, under another name. Activity will be empty.</p>
         <ActionError action={action} title="The log was not set aside" />
         <div className="popup-end">
           <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
             Cancel
           </Button>
-          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
-            Begin a new log
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
+            Start a new log
           </Button>
         </div>
       </Decision>

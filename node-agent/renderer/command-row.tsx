@@ -3,7 +3,7 @@ import { describeOrigin } from '../../shared/companion/origin-labels.ts';
 import { Badge, Line } from './controls.tsx';
 import { ExactText } from './exact-text.tsx';
 import { PingIcon, SettingsIcon, TickIcon, powerIcons } from './icons.tsx';
-import { describeOutcome, inOwnersWords, isOwnDoing } from './outcome-words.ts';
+import { describeOutcome, rewordForOwner, isOwnerEntry } from './outcome-words.ts';
 import type { PastEntry } from './outcome-words.ts';
 import { Thumbnail } from './pictures.tsx';
 import { count, describeType, durationOf, powerOfType, timeOf } from './words.ts';
@@ -23,19 +23,18 @@ export function TypeIcon({ type }: { type: string }) {
   );
 }
 
-/** What became of a command, in words. */
 function Outcome({ entry }: { entry: PastEntry }) {
   const [words, tone] = describeOutcome(entry);
   return <Badge tone={tone}>{words}</Badge>;
 }
 
-/** How long a command ran. Of a command whose companion was killed, only the longest possible time is known, if at all. */
+/** How long a command ran. If the companion was killed, at most an upper bound is known. */
 function lengthOf({ outcome, durationMs }: PastEntry): string {
   if (outcome !== 'outcome_unknown') return durationOf(durationMs);
   return durationMs === 0 ? 'duration unknown' : `at most ${durationOf(durationMs)}`;
 }
 
-/** Where a command came from: who started and who approved it, and why. */
+/** The origin of a command: who started it, who approved it, and the reason. */
 function Origin({ entry: { origin, approvedBy } }: { entry: PastEntry }) {
   return (
     <dl className="facts origin-facts">
@@ -51,7 +50,7 @@ function Origin({ entry: { origin, approvedBy } }: { entry: PastEntry }) {
   );
 }
 
-/** The script that ran in a page, closed until its owner opens it. */
+/** The script that ran in a page, collapsed by default. */
 function Script({ script }: { script: NonNullable<PastEntry['script']> }) {
   return (
     <details className="help">
@@ -73,13 +72,13 @@ function Script({ script }: { script: NonNullable<PastEntry['script']> }) {
 
 interface CommandRowProps {
   entry: PastEntry;
-  /** On one line, without its message and its picture. */
+  /** One line, without message and picture. */
   isShort?: boolean;
 }
 
-/** One command that is over, or one thing that the owner did. */
+/** A finished command, or an action of the owner. */
 export const CommandRow = memo(function CommandRow({ entry, isShort = false }: CommandRowProps) {
-  const isOwn = isOwnDoing(entry);
+  const isOwn = isOwnerEntry(entry);
   return (
     <li className="command-row">
       <TypeIcon type={entry.type} />
@@ -97,12 +96,12 @@ export const CommandRow = memo(function CommandRow({ entry, isShort = false }: C
         )}
         {entry.message !== null && !isShort && (
           <div className="message">
-            <Line text={inOwnersWords(entry.message)} />
+            <Line text={rewordForOwner(entry.message)} />
           </div>
         )}
         <div className="details">
           <time dateTime={entry.time}>{timeOf(entry.time)}</time>
-          {/* What never began took no time worth telling. */}
+          {/* A command that never started has no duration. */}
           {!isOwn && entry.began !== false && <span>{lengthOf(entry)}</span>}
           {isShort && entry.origin?.workflow !== undefined && (
             <span>

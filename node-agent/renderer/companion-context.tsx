@@ -2,7 +2,7 @@ import { createContext, useCallback, useContext, useEffect, useState, useSyncExt
 import type { ReactNode } from 'react';
 import type { CompanionState } from '../../shared/companion/state.ts';
 import type { CompanionStore, WindowData } from './companion-store.ts';
-import { inOwnersWords } from './outcome-words.ts';
+import { rewordForOwner } from './outcome-words.ts';
 
 const StoreContext = createContext<CompanionStore | null>(null);
 
@@ -12,25 +12,28 @@ export function CompanionProvider({ store, children }: { store: CompanionStore; 
 
 export function useStore(): CompanionStore {
   const store = useContext(StoreContext);
-  if (store === null) throw new Error('The window has no companion.');
+  if (store === null) throw new Error('useStore needs a CompanionProvider.');
   return store;
 }
 
-/** A part of what the window knows, read again only when that part changed: what is answered must be a part, never a new object. */
+/**
+ * Selects a part of the data. The component renders again only if that part changed, so `select` must return a part of
+ * the data and never a new object.
+ */
 export function useSelected<Part>(select: (data: WindowData) => Part): Part {
   const store = useStore();
   return useSyncExternalStore(store.subscribe, () => select(store.read()));
 }
 
-/** A part of what the companion says of itself, for what is only shown once it has spoken. */
+/** Selects a part of the state of the companion. Only for components that render after the state is loaded. */
 export function useCompanionState<Part>(select: (state: CompanionState) => Part): Part {
   return useSelected(({ state }) => {
-    if (state === null) throw new Error('The companion has not spoken yet.');
+    if (state === null) throw new Error('The state of the companion is not loaded yet.');
     return select(state);
   });
 }
 
-/** Name of the workspace, as the newest command since the pairing has it; null until the hub sent a command. */
+/** Name of the workspace, from the newest command since the pairing. Null until the hub has sent a command. */
 export const useWorkspaceName = (): string | null =>
   useSelected(({ state, history }) => {
     const pairedAt = Date.parse(state?.paired?.pairedAt ?? '');
@@ -39,27 +42,27 @@ export const useWorkspaceName = (): string | null =>
   });
 
 export interface Action {
-  /** Carries a wish out; answers whether it was. While one is under way others are ignored. */
-  run: (wish: () => Promise<unknown>) => Promise<boolean>;
+  /** Runs an operation. Resolves to whether it succeeded. Ignores calls while an operation is in progress. */
+  run: (operation: () => Promise<unknown>) => Promise<boolean>;
   isBusy: boolean;
   error: string | null;
   clear: () => void;
 }
 
-/** One place of the window from which the owner wishes something: its error stays there until the next try. */
+/** State of an action of the owner: whether it is in progress, and its error until the next attempt. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const run = useCallback(
-    async (wish: () => Promise<unknown>) => {
+    async (operation: () => Promise<unknown>) => {
       if (isBusy) return false;
       setBusy(true);
       try {
-        await wish();
+        await operation();
         setError(null);
         return true;
       } catch (thrown) {
-        setError(inOwnersWords(thrown instanceof Error ? thrown.message : String(thrown)));
+        setError(rewordForOwner(thrown instanceof Error ? thrown.message : String(thrown)));
         return false;
       } finally {
         setBusy(false);
@@ -71,7 +74,7 @@ export function useAction(): Action {
   return { run, isBusy, error, clear };
 }
 
-/** The time, in milliseconds since 1970, at least so often anew. */
+/** The current time in milliseconds since 1970, refreshed every `everyMs` milliseconds. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -81,11 +84,12 @@ export function useNow(everyMs: number): number {
   return now;
 }
 
+/** Time during which a new decision dialog ignores input. */
 const guardMs = 700;
 
 /**
- * Whether a decision that just appeared may be taken: false for its first moments, and again for as long when the window comes back to the front,
- * so that a key or click that was meant for something else decides nothing.
+ * Whether a decision dialog accepts input. False for `guardMs` after the dialog appears or the window returns to the
+ * front, so that a key or click meant for something else does not decide.
  */
 export function useArmed(): boolean {
   const [isArmed, setArmed] = useState(false);
@@ -109,7 +113,7 @@ export function useArmed(): boolean {
   return isArmed;
 }
 
-/** Whether a media query holds. */
+/** Whether a media query matches. */
 export function useMedia(query: string): boolean {
   const subscribe = useCallback(
     (listener: () => void) => {

@@ -16,7 +16,7 @@ declare global {
   }
 }
 
-/** Why a wish was not carried out, in words for the owner. */
+/** A failed call to the companion or the app. The message is shown to the owner. */
 export class CompanionError extends Error {
   readonly code: string;
 
@@ -26,25 +26,25 @@ export class CompanionError extends Error {
   }
 }
 
-/** All that the window knows, of which what did not change stays the same object; null is what it has not heard yet. */
+/** The data of the window. Unchanged parts stay the same object. Null means not loaded yet. */
 export interface WindowData {
   state: CompanionState | null;
   app: AppState | null;
   history: readonly HistoryEntry[] | null;
-  /** Results of the check that runs now, or of the last one. */
+  /** Results of the running check, or of the previous check. */
   results: readonly TestResult[];
-  /** Why the companion can't be reached. */
+  /** Why the companion cannot be reached. Null if it can. */
   unreachable: string | null;
-  /** How often the window came back to where it is seen. */
+  /** How often the window was shown again after it was hidden. */
   timesShown: number;
 }
 
-/** So many entries the window keeps, the newest ones. */
+/** Entries of the history that the window keeps, newest first. */
 export const historyLimit = 1_000;
 const firstRetryMs = 500;
-const longestRetryMs = 5_000;
+const maxRetryMs = 5_000;
 
-/** What the companion and the app around the window say, kept up to date; each change gives a new object, so that whoever looks sees that it changed. */
+/** Keeps the state of the companion and of the app up to date. Each change creates a new data object. */
 export class CompanionStore {
   readonly #bridge: CompanionBridge;
   readonly #store = new Store<WindowData>({
@@ -67,19 +67,19 @@ export class CompanionStore {
 
   readonly read = (): WindowData => this.#store.state;
 
-  /** Listens for as long as the page lives. */
+  /** Subscribes to events for the lifetime of the page. */
   start(): void {
-    this.#bridge.onEvent((event) => this.#hear(event));
+    this.#bridge.onEvent((event) => this.#handleEvent(event));
     void this.#connect();
   }
 
   /** @throws CompanionError */
   async call<Name extends WindowMethodName>(method: Name, params: WindowParams<Name>): Promise<WindowResult<Name>> {
-    const answer = await this.#bridge.call(method, params).catch((error: unknown) => {
+    const response = await this.#bridge.call(method, params).catch((error: unknown) => {
       throw new CompanionError('unavailable', `The app does not answer: ${String(error)}`);
     });
-    if ('error' in answer) throw new CompanionError(answer.error.code, answer.error.message);
-    return answer.result as WindowResult<Name>;
+    if ('error' in response) throw new CompanionError(response.error.code, response.error.message);
+    return response.result as WindowResult<Name>;
   }
 
   /** @throws CompanionError */
@@ -88,11 +88,11 @@ export class CompanionStore {
   }
 
   setState(state: CompanionState): void {
-    this.#set({ state: shared(this.#store.state.state, state), unreachable: null });
+    this.#set({ state: reuseUnchanged(this.#store.state.state, state), unreachable: null });
   }
 
   setApp(app: AppState): void {
-    this.#set({ app: shared(this.#store.state.app, app) });
+    this.#set({ app: reuseUnchanged(this.#store.state.app, app) });
   }
 
   setResults(results: readonly TestResult[]): void {
@@ -107,21 +107,21 @@ export class CompanionStore {
       this.setApp(await this.call('app.state', {}));
       this.setState(await this.call('subscribe', {}));
       const { entries } = await this.call('history', { limit: historyLimit });
-      this.#set({ history: withEntries(this.#store.state.history ?? [], entries) });
+      this.#set({ history: mergeEntries(this.#store.state.history ?? [], entries) });
       this.#retryMs = firstRetryMs;
     } catch (error) {
       this.#set({ unreachable: error instanceof Error ? error.message : String(error) });
       this.#retry = setTimeout(() => void this.#connect(), this.#retryMs);
-      this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+      this.#retryMs = Math.min(this.#retryMs * 2, maxRetryMs);
     } finally {
       this.#isConnecting = false;
     }
   }
 
-  #hear(event: WindowEvent): void {
+  #handleEvent(event: WindowEvent): void {
     if (event.event === 'state') this.setState(event.state);
     else if (event.event === 'command')
-      this.#set({ history: withEntries(this.#store.state.history ?? [], [event.entry]) });
+      this.#set({ history: mergeEntries(this.#store.state.history ?? [], [event.entry]) });
     else if (event.event === 'shown') this.#set({ timesShown: this.#store.state.timesShown + 1 });
     else if (event.event === 'test') {
       const others = this.#store.state.results.filter(({ part }) => part !== event.result.part);
@@ -129,7 +129,7 @@ export class CompanionStore {
     } else {
       const wasRunning = isRunning(this.#store.state.app);
       this.setApp(event.state);
-      // What a companion that went away said of itself is over; the one that came in its place has not been heard.
+      // The state of a stopped companion is outdated. After a restart, the state must be loaded again.
       if (isRunning(event.state) && !wasRunning) void this.#connect();
       else if (!isRunning(event.state)) this.#set({ unreachable: event.state.runtime.detail ?? 'It is not running.' });
     }
@@ -144,38 +144,38 @@ export class CompanionStore {
 
 const isRunning = (app: AppState | null) => app?.runtime.state === 'running' || app?.runtime.state === 'attached';
 
-/** The same as `next`, made of the parts of `known` that did not change, so that whoever looks at one of those need not look again. */
-function shared<Value>(known: unknown, next: Value): Value {
+/** Returns `next`, with unchanged parts replaced by the objects of `known`, so that components skip rendering. */
+function reuseUnchanged<Value>(known: unknown, next: Value): Value {
   if (typeof known !== 'object' || typeof next !== 'object' || known === null || next === null) return next;
   if (Array.isArray(known) !== Array.isArray(next)) return next;
   const before = new Map(Object.entries(known));
-  const parts = Object.entries(next).map(([name, value]) => [name, shared(before.get(name), value)] as const);
+  const parts = Object.entries(next).map(([name, value]) => [name, reuseUnchanged(before.get(name), value)] as const);
   if (parts.length === before.size && parts.every(([name, part]) => before.has(name) && before.get(name) === part))
     return known as Value;
   return (Array.isArray(next) ? parts.map(([, part]) => part) : Object.fromEntries(parts)) as Value;
 }
 
-/** What only asks whether this machine is there goes first where there is too much. */
-const isQuiet = ({ type, outcome }: HistoryEntry) => type === 'node.ping' && outcome === 'succeeded';
+/** Successful pings are dropped first when the history is full. */
+const isSuccessfulPing = ({ type, outcome }: HistoryEntry) => type === 'node.ping' && outcome === 'succeeded';
 
-/** The newest so many, without the oldest quiet ones where that is enough. */
-function bounded(entries: HistoryEntry[]): HistoryEntry[] {
+/** Trims the history to its limit: first the oldest successful pings, then the oldest entries. */
+function trimHistory(entries: HistoryEntry[]): HistoryEntry[] {
   if (entries.length <= historyLimit) return entries;
-  const oldest = entries.findLastIndex(isQuiet);
-  return bounded(oldest === -1 ? entries.slice(0, historyLimit) : entries.toSpliced(oldest, 1));
+  const oldest = entries.findLastIndex(isSuccessfulPing);
+  return trimHistory(oldest === -1 ? entries.slice(0, historyLimit) : entries.toSpliced(oldest, 1));
 }
 
 const isNewer = (one: HistoryEntry, other: HistoryEntry) => one.time > other.time;
 
-/** Newest first, each command once. */
-function withEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry[]): HistoryEntry[] {
-  // One at a time comes while commands run; it nearly always is the newest.
-  const [only] = more;
-  if (more.length === 1 && only !== undefined) {
-    const others = known.filter(({ commandId }) => commandId !== only.commandId);
-    const place = others.findIndex((entry) => !isNewer(entry, only));
-    return bounded(others.toSpliced(place === -1 ? others.length : place, 0, only));
+/** Newest first, one entry for each command. */
+function mergeEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry[]): HistoryEntry[] {
+  // While commands run, entries arrive one at a time and nearly always are the newest.
+  const [added] = more;
+  if (more.length === 1 && added !== undefined) {
+    const others = known.filter(({ commandId }) => commandId !== added.commandId);
+    const index = others.findIndex((entry) => !isNewer(entry, added));
+    return trimHistory(others.toSpliced(index === -1 ? others.length : index, 0, added));
   }
   const byId = new Map([...known, ...more].map((entry) => [entry.commandId, entry]));
-  return bounded([...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)));
+  return trimHistory([...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)));
 }

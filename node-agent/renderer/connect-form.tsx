@@ -5,7 +5,7 @@ import { Consent, Notice } from './controls.tsx';
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Whether an address would carry the device secret unencrypted over a network. */
+/** Whether a connection to the address would send the device secret unencrypted over a network. */
 export const isExposed = (address: string): boolean =>
   URL.canParse(address) && new URL(address).protocol === 'http:' && !loopback.has(new URL(address).hostname);
 
@@ -15,7 +15,7 @@ export interface Consents {
   force: boolean;
 }
 
-/** What the owner must agree to before this machine connects, and whether they did. */
+/** The consents that the owner must give before this machine connects, with their check boxes. */
 export function useConsents(needsInsecure: boolean): { given: Consents; isComplete: boolean; questions: ReactNode } {
   const keyStore = useCompanionState((state) => state.keyStore);
   const paired = useCompanionState((state) => state.paired);
@@ -32,8 +32,8 @@ export function useConsents(needsInsecure: boolean): { given: Consents; isComple
         {needsInsecure && (
           <Notice tone="warning" title="This connection is not encrypted">
             <p>
-              The address begins with http. Whoever is on the way can read all that is sent and take this machine over.
-              Use an https address unless this is a network that you trust.
+              The address begins with http. Anyone on the network can read all traffic and take over this machine. Use
+              an https address unless this is a network that you trust.
             </p>
             <Consent isGiven={insecure} onChange={setInsecure}>
               Connect without encryption
@@ -41,7 +41,7 @@ export function useConsents(needsInsecure: boolean): { given: Consents; isComple
           </Notice>
         )}
         {needsForce && (
-          <Notice tone="warning" title="This machine is paired with a hub already">
+          <Notice tone="warning" title="This machine is already paired with a hub">
             <Consent isGiven={force} onChange={setForce}>
               Forget that hub and connect to this one
             </Consent>

@@ -6,23 +6,23 @@ import type { Action } from './companion-context.tsx';
 import { WarningIcon } from './icons.tsx';
 import type { Tone } from './words.ts';
 
-/** A text from outside on one line: text only, what it hides is named, and its direction stays its own. */
+/** An untrusted text on one line. Invisible characters are shown by name, and its direction is isolated. */
 export function Line({ text }: { text: string }) {
   return <bdi>{visibleLine(text)}</bdi>;
 }
 
-/** The same for a text of several lines. */
+/** An untrusted text of several lines, shown like `Line`. */
 export function Lines({ text }: { text: string }) {
   return <bdi className="lines">{visibleText(text)}</bdi>;
 }
 
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
-  look?: 'plain' | 'main' | 'danger' | 'quiet';
+  variant?: 'plain' | 'main' | 'danger' | 'quiet';
   size?: 'normal' | 'big' | 'small';
 };
 
-export function Button({ look = 'plain', size = 'normal', className = '', ...rest }: ButtonProps) {
-  return <button type="button" className={`button ${look} ${size} ${className}`} {...rest} />;
+export function Button({ variant = 'plain', size = 'normal', className = '', ...rest }: ButtonProps) {
+  return <button type="button" className={`button ${variant} ${size} ${className}`} {...rest} />;
 }
 
 interface ToggleProps {
@@ -33,7 +33,7 @@ interface ToggleProps {
   onChange: (isOn: boolean) => void;
 }
 
-/** A switch alone, for a row that has its label already. */
+/** A switch without a visible label. */
 export function Toggle({ label, isOn, isDisabled = false, onChange }: ToggleProps) {
   return (
     <Switch.Root className="switch" aria-label={label} checked={isOn} disabled={isDisabled} onCheckedChange={onChange}>
@@ -42,7 +42,7 @@ export function Toggle({ label, isOn, isDisabled = false, onChange }: ToggleProp
   );
 }
 
-/** A switch with its label and what it means, as a row of a card. */
+/** A row of a card with a switch, its label and an explanation. */
 export function ToggleRow({ about, ...toggle }: ToggleProps) {
   return (
     <Row title={toggle.label} about={about}>
@@ -51,7 +51,7 @@ export function ToggleRow({ about, ...toggle }: ToggleProps) {
   );
 }
 
-/** A row of a card: what it is about at the left, what can be done at the right. */
+/** A row of a card, with text at the start and controls at the end. */
 export function Row({ title, about, children }: { title: ReactNode; about?: ReactNode; children?: ReactNode }) {
   return (
     <div className="row">
@@ -68,7 +68,7 @@ interface SectionProps {
   title: string;
   about?: ReactNode;
   end?: ReactNode;
-  /** Without the card around it. */
+  /** Omits the card around the content. */
   isBare?: boolean;
   children: ReactNode;
 }
@@ -111,8 +111,8 @@ export function Notice({ tone, title, children, end }: NoticeProps) {
   );
 }
 
-/** Why the last try of a place failed, until the next one. */
-export function ActionError({ action, title = 'That did not work' }: { action: Action; title?: string }) {
+/** Why the latest attempt of an action failed, shown until the next attempt. */
+export function ActionError({ action, title = 'The action failed' }: { action: Action; title?: string }) {
   if (action.error === null) return null;
   return (
     <Notice tone="bad" title={title}>
@@ -124,7 +124,7 @@ export function ActionError({ action, title = 'That did not work' }: { action: A
 type FieldProps = InputHTMLAttributes<HTMLInputElement> & {
   label: string;
   hint?: ReactNode;
-  /** What is wrong with what was typed. */
+  /** What is wrong with the value. */
   problem?: string | null;
 };
 
@@ -163,7 +163,6 @@ interface ConsentProps {
   children: ReactNode;
 }
 
-/** A check box with its sentence. */
 export function Consent({ isGiven, onChange, children }: ConsentProps) {
   return (
     <label className="consent">
@@ -180,7 +179,6 @@ interface ChoiceProps {
   onChange: (value: string) => void;
 }
 
-/** One of a few, as the system's own list. */
 export function Choice({ label, value, options, onChange }: ChoiceProps) {
   const id = useId();
   return (

@@ -1,22 +1,25 @@
 import { visibleLine, visibleText } from '../../shared/visible-text.ts';
 
-/** Stands in no text that was made visible, since it is a control character itself. */
+/** Separator. It never occurs in the visible text, because control characters are replaced by their names. */
 const edge = '\0';
-const write = (name: string) => `${edge}⟨${name}⟩${edge}`;
+const markName = (name: string) => `${edge}⟨${name}⟩${edge}`;
 const bracket = /(⟨)/;
 
-/** More elements than this would keep the window from answering. */
-const mostMarks = 2_000;
+/** More `mark` elements than this make the window unresponsive. */
+const maxMarks = 2_000;
 
-/** A text of which every character matters, in the letters of a program: what it hides is named, and stands out from what only looks like such a name. */
+/**
+ * A text whose every character matters, in a monospace font. Names of invisible characters are marked, so that they
+ * differ from text that only looks like a name.
+ */
 export function ExactText({ text, isMultiLine = false }: { text: string; isMultiLine?: boolean }) {
   const visible = isMultiLine ? visibleText : visibleLine;
-  const pieces = visible(text, write).split(edge);
-  const isPlain = pieces.length > 2 * mostMarks;
+  const pieces = visible(text, markName).split(edge);
+  const isPlain = pieces.length > 2 * maxMarks;
   return (
     <bdi className="exact-text">
       {isPlain
-        ? // Without marks, its own brackets are named as well, so that nothing in it can pass for such a name.
+        ? // Without marks, brackets of the text are named too, so that no text can look like a name.
           text
             .split(bracket)
             .map((piece) => (piece === '⟨' ? '⟨U+27E8⟩' : visible(piece)))

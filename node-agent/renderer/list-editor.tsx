@@ -14,7 +14,7 @@ interface ListEditorProps {
   onChange: (items: string[]) => Promise<void>;
 }
 
-/** A list of short texts that can be added to and taken from; what was typed stays until it was taken. */
+/** An editable list of short texts. The typed text stays in the field until it was added. */
 export function ListEditor({ label, hint, placeholder, items, empty, onChange }: ListEditorProps) {
   const [typed, setTyped] = useState('');
   const action = useAction();

@@ -5,11 +5,11 @@ import { App } from './app.tsx';
 import { CompanionProvider } from './companion-context.tsx';
 import { CompanionStore } from './companion-store.ts';
 
-const place = document.getElementById('window');
-if (place === null) throw new Error('The page has no place for the window.');
+const root = document.getElementById('window');
+if (root === null) throw new Error('The page has no element with the id "window".');
 const store = new CompanionStore(window.companion);
 store.start();
-createRoot(place).render(
+createRoot(root).render(
   <StrictMode>
     <CSPProvider disableStyleElements>
       <CompanionProvider store={store}>

@@ -6,11 +6,11 @@ import { useAction, useSelected, useStore } from './companion-context.tsx';
 import { ActionError, Button } from './controls.tsx';
 import { CrossIcon, PauseIcon } from './icons.tsx';
 
-/** Whether something more urgent lies over the window: dialogs with less to say wait until it is gone. */
+/** Whether an urgent dialog is open. Other dialogs are hidden until it closes. */
 export const CoveredContext = createContext(false);
 
-/** Pauses everything from within a dialog, which covers the button of the page. */
-function PauseHere() {
+/** The pause button inside a dialog, because the dialog covers the one of the page. */
+function PauseButton() {
   const store = useStore();
   const action = useAction();
   const isPaused = useSelected(({ state }) => state?.settings.paused ?? true);
@@ -39,7 +39,7 @@ interface ModalProps {
   children: ReactNode;
 }
 
-/** A dialog that its owner may close at any time. */
+/** A dialog that the owner can close at any time. */
 export function Modal({ isOpen, title, onClose, isWide = false, children }: ModalProps) {
   const isCovered = useContext(CoveredContext);
   return (
@@ -50,7 +50,7 @@ export function Modal({ isOpen, title, onClose, isWide = false, children }: Moda
           <Dialog.Popup className={`popup ${isWide ? 'wide' : ''}`}>
             <div className="popup-head">
               <Dialog.Title className="popup-title">{title}</Dialog.Title>
-              <PauseHere />
+              <PauseButton />
               <Dialog.Close className="button quiet icon-only" aria-label="Close">
                 <CrossIcon />
               </Dialog.Close>
@@ -66,17 +66,20 @@ export function Modal({ isOpen, title, onClose, isWide = false, children }: Moda
 interface DecisionProps {
   isOpen: boolean;
   title: ReactNode;
-  /** What Escape does; nothing when left out, for what must be decided. */
+  /** Called on Escape. If omitted, Escape does nothing and the owner must decide. */
   onClose?: () => void;
-  /** Lies over every other dialog. */
+  /** Shown above every other dialog. */
   isUrgent?: boolean;
   isWide?: boolean;
-  /** With it, head and foot stay in sight however long the rest is, which scrolls between the two. */
+  /** Head and foot that stay visible while the content scrolls between them. */
   frame?: { head: ReactNode; foot: ReactNode };
   children: ReactNode;
 }
 
-/** A dialog that asks for a decision: it begins at its title, where no key decides anything, and a click beside it does not close it. */
+/**
+ * A dialog that asks for a decision. Focus starts at the title, so that no key decides. A click beside the dialog does
+ * not close it.
+ */
 export function Decision({ isOpen, title, onClose, isUrgent = false, isWide = false, frame, children }: DecisionProps) {
   const isCovered = useContext(CoveredContext);
   const titleElement = useRef<HTMLHeadingElement>(null);
@@ -97,7 +100,7 @@ export function Decision({ isOpen, title, onClose, isUrgent = false, isWide = fa
             {frame === undefined ? (
               <div className="popup-head">
                 {titleLine}
-                <PauseHere />
+                <PauseButton />
               </div>
             ) : (
               <div className="frame-head">

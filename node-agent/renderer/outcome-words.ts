@@ -1,17 +1,17 @@
 import type { EndReason, HistoryEntry } from '../../shared/companion/state.ts';
 import type { Tone } from './words.ts';
 
-/** An entry of the history; one of before it was noted whether a command began does not say so. */
+/** An entry of the history. Entries of older versions lack `began`. */
 export type PastEntry = HistoryEntry & { began?: boolean };
 
-/** Whether an entry tells of the owner's own doings rather than of a command. */
-export const isOwnDoing = ({ type }: Pick<HistoryEntry, 'type'>): boolean => type.startsWith('owner.');
+/** Whether an entry records an action of the owner instead of a command. */
+export const isOwnerEntry = ({ type }: Pick<HistoryEntry, 'type'>): boolean => type.startsWith('owner.');
 
 const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
   succeeded: ['Done', 'good'],
   done: ['Done', 'good'],
   denied_by_device: ['Refused: not allowed on this machine', 'warning'],
-  denied_by_policy: ['Refused: against your rules', 'warning'],
+  denied_by_policy: ['Refused by your rules', 'warning'],
   outside_shared_folders: ['Refused: not in a shared folder', 'warning'],
   paused: ['Refused: you had paused', 'warning'],
   approval_mismatch: ['Refused: not what was approved', 'warning'],
@@ -19,41 +19,41 @@ const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
   permission_needed: ['The system does not permit it', 'warning'],
   approval_required: ['Refused: not approved', 'warning'],
   protected_path: ['Refused: a hidden file, a key store or a browser profile', 'warning'],
-  audit_unavailable: ['Refused: the log can not be written', 'bad'],
-  program_runs: ['Refused: a program of a workflow runs', 'warning'],
-  not_begun: ['Cut off before it began', 'plain'],
-  interrupted: ['Ended after it began', 'warning'],
-  begun: ['Begun: its end is not recorded', 'warning'],
+  audit_unavailable: ['Refused: the log cannot be written', 'bad'],
+  program_runs: ['Refused: a program of a workflow is running', 'warning'],
+  not_begun: ['Interrupted before it started', 'plain'],
+  interrupted: ['Interrupted after it started', 'warning'],
+  begun: ['Started: its end is not recorded', 'warning'],
   exit_code: ['The program failed', 'bad'],
-  invalid_input: ['Refused: the hub sent something wrong', 'bad'],
+  invalid_input: ['Refused: the hub sent an invalid command', 'bad'],
   storage_full: ['The disk is full', 'bad'],
   answer_too_large: ['The answer is too large', 'bad'],
-  withdrawn: ['Taken back by the hub', 'plain'],
+  withdrawn: ['Cancelled by the hub', 'plain'],
   timeout: ['Took too long', 'bad'],
   tool_missing: ['A program is missing', 'bad'],
   not_found: ['Not found', 'bad'],
   target_not_found: ['Not found in the page', 'bad'],
   navigation_failed: ['The page did not open', 'bad'],
-  page_closed: ['The page was closed before', 'bad'],
+  page_closed: ['The page was already closed', 'bad'],
   page_of_another_run: ['Refused: the page of another run', 'warning'],
   too_many_pages: ['Too many pages are open', 'bad'],
   too_large: ['Too large', 'bad'],
-  outcome_unknown: ['Cut off: nobody knows how far it got', 'bad'],
+  outcome_unknown: ['Interrupted: its effect is unknown', 'bad'],
 };
 
-/** The same of a command that had begun: it was not refused but ended. */
+/** Texts for a command that had started: it was ended, not refused. */
 const endedWords: Record<string, readonly [words: string, tone: Tone]> = {
   denied_by_device: ['Ended: no longer allowed', 'warning'],
-  denied_by_policy: ['Ended: against your rules', 'warning'],
+  denied_by_policy: ['Ended by your rules', 'warning'],
   outside_shared_folders: ['Ended: no longer in a shared folder', 'warning'],
   paused: ['Ended: you paused', 'warning'],
-  withdrawn: ['Ended: taken back by the hub', 'plain'],
+  withdrawn: ['Ended: cancelled by the hub', 'plain'],
   timeout: ['Ended: took too long', 'bad'],
 };
 
-/** What is known besides the code. */
+/** Texts for reasons, which are more specific than outcome codes. */
 const reasonWords: Record<EndReason, readonly [words: string, tone: Tone]> = {
-  owner_said_no: ['You said no', 'warning'],
+  owner_said_no: ['You denied it', 'warning'],
   owner_did_not_answer: ['Refused: you did not answer in time', 'warning'],
   owner_not_asked: ['Refused: you could not be asked', 'warning'],
   owner_paused: ['Ended: you paused', 'warning'],
@@ -61,17 +61,20 @@ const reasonWords: Record<EndReason, readonly [words: string, tone: Tone]> = {
   companion_stopped: ['Ended: the companion was stopped', 'plain'],
 };
 
-type Judged = Pick<PastEntry, 'outcome' | 'reason' | 'began'>;
+type OutcomeFields = Pick<PastEntry, 'outcome' | 'reason' | 'began'>;
 
-/** What became of a command, in plain words, and how that is to look. */
-export function describeOutcome({ outcome, reason, began }: Judged): readonly [words: string, tone: Tone] {
+/** Text and tone for the outcome of a command. */
+export function describeOutcome({ outcome, reason, began }: OutcomeFields): readonly [words: string, tone: Tone] {
   if (reason !== null) return reasonWords[reason];
   const words = began === true && Object.hasOwn(endedWords, outcome) ? endedWords : outcomeWords;
   return (Object.hasOwn(words, outcome) ? words[outcome] : undefined) ?? ['Failed', 'bad'];
 }
 
-/** The companion speaks to a hub and to a command line as well; here it speaks to the owner, who has a window. */
-const ownerWords: readonly (readonly [pattern: RegExp, words: string])[] = [
+/**
+ * Replacements in messages of the companion. The companion writes them for the hub and the command line;
+ * the window shows them to the owner.
+ */
+const ownerReplacements: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/\bThe owner of this machine was asked, and /g, 'You were asked, and '],
   [/\bYou were asked, and said no\b/g, 'You said no'],
   [
@@ -100,9 +103,9 @@ const ownerWords: readonly (readonly [pattern: RegExp, words: string])[] = [
   ],
 ];
 
-/** A message of the companion's in words for the window: it speaks to its owner, and names no option of a command line. */
-export function inOwnersWords(message: string): string {
-  let said = message;
-  for (const [pattern, words] of ownerWords) said = said.replace(pattern, words);
-  return said;
+/** Rewords a message of the companion for the window: it addresses the owner and names no command line options. */
+export function rewordForOwner(message: string): string {
+  let text = message;
+  for (const [pattern, words] of ownerReplacements) text = text.replace(pattern, words);
+  return text;
 }

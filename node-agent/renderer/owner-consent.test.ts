@@ -6,7 +6,7 @@ import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
 
 const browser = findBrowser(undefined);
 
-describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => {
+describe.skipIf(browser === null)('consents of the owner in the window (needs Chromium)', () => {
   let host: WindowHost;
   let companion: CompanionStandIn;
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     companion = new CompanionStandIn();
   });
 
-  test('that programs run without asking, in the words of the command line, and turns asking on at once', async () => {
+  test('switching asking off needs a confirmation with the warning of the command line, and switching it on does not', async () => {
     companion.state.settings.system.ask = true;
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
     const { page } = opened;
@@ -42,7 +42,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     ]);
   });
 
-  test('that a home folder is shared, and shares nothing when its owner cancels', async () => {
+  test('sharing a home folder needs a confirmation, and cancelling it shares nothing', async () => {
     companion.chosenFolder = '/home/ann';
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
     const { page } = opened;
@@ -60,7 +60,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     expect(companion.of('change')).toEqual([{ change: 'share', path: '/home/ann', isWide: true }]);
   });
 
-  test('edited settings, of which it shows what changed', async () => {
+  test('edited settings show their differences and can be accepted', async () => {
     companion.state.edited = {
       needsConsent: true,
       detail: 'Another program changed settings.json.',
@@ -77,7 +77,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     expect(companion.of('change')).toEqual([{ change: 'accept_settings', seen: 'a'.repeat(64) }]);
   });
 
-  test('that an edit of the settings is discarded', async () => {
+  test('edited settings can be discarded', async () => {
     companion.state.edited = {
       needsConsent: true,
       detail: 'Another program changed settings.json.',
@@ -92,7 +92,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     expect(companion.of('change')).toEqual([{ change: 'discard_settings' }]);
   });
 
-  test('a pairing that waits, which cannot be discarded', async () => {
+  test('an edited pairing can be accepted but not discarded', async () => {
     companion.state.edited = {
       needsConsent: true,
       detail: 'identity.json pairs this machine with another hub.',
@@ -106,19 +106,19 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     expect(await page.getByRole('button', { name: 'Discard' }).count()).toBe(0);
   });
 
-  test('that a changed log is set aside', async () => {
+  test('a changed log is set aside only after a confirmation', async () => {
     companion.state.audit = { problem: 'Entries 9 to 12 are missing.', unwritten: 0 };
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
     const { page } = opened;
     await page.getByText('Entries 9 to 12 are missing.').waitFor();
-    await page.getByRole('button', { name: 'Begin a new log…' }).click();
+    await page.getByRole('button', { name: 'Start a new log…' }).click();
     expect(companion.of('setAuditAside')).toEqual([]);
-    await page.getByRole('button', { name: 'Begin a new log', exact: true }).click();
+    await page.getByRole('button', { name: 'Start a new log', exact: true }).click();
     await page.getByText('Entries 9 to 12 are missing.').waitFor({ state: 'detached' });
     expect(companion.of('setAuditAside')).toEqual([{}]);
   });
 
-  test('that everything pauses while a dialog is open, and paused permissions say so', async () => {
+  test('the pause button works inside a dialog, and the permissions page says that everything is paused', async () => {
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
     const { page } = opened;
     await page.getByRole('tab', { name: 'Settings' }).click();
@@ -132,7 +132,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     await page.getByText('Nothing below can be used until you resume.').waitFor();
   });
 
-  test('nothing with a strip of the page beside a dialog, also where the page is scrolled', async () => {
+  test('a dialog dims the whole page, also its scrollbar gutter', async () => {
     await using opened = await host.open(companion, { reducedMotion: 'reduce', colorScheme: 'light' });
     const { page } = opened;
     await page.getByRole('tab', { name: 'Settings' }).click();
@@ -141,7 +141,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     await page.getByRole('button', { name: 'Unpair…' }).click();
     await page.getByRole('alertdialog').waitFor();
     const picture = (await page.screenshot()).toString('base64');
-    // How light the picture is, from 0 to 255, right of the page and in it.
+    // Brightness from 0 to 255, in the scrollbar gutter and in the page.
     const [strip, side] = (await page.evaluate(`(async () => {
       const image = Object.assign(new Image(), { src: 'data:image/png;base64,${picture}' });
       await image.decode();

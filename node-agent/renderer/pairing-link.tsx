@@ -24,8 +24,8 @@ function LinkDecision({ link }: { link: PairingLink }) {
     >
       <p>
         {link.problem === null
-          ? 'A link asks for it. Connect only if you know this address and expected the link.'
-          : 'A link asked to connect this machine to a hub. Nothing was connected.'}
+          ? 'A link requests this. Connect only if you know this address and expected the link.'
+          : 'A link requested to connect this machine to a hub. Nothing was connected.'}
       </p>
       {link.hub !== '' && (
         <div className="origin">
@@ -33,9 +33,9 @@ function LinkDecision({ link }: { link: PairingLink }) {
         </div>
       )}
       {link.looksLike !== null && (
-        <Notice tone="warning" title="Look twice at this name">
-          It has letters of other alphabets. A browser shows it as <Line text={link.looksLike} />, so that it may pass
-          for a name that you know. The address above is where it really leads.
+        <Notice tone="warning" title="Check this name carefully">
+          It contains letters of other alphabets. A browser shows it as <Line text={link.looksLike} />, which may look
+          like a name that you know. The address above is the real one.
         </Notice>
       )}
       {link.problem === null ? (
@@ -62,7 +62,7 @@ function LinkDecision({ link }: { link: PairingLink }) {
         </Button>
         {link.problem === null && (
           <Button
-            look="main"
+            variant="main"
             size="big"
             aria-disabled={!isReady}
             onClick={() => {
@@ -77,7 +77,7 @@ function LinkDecision({ link }: { link: PairingLink }) {
   );
 }
 
-/** Asks about a pairing link that was opened; nothing connects before the owner says so. */
+/** Asks the owner about a pairing link that was opened. Nothing connects before the owner confirms. */
 export function PairingLinkDialog() {
   const link = useSelected(({ app }) => app?.pairingLink ?? null);
   return link === null ? null : <LinkDecision key={`${link.hub} ${link.code}`} link={link} />;

@@ -11,75 +11,75 @@ interface Encoded {
   base64: string;
 }
 
-/** What a page may show as a picture; whatever else comes is none. */
-const shownTypes = new Set(['image/png', 'image/jpeg', 'image/webp']);
-const mostKept = 60;
+/** Content types that are shown as pictures. Other types are rejected. */
+const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/webp']);
+const maxCachedPictures = 60;
 
-/** An address of the picture within this page; whoever made it revokes it. @throws when it is none. */
-function addressOf({ contentType, base64 }: Encoded): string {
-  if (!shownTypes.has(contentType)) throw new TypeError(`A picture can't be of the type ${contentType}.`);
+/** Creates an object URL for a picture. The caller must revoke it. @throws TypeError for other content types. */
+function objectUrlOf({ contentType, base64 }: Encoded): string {
+  if (!pictureTypes.has(contentType)) throw new TypeError(`A picture can't be of the type ${contentType}.`);
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   return URL.createObjectURL(new Blob([bytes], { type: contentType }));
 }
 
-/** Addresses by command, least recently asked for first; the pages ask for the same ones again and again. */
-const kept = new Map<string, Promise<string>>();
+/** Cache of object URLs by command id, least recently used first. */
+const pictureUrls = new Map<string, Promise<string>>();
 
 function pictureOf(store: CompanionStore, commandId: string): Promise<string> {
-  const known = kept.get(commandId) ?? store.call('picture', { commandId }).then(addressOf);
-  kept.delete(commandId);
-  kept.set(commandId, known);
-  known.catch(() => kept.delete(commandId));
-  for (const [id, address] of kept) {
-    if (kept.size <= mostKept) break;
-    kept.delete(id);
+  const known = pictureUrls.get(commandId) ?? store.call('picture', { commandId }).then(objectUrlOf);
+  pictureUrls.delete(commandId);
+  pictureUrls.set(commandId, known);
+  known.catch(() => pictureUrls.delete(commandId));
+  for (const [id, address] of pictureUrls) {
+    if (pictureUrls.size <= maxCachedPictures) break;
+    pictureUrls.delete(id);
     address.then(URL.revokeObjectURL, () => undefined);
   }
   return known;
 }
 
-/** The picture that a command sent, once it is in sight; it opens larger. */
+/** The picture of a command. It loads when it becomes visible and opens larger on click. */
 export function Thumbnail({ entry, isLarge = false }: { entry: HistoryEntry; isLarge?: boolean }) {
   const store = useStore();
-  const place = useRef<HTMLButtonElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   const [address, setAddress] = useState<string | null>(null);
-  const [isGone, setGone] = useState(false);
+  const [isMissing, setMissing] = useState(false);
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
-    const element = place.current;
+    const element = button.current;
     if (element === null) return undefined;
-    let isOver = false;
+    let isDisposed = false;
     const observer = new IntersectionObserver(([seen]) => {
       if (seen?.isIntersecting !== true) return;
       observer.disconnect();
       pictureOf(store, entry.commandId).then(
-        (found) => isOver || setAddress(found),
-        () => isOver || setGone(true),
+        (found) => isDisposed || setAddress(found),
+        () => isDisposed || setMissing(true),
       );
     });
     observer.observe(element);
     return () => {
-      isOver = true;
+      isDisposed = true;
       observer.disconnect();
     };
   }, [store, entry.commandId]);
   const open = () => {
     setOpen(true);
-    // Its address may be given up by now.
-    pictureOf(store, entry.commandId).then(setAddress, () => setGone(true));
+    // The cache may have revoked the object URL.
+    pictureOf(store, entry.commandId).then(setAddress, () => setMissing(true));
   };
-  if (isGone) return <span className={`thumbnail gone ${isLarge ? 'large' : ''}`}>Not kept any more</span>;
+  if (isMissing) return <span className={`thumbnail gone ${isLarge ? 'large' : ''}`}>No longer stored</span>;
   return (
     <>
       <button
-        ref={place}
+        ref={button}
         type="button"
         className={`thumbnail ${isLarge ? 'large' : ''}`}
         aria-label={`Show the picture that was sent at ${dateTimeOf(entry.time)}`}
         disabled={address === null}
         onClick={open}
       >
-        {address !== null && <img src={address} alt="" onError={() => setGone(true)} />}
+        {address !== null && <img src={address} alt="" onError={() => setMissing(true)} />}
       </button>
       <Modal isOpen={isOpen} title={<Line text={describeType(entry.type)} />} onClose={() => setOpen(false)} isWide>
         <p className="hint">Sent to the hub on {dateTimeOf(entry.time)}</p>
@@ -89,20 +89,20 @@ export function Thumbnail({ entry, isLarge = false }: { entry: HistoryEntry; isL
   );
 }
 
-/** A picture that came with an answer. */
+/** A picture from the result of a check. */
 export function InlinePicture({ picture, alt }: { picture: Encoded; alt: string }) {
   const { contentType, base64 } = picture;
   const [address, setAddress] = useState<string | null>(null);
   useEffect(() => {
-    let made: string | null = null;
+    let objectUrl: string | null = null;
     try {
-      made = addressOf({ contentType, base64 });
+      objectUrl = objectUrlOf({ contentType, base64 });
     } catch {
-      // Not a picture: its text beside it says what was found.
+      // The content is not a picture. The text beside it describes the result.
     }
-    setAddress(made);
+    setAddress(objectUrl);
     return () => {
-      if (made !== null) URL.revokeObjectURL(made);
+      if (objectUrl !== null) URL.revokeObjectURL(objectUrl);
     };
   }, [contentType, base64]);
   return address === null ? null : <img className="frame" src={address} alt={alt} />;

@@ -8,25 +8,28 @@ import { ExactText } from './exact-text.tsx';
 import { Decision } from './modal.tsx';
 import { count, countdownOf, durationOf } from './words.ts';
 
-/** Pixels that rounding may leave below the end of what was scrolled to it. */
+/** Tolerance in pixels for rounding at the end of a scrolled box. */
 const endSlack = 4;
 
-/** Whether a box was ever seen to its end, be it because all of it fits; for good once it was. The box is the element that the answered function is given. */
-function useSeenToEnd(): [isSeen: boolean, box: (element: HTMLElement | null) => void] {
+/**
+ * Whether the end of a box was visible at least once, by scrolling or because all of it fits. Pass the returned
+ * function to the box as its ref.
+ */
+function useScrolledToEnd(): [isSeen: boolean, box: (element: HTMLElement | null) => void] {
   const [isSeen, setSeen] = useState(false);
   const [element, setElement] = useState<HTMLElement | null>(null);
   useEffect(() => {
     if (element === null || isSeen) return undefined;
-    const look = () => {
+    const check = () => {
       const { scrollHeight, scrollTop, clientHeight } = element;
       if (clientHeight > 0 && scrollHeight - scrollTop - clientHeight <= endSlack) setSeen(true);
     };
-    const observer = new ResizeObserver(look);
+    const observer = new ResizeObserver(check);
     observer.observe(element);
-    element.addEventListener('scroll', look, { passive: true });
+    element.addEventListener('scroll', check, { passive: true });
     return () => {
       observer.disconnect();
-      element.removeEventListener('scroll', look);
+      element.removeEventListener('scroll', check);
     };
   }, [element, isSeen]);
   return [isSeen, setElement];
@@ -34,13 +37,13 @@ function useSeenToEnd(): [isSeen: boolean, box: (element: HTMLElement | null) =>
 
 const shortHash = (hash: string) => (hash.length > 24 ? `${hash.slice(0, 12)}…${hash.slice(-8)}` : hash);
 
-interface WhatRunsProps {
+interface ProgramDetailsProps {
   prompt: Prompt;
   onInputSeen: () => void;
 }
 
 function Input({ stdin, onSeen }: { stdin: string; onSeen: () => void }) {
-  const [isSeen, box] = useSeenToEnd();
+  const [isSeen, box] = useScrolledToEnd();
   useEffect(() => {
     if (isSeen) onSeen();
   }, [isSeen, onSeen]);
@@ -54,8 +57,8 @@ function Input({ stdin, onSeen }: { stdin: string; onSeen: () => void }) {
   );
 }
 
-/** Drawn once, since the clock beside it ticks and an input may be long. */
-const WhatRuns = memo(function WhatRuns({ prompt, onInputSeen }: WhatRunsProps) {
+/** Memoized, because the countdown renders often and the input may be long. */
+const ProgramDetails = memo(function ProgramDetails({ prompt, onInputSeen }: ProgramDetailsProps) {
   const { argv, env, stdin } = prompt;
   const variables = Object.entries(env);
   return (
@@ -72,11 +75,11 @@ const WhatRuns = memo(function WhatRuns({ prompt, onInputSeen }: WhatRunsProps) 
       </dd>
       <dt>Command line</dt>
       <dd>
-        <ol className="argv" aria-label="Command line, word by word">
-          {argv.map((word, index) => (
-            // Words have no identity but their place.
+        <ol className="argv" aria-label="Command line, one argument per line">
+          {argv.map((arg, index) => (
+            // Arguments have no identity other than their position.
             <li key={index}>
-              {word.includes('\n') ? <ExactText text={word} isMultiLine /> : <ExactText text={JSON.stringify(word)} />}
+              {arg.includes('\n') ? <ExactText text={arg} isMultiLine /> : <ExactText text={JSON.stringify(arg)} />}
             </li>
           ))}
         </ol>
@@ -88,7 +91,7 @@ const WhatRuns = memo(function WhatRuns({ prompt, onInputSeen }: WhatRunsProps) 
       <dt>Environment</dt>
       <dd>
         {variables.length === 0 ? (
-          <span className="hint">Nothing is added.</span>
+          <span className="hint">No additional variables.</span>
         ) : (
           <ul className="argv plain">
             {variables.map(([name, value]) => (
@@ -100,7 +103,7 @@ const WhatRuns = memo(function WhatRuns({ prompt, onInputSeen }: WhatRunsProps) 
         )}
       </dd>
       <dt>Time limit</dt>
-      <dd>{durationOf(prompt.timeoutMs)}, then it is ended</dd>
+      <dd>{durationOf(prompt.timeoutMs)}, then the program is ended</dd>
       {describeOrigin(prompt.origin, prompt.approvedBy).map(([name, words]) => (
         <Fragment key={name}>
           <dt>{name}</dt>
@@ -120,42 +123,42 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
   const action = useAction();
   const isArmed = useArmed();
   const now = useNow(250);
-  const [isBodySeen, body] = useSeenToEnd();
+  const [isBodySeen, body] = useScrolledToEnd();
   const [isInputSeen, setInputSeen] = useState(prompt.stdin === null);
-  const [isSaidSeen, setSaidSeen] = useState(false);
+  const [isConfirmedSeen, setConfirmedSeen] = useState(false);
   const seeInput = useCallback(() => setInputSeen(true), []);
-  const isSeen = isSaidSeen || (isBodySeen && isInputSeen);
+  const isSeen = isConfirmedSeen || (isBodySeen && isInputSeen);
   const left = Date.parse(prompt.expiresAt) - now;
-  const answer = (given: PromptAnswer) =>
+  const sendAnswer = (answer: PromptAnswer) =>
     void action.run(async () => {
-      store.setState(await store.call('answerPrompt', { promptId: prompt.id, answer: given }));
+      store.setState(await store.call('answerPrompt', { promptId: prompt.id, answer }));
     });
-  /** Says yes, so neither by a key or click that was under way when the dialog came up, nor to what was not in sight. */
-  const allow = (given: PromptAnswer) => ({
+  /** Props of the buttons that allow. They ignore clicks until the dialog accepts input and all content was seen. */
+  const allow = (answer: PromptAnswer) => ({
     'aria-disabled': !isArmed || !isSeen || action.isBusy,
     onClick: () => {
-      if (isArmed && isSeen) answer(given);
+      if (isArmed && isSeen) sendAnswer(answer);
     },
   });
   const head = (
     <div className="prompt-head">
       <span className={`countdown ${left < 15_000 ? 'soon' : ''}`} role="timer">
-        {countdownOf(left)} left, then it is refused
+        {countdownOf(left)} left, then it is denied
       </span>
       {waiting > 0 && <Badge>{waiting === 1 ? '1 more waits' : `${count(waiting)} more wait`}</Badge>}
     </div>
   );
   const foot = (
     <>
-      <ActionError action={action} title="Your answer did not arrive" />
+      <ActionError action={action} title="Your answer was not delivered" />
       {!isSeen && (
         <div className="prompt-seen">
-          <span>To allow it, scroll to the end of all that would run.</span>
+          <span>To allow it, scroll to the end of everything that would run.</span>
           <Button
             size="small"
             aria-disabled={!isArmed}
             onClick={() => {
-              if (isArmed) setSaidSeen(true);
+              if (isArmed) setConfirmedSeen(true);
             }}
           >
             I have seen all of it
@@ -170,15 +173,15 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
         >
           {waiting > 0 ? 'Refuse all and pause' : 'Refuse and pause'}
         </Button>
-        <Button look="danger" size="big" disabled={action.isBusy} onClick={() => answer('deny')}>
+        <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => sendAnswer('deny')}>
           Deny
         </Button>
-        <Button look="main" size="big" {...allow('once')}>
+        <Button variant="main" size="big" {...allow('once')}>
           Allow once
         </Button>
       </div>
       <div className="prompt-answers more">
-        <Button disabled={action.isBusy} onClick={() => answer('never')}>
+        <Button disabled={action.isBusy} onClick={() => sendAnswer('never')}>
           Never allow this
         </Button>
         <Button {...allow('30_minutes')}>Allow for 30 minutes</Button>
@@ -193,32 +196,32 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
       isWide
       title="May this program run?"
       frame={{ head, foot }}
-      onClose={() => isArmed && answer('deny')}
+      onClose={() => isArmed && sendAnswer('deny')}
     >
       <div className="prompt-body" ref={body} tabIndex={0} role="region" aria-label="What would run">
         {prompt.reason === 'program_changed' && (
           <Notice tone="warning" title="This program has changed">
-            You decided about it before, but its file has other contents now.
+            You decided about it before, but its file has changed since.
           </Notice>
         )}
         {prompt.reason === 'other_folder' && (
-          <Notice tone="plain" title="Your rule permits this in another folder">
-            A rule with a pattern permits in your home folder or in the folder that you named for it, and never in a
+          <Notice tone="plain" title="Your rule allows this in another folder">
+            A rule with a pattern applies in your home folder or in the folder that you named for it, and never in a
             folder that receives downloads.
           </Notice>
         )}
-        {programWarnings(prompt.argv).map((words) => (
-          <Notice key={words} tone="warning" title="This runs code from its arguments">
-            <Line text={words} />
+        {programWarnings(prompt.argv).map((warning) => (
+          <Notice key={warning} tone="warning" title="This runs code from its arguments">
+            <Line text={warning} />
           </Notice>
         ))}
-        <WhatRuns prompt={prompt} onInputSeen={seeInput} />
+        <ProgramDetails prompt={prompt} onInputSeen={seeInput} />
       </div>
     </Decision>
   );
 }
 
-/** Asks the owner about one program after the other; each begins anew, so that no click meant for one answers the next. */
+/** Asks the owner about one program at a time. Each prompt is a new dialog, so that no click answers the next prompt. */
 export function Prompts({ prompts }: { prompts: readonly Prompt[] }) {
   const [first] = prompts;
   return first === undefined ? null : <PromptDecision key={first.id} prompt={first} waiting={prompts.length - 1} />;

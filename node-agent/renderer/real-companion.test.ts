@@ -21,7 +21,7 @@ import { CompanionError, DataFolder } from '../runtime/data-folder.ts';
 const browser = findBrowser(undefined);
 const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href);
 
-/** Starts a companion as the app does: it stays when no hub is paired. Answers a client of its control channel. */
+/** Starts a companion that keeps running without a paired hub, as the app does. Resolves to a control channel client. */
 async function startUnpaired(folder: DataFolder): Promise<ControlClient> {
   const program = `
     import { onStopRequest } from ${urlOf('shared/launcher/lifetime.js')};
@@ -41,17 +41,17 @@ async function startUnpaired(folder: DataFolder): Promise<ControlClient> {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   let client: ControlClient | null = null;
   await until(
     async () => (client = await ControlClient.open(folder).catch(() => null)) !== null,
-    () => `the companion does not listen: ${said}`,
+    () => `the companion does not listen: ${stderr}`,
   );
   return client as unknown as ControlClient;
 }
 
-/** The companion behind its control channel; what the app around the window does is stood in for. */
+/** The companion behind its control channel. Methods of the app are answered by a stand-in. */
 function behind(client: ControlClient, app: CompanionStandIn): CompanionBehind {
   const listeners = new Set<(event: ControlEvent) => void>();
   return {
@@ -74,9 +74,9 @@ function behind(client: ControlClient, app: CompanionStandIn): CompanionBehind {
   };
 }
 
-describe.skipIf(browser === null)('the window before a real companion (needs Chromium)', () => {
+describe.skipIf(browser === null)('the window with a real companion (needs Chromium)', () => {
   test(
-    'pairs it with a hub, allows a power, answers its prompt, finds the command in the log, and pauses it',
+    'pairs the companion, allows a power, answers a prompt, shows the command in the log, and pauses',
     { timeout: 120_000 },
     async () => {
       const home = mkdtempSync(join(tmpdir(), 'outrigger-window-'));
@@ -139,7 +139,7 @@ describe.skipIf(browser === null)('the window before a real companion (needs Chr
         .poll(() => page.locator('.command-row').allTextContents())
         .toEqual([
           expect.stringMatching(/^Run a programDone.*two words/),
-          expect.stringMatching(/^You answered about a programallowed once: echo "two words"/),
+          expect.stringMatching(/^You decided about a programallowed once: echo "two words"/),
           expect.stringMatching(/^You changed a settingallow system/),
           expect.stringMatching(/^You changed a settingpair with http/),
         ]);

@@ -7,7 +7,7 @@ import { ActionError, Button, Line, Lines } from './controls.tsx';
 import { Decision } from './modal.tsx';
 import { partNames } from './words.ts';
 
-/** Opens the folder dialog of the system and shares the chosen folder. A home folder or a drive needs a confirmation first. */
+/** Shares the folder chosen in the folder dialog of the system. A home folder or a drive needs a confirmation first. */
 export function ShareFolder({ children }: { children: ReactNode }) {
   const store = useStore();
   const action = useAction();
@@ -41,13 +41,13 @@ export function ShareFolder({ children }: { children: ReactNode }) {
             </code>{' '}
             {wideShareWarning}
           </p>
-          <p>Better share a folder in it.</p>
+          <p>It is safer to share a folder inside it.</p>
           <ActionError action={action} title="It was not shared" />
           <div className="popup-end">
             <Button size="big" disabled={action.isBusy} onClick={cancel}>
               Cancel
             </Button>
-            <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void shareWide(widePath)}>
+            <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void shareWide(widePath)}>
               Share all of it
             </Button>
           </div>
@@ -57,31 +57,34 @@ export function ShareFolder({ children }: { children: ReactNode }) {
   );
 }
 
-/** What stands in the way of a power, and the one thing to click. */
+/** What blocks a power, with a button that helps if there is one. */
 export function RemedyLine({ remedy }: { remedy: Remedy }) {
   const store = useStore();
   const action = useAction();
-  const { action: mend } = remedy;
-  const part = mend?.kind === 'ask_system' ? partNames.find((name) => name === mend.power) : undefined;
+  const { action: remedyAction } = remedy;
+  const part = remedyAction?.kind === 'ask_system' ? partNames.find((name) => name === remedyAction.power) : undefined;
   return (
     <div className="remedy">
       <p>
         <Lines text={remedy.text} />
       </p>
-      {mend?.kind === 'open_settings' && (
+      {remedyAction?.kind === 'open_settings' && (
         <Button
           size="small"
-          onClick={() => void action.run(() => store.call('app.openSystemSettings', { pane: mend.pane }))}
+          onClick={() => void action.run(() => store.call('app.openSystemSettings', { pane: remedyAction.pane }))}
         >
           Open system settings
         </Button>
       )}
-      {mend?.kind === 'copy' && (
+      {remedyAction?.kind === 'copy' && (
         <div className="command">
           <code>
-            <Line text={mend.command} />
+            <Line text={remedyAction.command} />
           </code>
-          <Button size="small" onClick={() => void action.run(() => store.call('app.copy', { text: mend.command }))}>
+          <Button
+            size="small"
+            onClick={() => void action.run(() => store.call('app.copy', { text: remedyAction.command }))}
+          >
             Copy
           </Button>
         </div>
@@ -95,7 +98,7 @@ export function RemedyLine({ remedy }: { remedy: Remedy }) {
           Ask the system
         </Button>
       )}
-      {mend?.kind === 'share_folder' && <ShareFolder>Share a folder…</ShareFolder>}
+      {remedyAction?.kind === 'share_folder' && <ShareFolder>Share a folder…</ShareFolder>}
       <ActionError action={action} />
     </div>
   );
@@ -105,7 +108,7 @@ const permissionWords: Record<SystemPermission['state'], string> = {
   granted: 'Permitted',
   denied: 'Not permitted',
   missing: 'Missing',
-  unknown: 'Not known yet',
+  unknown: 'Unknown',
 };
 
 export const describePermission = ({ state }: SystemPermission): string => permissionWords[state];

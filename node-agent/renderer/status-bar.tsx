@@ -1,7 +1,7 @@
 import { useAction, useSelected, useStore, useWorkspaceName } from './companion-context.tsx';
 import { ActionError, Button, Line } from './controls.tsx';
 import { PauseIcon, PlayIcon } from './icons.tsx';
-import { inOwnersWords } from './outcome-words.ts';
+import { rewordForOwner } from './outcome-words.ts';
 import { hostOf } from './words.ts';
 
 interface Status {
@@ -12,25 +12,25 @@ interface Status {
 
 const runtimeWords = {
   starting: 'Starting',
-  restarting: 'Starting again',
+  restarting: 'Restarting',
   stopped: 'Stopped',
   running: 'Waiting for the companion',
   attached: 'Waiting for the companion',
 } as const;
 
-/** A sentence with its end. */
+/** Adds a full stop if the text has no end mark. */
 const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 function useStatus(): Status {
   const runtime = useSelected(({ app }) => app?.runtime ?? null);
   const unreachable = useSelected((data) => data.unreachable);
-  const hasSpoken = useSelected(({ state }) => state !== null);
+  const hasState = useSelected(({ state }) => state !== null);
   const isPaused = useSelected(({ state }) => state?.settings.paused === true);
   const paired = useSelected(({ state }) => state?.paired ?? null);
   const problem = useSelected(({ state }) => state?.problem ?? null);
   const connection = useSelected(({ state }) => state?.connection ?? null);
   const workspace = useWorkspaceName();
-  if (!hasSpoken || connection === null || unreachable !== null)
+  if (!hasState || connection === null || unreachable !== null)
     return {
       tone: unreachable === null || runtime?.state === 'starting' ? 'plain' : 'bad',
       title: runtimeWords[runtime?.state ?? 'starting'],
@@ -48,19 +48,19 @@ function useStatus(): Status {
       detail:
         lastError === null
           ? `Trying to reach ${hostOf(paired.hub)}.`
-          : `${sentence(inOwnersWords(lastError))} It tries again by itself.`,
+          : `${sentence(rewordForOwner(lastError))} It will retry automatically.`,
     };
   }
-  const way = connection.by === 'channel' ? 'by channel' : 'by polls';
-  return { tone: 'good', title: 'Connected', detail: `${hub} ${way}` };
+  const transport = connection.by === 'channel' ? 'by channel' : 'by polling';
+  return { tone: 'good', title: 'Connected', detail: `${hub} ${transport}` };
 }
 
-/** How the companion stands, and the one button that stops all of it; at the same place on every page. */
+/** Status of the companion and the pause button, at the same position on every page. */
 export function StatusBar({ isLarge }: { isLarge: boolean }) {
   const store = useStore();
   const action = useAction();
   const { tone, title, detail } = useStatus();
-  const hasSpoken = useSelected(({ state }) => state !== null);
+  const hasState = useSelected(({ state }) => state !== null);
   const isPaused = useSelected(({ state }) => state?.settings.paused === true);
   return (
     <header className={`status-bar ${isLarge ? 'large' : ''} ${tone}`}>
@@ -74,9 +74,9 @@ export function StatusBar({ isLarge }: { isLarge: boolean }) {
             </span>
           </span>
         </div>
-        {hasSpoken && (
+        {hasState && (
           <Button
-            look={isPaused ? 'main' : 'plain'}
+            variant={isPaused ? 'main' : 'plain'}
             size={isLarge ? 'big' : 'normal'}
             className="pause"
             disabled={action.isBusy}

@@ -1,7 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
-/** The companion's window as files that a page under `script-src 'self'; style-src 'self'` can load: one script, one style sheet, nothing inline. */
+/**
+ * Builds the companion's window for the policy `script-src 'self'; style-src 'self'`: one script, one style sheet,
+ * nothing inline.
+ */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: './',
@@ -11,10 +14,10 @@ export default defineConfig({
     target: 'chrome130',
     cssCodeSplit: false,
     assetsInlineLimit: 0,
-    // Its polyfill would fetch, which the policy of the window forbids.
+    // The polyfill of module preload uses fetch, which the policy of the window forbids.
     modulePreload: false,
     license: { fileName: 'licenses.md' },
-    // Libraries say 'use client', which means nothing here.
+    // Libraries contain the directive 'use client', which has no effect here.
     rolldownOptions: { checks: { moduleLevelDirective: false } },
   },
 });

@@ -78,7 +78,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
 
   describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     test(
-      'shows each page without a barrier, without a refusal of the policy, and without scrolling sideways when narrow',
+      'shows each page without accessibility violations, policy violations or horizontal scrolling',
       { timeout: 120_000 },
       async () => {
         for (const viewport of [
@@ -101,7 +101,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
           }
           companion.tell((state) => (state.prompts = [aPrompt({ stdin: 'x' })]));
           await opened.page.getByRole('alertdialog').waitFor();
-          // In a small window the end of it has to be seen first.
+          // In a small window, the owner must scroll to the end first.
           await opened.page.locator('.prompt-body').evaluate((body) => body.scrollTo(0, body.scrollHeight));
           await expect
             .poll(() => opened.page.getByRole('button', { name: 'Allow once' }).getAttribute('aria-disabled'))
@@ -114,13 +114,13 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     );
   });
 
-  test('loads its own files and nothing else', async () => {
+  test('loads only its own files', async () => {
     await using opened = await host.open(companion);
     for (const name of pages) await show(opened.page, name);
     expect(opened.requests).toEqual(['/', expect.stringMatching(/\.js$/), expect.stringMatching(/\.css$/)]);
   });
 
-  test('shows on the overview what the hub may do, what runs, and what ran last with its picture', async () => {
+  test('shows permissions, running commands, and recent commands with their pictures on the overview', async () => {
     await using opened = await host.open(companion);
     const { page } = opened;
     await expect
@@ -140,7 +140,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(companion.of('picture')).toContainEqual({ commandId: companion.history[0]?.commandId });
   });
 
-  test('tells of a command what was asked, what became of it, who approved it and how long it took, for a day', async () => {
+  test('lists the commands of the last day with their summary, outcome, approver and duration', async () => {
     await using opened = await host.open(companion);
     await show(opened.page, 'Activity');
     await expect.poll(() => opened.page.locator('.command-row').count()).toBe(2);
@@ -160,7 +160,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(() => opened.page.locator('.command-row').count()).toBe(3);
   });
 
-  test('names in Activity where a command came from, opens its script, and shows no code of an outcome', async () => {
+  test('shows the origin and the script of a command in Activity, and no outcome codes', async () => {
     companion.history = [
       anEntry({
         type: 'browser.evaluate',
@@ -206,7 +206,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(await page.locator('img').count()).toBe(0);
   });
 
-  test('tells the owner in words for them what became of a command, and what they did themselves', async () => {
+  test('describes outcomes and actions of the owner in words addressed to the owner', async () => {
     const refused = (outcome: string, message: string, minutes: number, reason: HistoryEntry['reason'] = null) =>
       anEntry({ type: 'system.run', outcome, message, reason, began: false, time: minutesAgo(minutes) });
     companion.history = [
@@ -245,12 +245,12 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect
       .poll(() => page.locator('.command-row .badge').allTextContents())
       .toEqual([
-        'You said no',
+        'You denied it',
         'Refused: you did not answer in time',
         'Refused: you had paused',
         'Ended: you paused',
         'Ended: you paused',
-        'Cut off: nobody knows how far it got',
+        'Interrupted: its effect is unknown',
       ]);
     expect(await page.locator('.command-row').last().textContent()).toContain('at most 4 s');
     expect(await page.locator('.command-row .message').allTextContents()).toEqual([
@@ -265,7 +265,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(await page.locator('.command-row').textContent()).toContain('You changed a setting');
   });
 
-  test('names as stopped only what is: no folder shared is nothing amiss, a folder that is gone is named', async () => {
+  test('reports a missing folder as a problem, but not the absence of shared folders', async () => {
     companion.state.settings.sharedFolders = [];
     companion.state.settings.system = { ...companion.state.settings.system, allowed: true, ask: true };
     companion.hubAllows.set('system', null);
@@ -277,8 +277,8 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(await tile('Programs')).toBe('ProgramsAsks you first');
     await show(page, 'Permissions');
     const files = page.locator('.power', { hasText: 'folders that you share' });
-    expect(await files.locator('.badge').allTextContents()).toEqual(['Hub: leaves it to you', 'No folder shared']);
-    expect(await page.locator('.power', { hasText: 'Run programs' }).textContent()).toContain('Hub: not known yet');
+    expect(await files.locator('.badge').allTextContents()).toEqual(['Hub: no restriction', 'No folder shared']);
+    expect(await page.locator('.power', { hasText: 'Run programs' }).textContent()).toContain('Hub: unknown');
     await show(page, 'Overview');
     companion.state.settings.sharedFolders = ['/srv/scans', '/home/ann/Documents'];
     companion.system.set('files', { state: 'missing', detail: '/srv/scans is not there.', remedy: null });
@@ -286,18 +286,18 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(() => tile('Files')).toBe('Files2 folders1 folder is not there');
   });
 
-  test('says of a connection that is not up that it tries again, and of a companion with a problem that it does not work', async () => {
+  test('shows that a lost connection is retried, and that a companion with a problem is not working', async () => {
     companion.state.connection = { isUp: false, by: 'channel', lastError: 'The hub is away' };
     await using opened = await host.open(companion);
     const status = () => opened.page.getByRole('status').first().textContent();
-    await expect.poll(status).toBe('Not connectedThe hub is away. It tries again by itself.');
+    await expect.poll(status).toBe('Not connectedThe hub is away. It will retry automatically.');
     companion.state.connection = { isUp: true, by: 'channel', lastError: null };
     companion.tell((state) => (state.problem = 'The hub revoked this machine.'));
     await expect.poll(status).toBe('Not workingPaired with hub.example.org');
     expect(await opened.page.locator('.dot.good').count()).toBe(0);
   });
 
-  test('begins each page at its top', async () => {
+  test('starts each page scrolled to its top', async () => {
     companion.history = Array.from({ length: 40 }, () => anEntry());
     await using opened = await host.open(companion);
     const { page } = opened;
@@ -308,7 +308,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(() => page.evaluate('scrollY')).toBe(0);
   });
 
-  test('names the command that pauses this companion, and no other, where it has no shortcut', async () => {
+  test('shows the command that pauses exactly this companion when there is no shortcut', async () => {
     companion.app.pauseShortcut = null;
     await using opened = await host.open(companion);
     await show(opened.page, 'Settings');
@@ -316,15 +316,15 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(() => command.isVisible()).toBe(true);
   });
 
-  test('says where its list does not go back a whole day', async () => {
+  test('says when the list does not cover a whole day', async () => {
     companion.history = Array.from({ length: 1_000 }, () => anEntry());
     await using opened = await host.open(companion);
     await show(opened.page, 'Activity');
-    const note = opened.page.getByText('More happened in the last 24 hours than the newest 1,000');
+    const note = opened.page.getByText('The last 24 hours had more entries than the newest 1,000');
     await expect.poll(() => note.isVisible()).toBe(true);
   });
 
-  test('draws nothing anew for a state that says what was known', async () => {
+  test('changes nothing on the page for a state without changes', async () => {
     companion.history = Array.from({ length: 60 }, () => anEntry());
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
     const { page } = opened;
@@ -341,7 +341,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(await page.evaluate('window.changes')).toBeLessThan(10);
   });
 
-  test.each(pages)('pauses everything with one click on the page %s, and says so', async (name) => {
+  test.each(pages)('pauses everything with one click on the page %s, and shows it', async (name) => {
     await using opened = await host.open(companion);
     await show(opened.page, name);
     await opened.page.getByRole('button', { name: 'Pause', exact: true }).click();
@@ -351,7 +351,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(() => companion.of('change').at(-1)).toEqual({ change: 'resume' });
   });
 
-  test('allows a power for good, for a time and not at all', async () => {
+  test('allows a power permanently, for a limited time, and not at all', async () => {
     await using opened = await host.open(companion);
     const { page } = opened;
     await show(page, 'Permissions');
@@ -380,7 +380,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       .toEqual({ change: 'allow', power: 'browser', minutes: 15, withoutSandbox: true });
   });
 
-  test('names beside a power the switch of the hub, the word of the system, and the one thing to click', async () => {
+  test('shows the hub switch, the system permission and a remedy for each power', async () => {
     await using opened = await host.open(companion);
     const { page } = opened;
     await show(page, 'Permissions');
@@ -393,7 +393,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(() => companion.of('app.openSystemSettings')).toEqual([{ pane: 'microphone' }]);
   });
 
-  test('shares the folder that the system dialog names, and none when it names none', async () => {
+  test('shares the folder chosen in the system dialog, and nothing when no folder is chosen', async () => {
     await using opened = await host.open(companion);
     await show(opened.page, 'Permissions');
     companion.chosenFolder = null;
@@ -411,7 +411,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       ]);
   });
 
-  test('says in words what the companion refused, and keeps what was typed', async () => {
+  test('shows why the companion refused a change, and keeps the typed text', async () => {
     await using opened = await host.open(companion);
     const { page } = opened;
     await show(page, 'Permissions');
@@ -450,23 +450,23 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       });
   });
 
-  test('checks the parts that were chosen, and shows the frame, who denies it and how to allow it', async () => {
+  test('tests the chosen parts, and shows the picture, what denies a part and how to allow it', async () => {
     await using opened = await host.open(companion);
     const { page } = opened;
     await show(page, 'Check');
     await page.getByRole('checkbox', { name: /^Hub/ }).uncheck();
     await page.getByRole('button', { name: 'Run the check' }).click();
-    await page.getByAltText('What was taken: Screen').waitFor();
+    await page.getByAltText('Result: Screen').waitFor();
     expect(companion.of('test')).toEqual([{ parts: ['screen', 'camera', 'audio', 'system', 'browser'] }]);
     const camera = await page.locator('.check', { hasText: 'Camera' }).textContent();
     for (const part of ['Does not work', 'No picture came.', 'ffmpeg is not installed', 'Install ffmpeg.'])
       expect(camera).toContain(part);
     await page.locator('.check', { hasText: 'Microphone' }).getByText('You have switched it off').waitFor();
-    await page.locator('.check', { hasText: 'Programs' }).getByText('No result came').waitFor();
+    await page.locator('.check', { hasText: 'Programs' }).getByText('No result').waitFor();
     expect(await page.locator('.check', { hasText: 'Hub' }).textContent()).not.toContain('No result');
   });
 
-  test('forgets the hub only after a second word', async () => {
+  test('unpairs only after a confirmation', async () => {
     await using opened = await host.open(companion);
     await show(opened.page, 'Settings');
     await opened.page.getByRole('button', { name: 'Unpair…' }).click();
@@ -477,7 +477,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await opened.page.getByText('This machine is not paired').waitFor();
   });
 
-  test('shows markup from outside as text, wherever it comes from', async () => {
+  test('shows untrusted markup as text everywhere', async () => {
     const marked = `\u202E${hostile}`;
     companion.history = [
       anEntry({
@@ -547,12 +547,12 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(opened.complaints).toEqual([]);
   });
 
-  test('says that the companion is away, and comes back with it', async () => {
+  test('shows that the companion is unreachable, and recovers with it', async () => {
     companion.failures.set('subscribe', 'The companion does not run.');
     companion.app.runtime = { state: 'restarting', detail: 'It ended and is started again.' };
     await using opened = await host.open(companion);
     const status = () => opened.page.getByRole('status').first().textContent();
-    await expect.poll(status).toBe('Starting againThe companion does not run.');
+    await expect.poll(status).toBe('RestartingThe companion does not run.');
     await opened.page.getByRole('button', { name: 'Open log folder' }).click();
     await expect.poll(() => companion.of('app.openLogFolder')).toHaveLength(1);
     companion.failures.clear();
@@ -562,7 +562,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(status).toBe('StoppedIt ended five times.');
   });
 
-  test('goes by the keyboard alone from page to page and to the pause', async () => {
+  test('supports navigation to pages and to the pause button by keyboard', async () => {
     await using opened = await host.open(companion);
     const { page } = opened;
     await page.getByRole('status').first().waitFor();

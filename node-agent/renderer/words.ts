@@ -24,21 +24,21 @@ const typeWords: Record<CommandType, string> = {
   'browser.scroll': 'Scroll a page',
   'browser.upload': 'Put a file into a page',
   'browser.wait_for': 'Wait for a page',
-  'browser.back': 'Go back to the page before',
+  'browser.back': 'Go back to the previous page',
   'browser.reload': 'Load a page again',
   'browser.pages': 'List open pages',
   'browser.switch': 'Switch to another page',
   'browser.close': 'Close a page',
 };
 
-const ownWords: Record<string, string> = {
+const ownerActionWords: Record<string, string> = {
   'owner.change': 'You changed a setting',
-  'owner.answer': 'You answered about a program',
+  'owner.answer': 'You decided about a program',
 };
 
-/** What was asked for, or what the owner did, in plain words; the type itself where it is not known. */
+/** Text for a command type or an action of the owner. Unknown types are returned unchanged. */
 export function describeType(type: string): string {
-  if (Object.hasOwn(ownWords, type)) return ownWords[type] ?? type;
+  if (Object.hasOwn(ownerActionWords, type)) return ownerActionWords[type] ?? type;
   return Object.hasOwn(typeWords, type) ? typeWords[type as CommandType] : type;
 }
 
@@ -48,11 +48,11 @@ const pictureWords: Partial<Record<CommandType, string>> = {
   'browser.screenshot': 'Page',
 };
 
-/** What the picture of a command shows. */
+/** Text for what the picture of a command shows. */
 export const describePicture = (type: string): string =>
   (Object.hasOwn(pictureWords, type) ? pictureWords[type as CommandType] : undefined) ?? describeType(type);
 
-/** The power that a command needs; null for one that needs none. */
+/** The power that a command needs. Null if it needs none. */
 export function powerOfType(type: string): Power | null {
   if (type.startsWith('browser.')) return 'browser';
   if (type.startsWith('system.')) return 'system';
@@ -80,7 +80,7 @@ export const partWords: Record<TestPart, { name: string; about: string }> = {
   audio: { name: 'Microphone', about: 'Records a moment of sound' },
   system: { name: 'Programs', about: 'Runs a small program' },
   browser: { name: 'Browser', about: 'Opens an empty page' },
-  hub: { name: 'Hub', about: 'Asks it for an answer' },
+  hub: { name: 'Hub', about: 'Checks the connection' },
 };
 export const partNames = Object.keys(partWords) as TestPart[];
 
@@ -91,14 +91,14 @@ export const count = number;
 export const timeOf = (at: string): string => time(new Date(at));
 export const dateTimeOf = (at: string): string => dateTime(new Date(at));
 
-/** The time alone for one of today, else with its date. */
+/** The time of day. Includes the date if it is not today. */
 export const momentOf = (at: string, now: number): string => shortDateTime(new Date(at), new Date(now));
 
 /** `Today`, `Yesterday`, or the date. */
 export const dayOf = (at: string, now: number): string =>
   day(new Date(at), new Date(now), { today: 'Today', yesterday: 'Yesterday' });
 
-/** How long something took, such as `0.3 s` or `2 min 5 s`. */
+/** A duration, for example `0.3 s` or `2 min 5 s`. */
 export function durationOf(ms: number): string {
   if (ms < 100) return `under ${number(0.1)} s`;
   if (ms < 60_000) return `${number(ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000))} s`;
@@ -108,8 +108,8 @@ export function durationOf(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Time left as a clock shows it, such as `4:09`. */
+/** Remaining time as minutes and seconds, for example `4:09`. */
 export const countdownOf = (ms: number): string => clock(Math.max(0, Math.ceil(ms / 1000)));
 
-/** The host of an address, for where the whole would be too long. */
+/** The host of an address, for places where the whole address is too long. */
 export const hostOf = (address: string): string => (URL.canParse(address) ? new URL(address).host : address);

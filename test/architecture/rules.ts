@@ -287,7 +287,7 @@ export const rules: Rule[] = [
     name: 'hub/web/phone',
     from: 'hub/web/phone/**',
     allowed: ['shared/**', 'hub/web/**', 'preact', 'preact/*', 'jssip'],
-    forbids: { from: 'hub/web/phone/line.ts', target: 'hub/products/calls/index.ts' },
+    forbids: { from: 'hub/web/phone/sip-connection.ts', target: 'hub/products/calls/index.ts' },
   },
   {
     name: 'hub/web',

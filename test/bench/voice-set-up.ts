@@ -30,7 +30,7 @@ async function bundleLine(): Promise<string> {
     logLevel: 'silent',
     build: {
       write: false,
-      lib: { entry: resolve('hub/web/phone/line.ts'), formats: ['iife'], name: 'Phone' },
+      lib: { entry: resolve('hub/web/phone/sip-connection.ts'), formats: ['iife'], name: 'Phone' },
     },
   })) as Rollup.RollupOutput[];
   return (built[0] as Rollup.RollupOutput).output[0].code;
@@ -57,7 +57,7 @@ const whenConnected = (session) => new Promise((done) => {
 });
 const microphone = () => navigator.mediaDevices.getUserMedia({ audio: true });
 window.ready = new Promise((done, fail) => {
-  window.line = new Phone.Line({
+  window.line = new Phone.SipConnection({
     domain: ${JSON.stringify(domain)}, user: ${JSON.stringify(user)}, displayName: 'Bench', onReady: done, onLost: () => undefined, onEnd: fail,
     onIncoming: async (session) => {
       window.rang = now();

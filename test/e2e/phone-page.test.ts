@@ -228,7 +228,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     proxy.sockets = 'refuse';
     proxy.cutSockets();
     await expect.poll(() => problem(there)).toBe('lost');
-    await expect.poll(() => there.getByRole('alert').last().innerText()).toContain('the call goes on');
+    await expect.poll(() => there.getByRole('alert').last().innerText()).toContain('the call continues');
     await heardBothWays(here, there);
     expect(await phase(there)).toBe('talking');
     await expect.poll(() => there.getByRole('button', { name: 'Hold' }).isDisabled()).toBe(true);

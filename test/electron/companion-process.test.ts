@@ -37,7 +37,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the companion beside the 
     const seen = await app.page.evaluate(() => (globalThis as unknown as { seen: unknown[] }).seen);
     expect(seen).toContainEqual(
       expect.objectContaining({
-        runtime: { state: 'restarting', detail: expect.stringContaining('It starts again in 1 s.') as string },
+        runtime: { state: 'restarting', detail: expect.stringContaining('It restarts in 1 s.') as string },
       }),
     );
   });

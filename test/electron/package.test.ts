@@ -32,7 +32,7 @@ const has = (program: string, flag: string) => {
   }
 };
 const hasDpkg = has('dpkg-deb', '--version') && process.getuid?.() === 0;
-const hasScreen = has('xvfb-run', '--help');
+const hasDisplay = has('xvfb-run', '--help');
 
 let home: string;
 const output = () => join(home, 'dist');
@@ -132,7 +132,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       expect(await asked('nonsense')).toEqual({ code: 2, out: '', said: ["error: unknown command 'nonsense'"] });
     });
 
-    test.skipIf(!hasScreen)(
+    test.skipIf(!hasDisplay)(
       'starts from its archive, and its companion answers its owner (needs xvfb-run)',
       async () => {
         expect(await start(join(unpacked(), 'outrigger-companion'))).toMatchObject({ version, paired: null });
@@ -191,7 +191,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
             path,
           ).toBe(sum);
         }
-        if (hasScreen)
+        if (hasDisplay)
           expect(await start(join(root, 'usr/bin/outrigger-companion'))).toMatchObject({ version, paired: null });
         await dpkg('--purge', 'outrigger-companion');
         expect(existsSync(join(root, 'usr'))).toBe(false);

@@ -263,7 +263,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
       await expect.poll(isBack).toBe(true);
       const log = await other.log();
       expect(log).toMatch(
-        /a fault of the app, the app starts again in 1000 ms: Error: planted, with a secret \[left out\]/,
+        /an uncaught exception, the app restarts in 1000 ms: Error: planted, with a secret \[left out\]/,
       );
       expect(log.match(/the app starts: /g)).toHaveLength(2);
     } finally {

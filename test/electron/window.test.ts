@@ -162,7 +162,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
       });
     const { process: before } = await read();
     process.kill(before as number, 'SIGKILL');
-    await expect.poll(() => app.log()).toContain('the window ended and is loaded again');
+    await expect.poll(() => app.log()).toContain('the page of the window crashed and is reloaded');
     await expect
       .poll(async () => {
         const { process: current, ...rest } = await read();

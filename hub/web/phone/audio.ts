@@ -3,18 +3,18 @@ import { listen } from '../voice/microphone.ts';
 import type { Listening } from '../voice/microphone.ts';
 import type { PhoneStore } from './state.ts';
 
-/** An `audio` element that browsers let play elsewhere than on the system's own loudspeaker. */
+/** An `audio` element whose output device can be chosen in some browsers. */
 type Player = HTMLAudioElement & { setSinkId?: (id: string) => Promise<void> };
 
 const canChooseSpeaker = (): boolean => 'setSinkId' in HTMLMediaElement.prototype;
 
-/** Finds out which devices there are. */
+/** Reads the available devices into the store. */
 export async function listDevices(store: PhoneStore): Promise<void> {
   const { microphones, speakers } = await readDevices();
   store.set({ microphones, speakers: canChooseSpeaker() ? speakers : [] });
 }
 
-/** The microphone and the loudspeaker of a call. */
+/** Microphone and speaker of a call. */
 export class CallAudio {
   readonly #player: Player = new Audio();
   readonly #onBlocked: (isBlocked: boolean) => void;
@@ -27,7 +27,7 @@ export class CallAudio {
     this.#player.autoplay = true;
   }
 
-  /** Opens a microphone; the one before is closed. @throws MicrophoneError */
+  /** Opens a microphone and closes the previous one. @throws MicrophoneError */
   async open(deviceId: string): Promise<Listening> {
     const listening = await listen(deviceId === '' ? null : deviceId);
     const { stream } = listening;
@@ -48,7 +48,7 @@ export class CallAudio {
     this.resume();
   }
 
-  /** Plays what a browser held back. */
+  /** Starts playback that the browser blocked. */
   resume(): void {
     this.#player.play().then(
       () => this.#onBlocked(false),
@@ -56,7 +56,6 @@ export class CallAudio {
     );
   }
 
-  /** Falls silent, and listens no more. */
   close(): void {
     this.closeMicrophone();
     this.#player.pause();

@@ -1,98 +1,107 @@
 import type { RTCSession } from 'jssip/lib/RTCSession.js';
-import { Breakage } from './breakage.ts';
+import { MediaOutage } from './media-outage.ts';
 import { Meter } from './meter.ts';
-import { endOf, outcomeOf, outcomeOfIncoming } from './outcomes.ts';
+import { outcomeOfAnswered, outcomeOf, outcomeOfIncoming } from './outcomes.ts';
 import type { Outcome } from './outcomes.ts';
 import type { Quality } from './quality.ts';
 import type { CallView } from './state.ts';
 
-/** What a call came to. */
+/** The result of a call. */
 export interface EndedCall {
   outcome: Outcome;
-  /** Null where nobody talked. */
+  /** Duration of the conversation. Null if the call was not answered. */
   seconds: number | null;
-  /** Whether it came and nobody took it, here or elsewhere. */
+  /** Whether it is an incoming call that was neither answered nor declined, here or on another phone. */
   isMissed: boolean;
 }
 
 export interface CallOptions {
   session: RTCSession;
   onChange: (change: Partial<CallView>) => void;
-  onSound: (stream: MediaStream) => void;
+  onRemoteAudio: (stream: MediaStream) => void;
   onLevels: (levels: { microphone: number; answer: number }) => void;
   onEnd: (ended: EndedCall) => void;
-  /** No sound found its way for so long that the call is to be ended. */
-  onBroken: () => void;
-  /** The browser found no way for its audio, so that nobody was asked yet. */
-  onStuck?: () => void;
+  /** The media path was down for so long that the call must end. */
+  onOutageTimeout: () => void;
+  /** The browser did not produce an offer in time, so no INVITE was sent. */
+  onInviteTimeout?: () => void;
 }
 
-/** So long after the first way that a call can go it is asked for, whether or not more were found; in milliseconds. */
-const gatheringMs = 500;
-/** A call that was not asked for so long is stuck in the browser, in milliseconds. */
-const stuckMs = 3_000;
-/** By which name a description knows its way (ICE). */
-const wayOf = (sdp: string | undefined): string | undefined => /^a=ice-ufrag:(.*?)\r?$/m.exec(sdp ?? '')?.[1];
+/** The INVITE is sent this long after the first ICE candidate, even if gathering continues. */
+const iceGatheringMs = 500;
+/** An outgoing call whose INVITE was not sent by then is stuck in the browser. */
+const inviteTimeoutMs = 3_000;
+/** The ICE user name fragment of a session description. It changes with each ICE restart. */
+const iceUfragOf = (sdp: string | undefined): string | undefined => /^a=ice-ufrag:(.*?)\r?$/m.exec(sdp ?? '')?.[1];
 
-/** How often the other side is asked for something again that it refused, and how long apart, in milliseconds: it may be without a connection. */
-const renewals = 10;
-const renewalMs = 2_000;
-/** For how long whoever was called leaves it to the caller to find a new way, in milliseconds: both may have lost their connection. */
-const calleeWaitsMs = 3_000;
+/** Retries of an ICE restart or of another refused session change. The other side may have lost its connection. */
+const maxIceRestarts = 10;
+const iceRestartDelayMs = 2_000;
+/**
+ * The called side waits this long for the caller to restart ICE before it restarts ICE itself.
+ * Both sides may have lost their connection at the same time.
+ */
+const calleeRestartDelayMs = 3_000;
 
-/** One call: what SIP and WebRTC say of it, in the terms of the page. */
+/** One call. Translates the events of SIP and WebRTC into the state of the page. */
 export class Call {
   readonly session: RTCSession;
   readonly #options: CallOptions;
   #meter: Meter | null = null;
-  #talkedSince: number | null = null;
+  #answeredAt: number | null = null;
   #isDeclined = false;
-  #renewal: ReturnType<typeof setTimeout> | undefined;
-  #renewalsLeft = renewals;
-  #isRenewedByOther = false;
-  readonly #breakage = new Breakage();
-  #isOver = false;
+  #restartTimer: ReturnType<typeof setTimeout> | undefined;
+  #restartsLeft = maxIceRestarts;
+  #isRestartedByPeer = false;
+  readonly #outage = new MediaOutage();
+  #isTimedOut = false;
 
   constructor(options: CallOptions) {
     this.#options = options;
     const { session, onChange } = options;
     this.session = session;
-    this.#keepOnRefusal();
+    this.#keepCallOnRefusedChange();
     this.#listen(session.connection as RTCPeerConnection | null);
     session.on('peerconnection', ({ peerconnection }) => this.#listen(peerconnection));
     if (session.direction === 'outgoing') this.#watchStart();
     session.on('progress', () => onChange({ phase: session.direction === 'incoming' ? 'incoming' : 'ringing' }));
-    session.on('accepted', () => this.#talk());
-    session.on('confirmed', () => this.#talk());
+    session.on('accepted', () => this.#markAnswered());
+    session.on('confirmed', () => this.#markAnswered());
     session.on('hold', ({ originator }) =>
       onChange(String(originator) === 'local' ? { isHeld: true } : { isHeldByOther: true }),
     );
     session.on('unhold', ({ originator }) =>
       onChange(String(originator) === 'local' ? { isHeld: false } : { isHeldByOther: false }),
     );
-    // It has nobody to wait for: all ways are of this machine, and known at once.
-    session.on('icecandidate', ({ ready }) => setTimeout(ready, gatheringMs));
-    // A relay between them asks for what its other side asked for, and keeps the way that it has to this one.
+    // Without STUN and TURN servers all candidates are local and known at once.
+    session.on('icecandidate', ({ ready }) => setTimeout(ready, iceGatheringMs));
+    // The relay also forwards re-INVITEs that keep the media path to this side. A new ICE fragment means a restart.
     session.on('reinvite', ({ request }) => {
       const connection = this.session.connection as RTCPeerConnection | null;
-      if (wayOf((request as { body?: string }).body) !== wayOf(connection?.remoteDescription?.sdp))
-        this.#isRenewedByOther = true;
+      if (iceUfragOf((request as { body?: string }).body) !== iceUfragOf(connection?.remoteDescription?.sdp))
+        this.#isRestartedByPeer = true;
     });
-    session.on('ended', ({ cause }) => this.#end(this.#isOver ? 'connectionBroken' : endOf(cause), false));
+    session.on('ended', ({ cause }) =>
+      this.#end(this.#isTimedOut ? 'connectionBroken' : outcomeOfAnswered(cause), false),
+    );
     session.on('failed', ({ originator, cause, message }) => {
-      const answer = message as { status_code?: number; reason_phrase?: string; getHeader?: (name: string) => string };
-      const { status_code: status, reason_phrase: reason } = answer ?? {};
+      const response = message as {
+        status_code?: number;
+        reason_phrase?: string;
+        getHeader?: (name: string) => string;
+      };
+      const { status_code: status, reason_phrase: reason } = response ?? {};
       const end = { originator: String(originator), cause, status, reason };
       if (session.direction === 'outgoing') return this.#end(outcomeOf(end), false);
-      const outcome = outcomeOfIncoming(end, this.#isDeclined, answer?.getHeader?.('Reason'));
+      const outcome = outcomeOfIncoming(end, this.#isDeclined, response?.getHeader?.('Reason'));
       this.#end(outcome, outcome !== 'youDeclined' && outcome !== 'answeredElsewhere');
     });
   }
 
-  /** Ends it, or does not take it. */
+  /** Ends the call, or declines it if it is still ringing. */
   hangUp(): void {
     this.#isDeclined = true;
-    const isOffered = this.session.direction === 'incoming' && this.#talkedSince === null;
+    const isOffered = this.session.direction === 'incoming' && this.#answeredAt === null;
     this.session.terminate(isOffered ? { status_code: 603, reason_phrase: 'Decline' } : {});
   }
 
@@ -102,9 +111,9 @@ export class Call {
     this.#options.onChange({ isMuted });
   }
 
-  /** Answers whether it can be now. */
+  /** Returns whether the change could be started. */
   hold(isHeld: boolean): boolean {
-    this.#renewalsLeft = renewals;
+    this.#restartsLeft = maxIceRestarts;
     return isHeld ? this.session.hold() : this.session.unhold();
   }
 
@@ -113,8 +122,7 @@ export class Call {
     this.session.sendDTMF(key, { transportType: 'RFC2833' as never });
   }
 
-  /** Speaks with another microphone from now on. */
-  async speakWith(track: MediaStreamTrack): Promise<void> {
+  async replaceMicrophone(track: MediaStreamTrack): Promise<void> {
     const connection = this.session.connection as RTCPeerConnection | null;
     const sender = connection?.getSenders().find((each) => each.track?.kind === 'audio');
     if (sender === undefined) return;
@@ -122,45 +130,49 @@ export class Call {
     await sender.replaceTrack(track);
   }
 
-  /** Finds a new way for the audio, and tells the other side where this one is, after the line came back. */
-  renew(): void {
-    if (this.#talkedSince === null) return;
-    this.#renewalsLeft = renewals;
-    this.#isRenewedByOther = false;
-    if (this.session.direction === 'outgoing') this.#renewNow();
-    else this.#renewLater(calleeWaitsMs, () => !this.#isRenewedByOther);
+  /** Restarts ICE after the connection returned, so that both sides find a new media path. */
+  restartIce(): void {
+    if (this.#answeredAt === null) return;
+    this.#restartsLeft = maxIceRestarts;
+    this.#isRestartedByPeer = false;
+    if (this.session.direction === 'outgoing') this.#restartIce();
+    else this.#restartIceLater(calleeRestartDelayMs, () => !this.#isRestartedByPeer);
   }
 
-  #renewNow(): void {
-    const isAsked = this.session.renegotiate({ rtcOfferConstraints: { iceRestart: true } });
-    if (!isAsked) this.#renewLater(renewalMs * (1 + Math.random()));
+  #restartIce(): void {
+    const isStarted = this.session.renegotiate({ rtcOfferConstraints: { iceRestart: true } });
+    if (!isStarted) this.#restartIceLater(iceRestartDelayMs * (1 + Math.random()));
   }
 
-  #renewLater(afterMs: number, isWanted = () => true): void {
-    clearTimeout(this.#renewal);
-    if (this.#renewalsLeft === 0) return;
-    this.#renewalsLeft -= 1;
-    this.#renewal = setTimeout(() => {
-      if (this.session.isEstablished() && isWanted()) this.#renewNow();
+  #restartIceLater(afterMs: number, isNeeded = () => true): void {
+    clearTimeout(this.#restartTimer);
+    if (this.#restartsLeft === 0) return;
+    this.#restartsLeft -= 1;
+    this.#restartTimer = setTimeout(() => {
+      if (this.session.isEstablished() && isNeeded()) this.#restartIce();
     }, afterMs);
   }
 
-  /** JsSIP ends a call whose other side refuses a change of it, or whose connection breaks in the middle of one. Here it goes on, and the change is asked for again. */
-  #keepOnRefusal(): void {
+  /**
+   * JsSIP ends a call when the other side refuses a session change, or when the connection breaks during one.
+   * This override keeps the call and retries the change.
+   */
+  #keepCallOnRefusedChange(): void {
     const { session } = this;
     const end = session.terminate.bind(session);
     session.terminate = (options) => {
-      const isOwn = options?.status_code === 500 && ['WebRTC Error', 'Connection Error'].includes(options.cause ?? '');
-      if (!isOwn || !session.isEstablished()) end(options);
-      else this.#renewLater(renewalMs * (1 + Math.random()));
+      const isByLibrary =
+        options?.status_code === 500 && ['WebRTC Error', 'Connection Error'].includes(options.cause ?? '');
+      if (!isByLibrary || !session.isEstablished()) end(options);
+      else this.#restartIceLater(iceRestartDelayMs * (1 + Math.random()));
     };
   }
 
   #watchStart(): void {
-    const timer = setTimeout(() => this.#options.onStuck?.(), stuckMs);
-    const forget = () => clearTimeout(timer);
-    this.session.on('sending', forget);
-    this.session.on('failed', forget);
+    const timer = setTimeout(() => this.#options.onInviteTimeout?.(), inviteTimeoutMs);
+    const clear = () => clearTimeout(timer);
+    this.session.on('sending', clear);
+    this.session.on('failed', clear);
   }
 
   #listen(connection: RTCPeerConnection | null): void {
@@ -168,38 +180,39 @@ export class Call {
     this.#meter = new Meter({
       connection,
       onLevels: this.#options.onLevels,
-      onQuality: (quality: Quality) => this.#judge(connection, quality),
+      onQuality: (quality: Quality) => this.#handleQuality(connection, quality),
     });
     connection.addEventListener('track', ({ streams, track }) =>
-      this.#options.onSound(streams[0] ?? new MediaStream([track])),
+      this.#options.onRemoteAudio(streams[0] ?? new MediaStream([track])),
     );
-    // The way broke while the line held, as when somebody changes the network.
+    // The media path can fail while the SIP connection survives, for example after a change of the network.
     connection.addEventListener('iceconnectionstatechange', () => {
-      if (connection.iceConnectionState === 'failed') this.renew();
+      if (connection.iceConnectionState === 'failed') this.restartIce();
     });
   }
 
-  #judge({ iceConnectionState: way }: RTCPeerConnection, quality: Quality): void {
-    if (this.#talkedSince === null) return;
+  #handleQuality({ iceConnectionState: state }: RTCPeerConnection, quality: Quality): void {
+    if (this.#answeredAt === null) return;
     const { local, remote } = this.session.isOnHold();
-    const isBroken = way !== 'connected' && way !== 'completed' && quality.verdict === 'silent' && !local && !remote;
-    const breakage = this.#breakage.note(isBroken, performance.now());
-    this.#options.onChange({ quality, isBroken: breakage !== 'none' });
-    if (breakage !== 'over' || this.#isOver) return;
-    this.#isOver = true;
-    this.#options.onBroken();
+    const isBroken =
+      state !== 'connected' && state !== 'completed' && quality.verdict === 'silent' && !local && !remote;
+    const outage = this.#outage.update(isBroken, performance.now());
+    this.#options.onChange({ quality, isBroken: outage !== 'none' });
+    if (outage !== 'end' || this.#isTimedOut) return;
+    this.#isTimedOut = true;
+    this.#options.onOutageTimeout();
   }
 
-  #talk(): void {
-    if (this.#talkedSince !== null) return;
-    this.#talkedSince = Date.now();
-    this.#options.onChange({ phase: 'talking', since: this.#talkedSince });
+  #markAnswered(): void {
+    if (this.#answeredAt !== null) return;
+    this.#answeredAt = Date.now();
+    this.#options.onChange({ phase: 'talking', since: this.#answeredAt });
   }
 
   #end(outcome: Outcome, isMissed: boolean): void {
-    clearTimeout(this.#renewal);
+    clearTimeout(this.#restartTimer);
     this.#meter?.stop();
-    const since = this.#talkedSince;
+    const since = this.#answeredAt;
     this.#options.onEnd({
       outcome,
       seconds: since === null ? null : Math.round((Date.now() - since) / 1000),

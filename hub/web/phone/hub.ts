@@ -1,24 +1,24 @@
 import type { HostedSip } from '../../../shared/contract/calls/hosted-sip.ts';
 import type { CallRecord } from '../../../shared/contract/calls/records.ts';
 import { ask, readRefusal as readRefusalOfHub } from '../voice/hub.ts';
-import { userOf } from './people.ts';
-import type { Colleague } from './people.ts';
+import { userOf } from './peers.ts';
+import type { Colleague } from './peers.ts';
 
-/** Who is signed in. */
-export interface Person {
+/** The user who is signed in. */
+export interface SignedInUser {
   id: string;
   tenantId: string;
   email: string;
   workspaceName: string;
 }
 
-/** What the SIP server knows this person as. */
+/** The SIP account of the signed-in user. */
 export interface Account {
   domain: string;
   user: string;
 }
 
-/** Why nobody can be called, as the page says it. */
+/** Why calls are not possible. The page has a text for each value. */
 export type Problem =
   | 'signedOut'
   | 'ended'
@@ -28,15 +28,15 @@ export type Problem =
   | 'unreachable'
   | 'unsupported';
 
-/** Why the hub refused a WebSocket. */
+/** Reads why the hub refused a WebSocket. */
 export async function readRefusal(path: string): Promise<Problem> {
   const problem = await readRefusalOfHub(path);
   return problem === 'busyHub' ? 'unreachable' : problem;
 }
 
-/** How many calls, and people, are shown. */
-const shownCalls = 20;
-const shownPeople = 100;
+/** Entries that the page loads for each list. */
+const maxCalls = 20;
+const maxColleagues = 100;
 
 async function read<Type>(path: string): Promise<Type | Problem> {
   try {
@@ -48,15 +48,15 @@ async function read<Type>(path: string): Promise<Type | Problem> {
   }
 }
 
-/** Who is signed in at this browser, or why that is not known. */
-export async function readPerson(): Promise<Person | Problem> {
+/** Reads the signed-in user of this browser, or the problem that prevents it. */
+export async function readSignedInUser(): Promise<SignedInUser | Problem> {
   type Me = { tenantId: string; workspaceName: string; user: { id: string; email: string } };
   const me = await read<Me>('auth/me');
   if (typeof me === 'string') return me;
   return { id: me.user.id, email: me.user.email, tenantId: me.tenantId, workspaceName: me.workspaceName };
 }
 
-/** As whom to register, or why that is not possible. */
+/** Reads the SIP account to register, or the problem that prevents it. */
 export async function readAccount(): Promise<Account | Problem> {
   const hosted = await read<HostedSip>('sip/our-sip');
   if (typeof hosted === 'string') return hosted;
@@ -66,10 +66,10 @@ export async function readAccount(): Promise<Account | Problem> {
   return !enabled || username === null ? 'notOptedIn' : { domain, user: username };
 }
 
-/** The others of the workspace; nobody where that can't be read. */
-export async function readColleagues({ id: own, tenantId }: Person, { user }: Account): Promise<Colleague[]> {
+/** Reads the other members of the workspace. Returns an empty list if that fails. */
+export async function readColleagues({ id: own, tenantId }: SignedInUser, { user }: Account): Promise<Colleague[]> {
   const found = await read<{ data: { id: string; email: string }[] }>(
-    `tenants/${tenantId}/members?limit=${shownPeople}`,
+    `tenants/${tenantId}/members?limit=${maxColleagues}`,
   );
   if (typeof found === 'string') return [];
   return found.data
@@ -78,8 +78,8 @@ export async function readColleagues({ id: own, tenantId }: Person, { user }: Ac
     .toSorted((left, right) => left.email.localeCompare(right.email));
 }
 
-/** The calls of the workspace that began last; null where they can't be read. */
+/** Reads the newest calls of the workspace. Returns null if that fails. */
 export async function readCalls(): Promise<CallRecord[] | null> {
-  const found = await read<{ items: CallRecord[] }>(`calls?limit=${shownCalls}`);
+  const found = await read<{ items: CallRecord[] }>(`calls?limit=${maxCalls}`);
   return typeof found === 'string' ? null : found.items;
 }

@@ -12,11 +12,11 @@ const others: OtherWords<Words> = {
   ja: () => import('./words/japanese.ts').then(({ japanese }) => japanese),
 };
 
-/** The texts of the softphone in a language, and how that language writes numbers and times. */
+/** The texts of the phone page in one language, with the number and time formats of that language. */
 export interface Language extends PageLanguage<Words> {
-  /** Leads from the caller to the called party. */
+  /** Points from the caller to the called party. */
   arrow: '→' | '←';
-  /** The time of day, with the date where it is not today. */
+  /** The time of day. Includes the date if it is not today. */
   time: (at: Date) => string;
 }
 
@@ -30,7 +30,7 @@ function languageOf(locale: Locale, words: Words, preferred: readonly string[]):
   };
 }
 
-/** Loads a language; English, which is here, where that fails. */
+/** Loads a language. Falls back to the bundled English texts if loading fails. */
 export async function loadLanguage(locale: Locale, preferred: readonly string[]): Promise<Language> {
   return languageOf(...(await loadWords(locale, english, others)), preferred);
 }

@@ -9,18 +9,18 @@ import '../voice/style.css';
 // oxlint-disable-next-line import/no-unassigned-import
 import './style.css';
 
-const canSpeak = () => 'RTCPeerConnection' in window && 'WebSocket' in window;
+const canCall = () => 'RTCPeerConnection' in window && 'WebSocket' in window;
 
 async function start(root: Element): Promise<void> {
-  const wanted = navigator.languages;
-  const language = await loadLanguage(chooseLocale(null, wanted), wanted);
+  const preferred = navigator.languages;
+  const language = await loadLanguage(chooseLocale(null, preferred), preferred);
   document.documentElement.lang = language.locale;
   document.documentElement.dir = language.direction;
   const store = new PhoneStore({
     language,
-    person: null,
+    signedInUser: null,
     account: null,
-    problem: canSpeak() ? null : 'unsupported',
+    problem: canCall() ? null : 'unsupported',
     connection: 'connecting',
     call: null,
     last: null,
@@ -28,7 +28,7 @@ async function start(root: Element): Promise<void> {
     colleagues: [],
     records: null,
     dialled: '',
-    isDialledWrong: false,
+    isDialledInvalid: false,
     microphoneProblem: null,
     isSoundBlocked: false,
     microphones: [],
@@ -38,9 +38,9 @@ async function start(root: Element): Promise<void> {
   });
   const phone = new Phone(store);
   render(<App phone={phone} store={store} />, root);
-  if (canSpeak()) await phone.start();
+  if (canCall()) await phone.start();
 }
 
-const place = document.getElementById('phone');
-if (place === null) throw new Error('The page has no place for the phone.');
-void start(place);
+const root = document.getElementById('phone');
+if (root === null) throw new Error('The page has no element with the id "phone".');
+void start(root);

@@ -1,30 +1,30 @@
 import { qualityBetween } from './quality.ts';
 import type { Counts, Quality } from './quality.ts';
 
-const everyMs = 200;
-/** Over how much of the call its quality is judged. */
+const pollIntervalMs = 200;
+/** Length of the interval over which quality is measured. */
 const windowMs = 4_000;
-/** How often it is told. */
-const toldMs = 1_000;
+/** Interval between two reports to `onQuality`. */
+const reportIntervalMs = 1_000;
 
 export interface MeterOptions {
   connection: RTCPeerConnection;
-  /** How loud it is here and there, from 0 to 1. */
+  /** Audio levels of both sides, from 0 to 1. `answer` is the other side. */
   onLevels: (levels: { microphone: number; answer: number }) => void;
   onQuality: (quality: Quality) => void;
 }
 
-/** Measures a call by what the browser counts of it, until it is stopped. */
+/** Measures levels and quality of a call from the statistics of the browser, until stopped. */
 export class Meter {
   readonly #options: MeterOptions;
   readonly #timer: ReturnType<typeof setInterval>;
-  #counted: Counts[] = [];
+  #recentCounts: Counts[] = [];
   #isReading = false;
-  #toldAt = 0;
+  #reportedAt = 0;
 
   constructor(options: MeterOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#read(), everyMs);
+    this.#timer = setInterval(() => void this.#read(), pollIntervalMs);
   }
 
   stop(): void {
@@ -39,26 +39,31 @@ export class Meter {
     try {
       const { levels, counts } = readReport(await connection.getStats());
       onLevels(levels);
-      this.#judge(counts);
+      this.#reportQuality(counts);
     } catch {
-      // Closed meanwhile.
+      // The connection was closed during the read.
     } finally {
       this.#isReading = false;
     }
   }
 
-  #judge(counts: Counts): void {
-    const recent = this.#counted.filter(({ atMs }) => atMs > counts.atMs - windowMs);
+  #reportQuality(counts: Counts): void {
+    const recent = this.#recentCounts.filter(({ atMs }) => atMs > counts.atMs - windowMs);
     const [first] = recent;
-    this.#counted = [...recent, counts];
-    if (first === undefined || counts.atMs - first.atMs < toldMs || counts.atMs - this.#toldAt < toldMs) return;
-    this.#toldAt = counts.atMs;
+    this.#recentCounts = [...recent, counts];
+    if (
+      first === undefined ||
+      counts.atMs - first.atMs < reportIntervalMs ||
+      counts.atMs - this.#reportedAt < reportIntervalMs
+    )
+      return;
+    this.#reportedAt = counts.atMs;
     this.#options.onQuality(qualityBetween(first, counts));
   }
 }
 
-/** What of a browser's report counts here; they leave out what they do not know. */
-interface Entry extends RTCStats {
+/** The fields of a WebRTC statistics report that the meter reads. Browsers omit values that they do not know. */
+interface StatsEntry extends RTCStats {
   kind?: string;
   audioLevel?: number;
   packetsReceived?: number;
@@ -69,11 +74,11 @@ interface Entry extends RTCStats {
 }
 
 function readReport(report: RTCStatsReport): { levels: { microphone: number; answer: number }; counts: Counts } {
-  const entries: Entry[] = [];
-  report.forEach((entry: Entry) => entries.push(entry));
+  const entries: StatsEntry[] = [];
+  report.forEach((entry: StatsEntry) => entries.push(entry));
   const find = (type: string) => entries.find((entry) => entry.type === type && (entry.kind ?? 'audio') === 'audio');
   const inbound = find('inbound-rtp');
-  const way = entries.find(({ type, nominated }) => type === 'candidate-pair' && nominated === true);
+  const candidatePair = entries.find(({ type, nominated }) => type === 'candidate-pair' && nominated === true);
   return {
     levels: { microphone: find('media-source')?.audioLevel ?? 0, answer: inbound?.audioLevel ?? 0 },
     counts: {
@@ -81,7 +86,7 @@ function readReport(report: RTCStatsReport): { levels: { microphone: number; ans
       received: inbound?.packetsReceived ?? 0,
       lost: inbound?.packetsLost ?? 0,
       jitterMs: (inbound?.jitter ?? 0) * 1000,
-      roundTripMs: way?.currentRoundTripTime === undefined ? null : way.currentRoundTripTime * 1000,
+      roundTripMs: candidatePair?.currentRoundTripTime === undefined ? null : candidatePair.currentRoundTripTime * 1000,
     },
   };
 }

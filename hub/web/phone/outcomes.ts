@@ -1,7 +1,7 @@
 import { isEmergencyNumber } from '../../../shared/emergency-numbers.ts';
 import type { Words } from './words/english.ts';
 
-/** How a call came to its end, by the word of the page for it. */
+/** How a call ended. Each outcome is the key of a text of the page. */
 export type Outcome = Extract<
   keyof Words,
   | 'callOver'
@@ -25,16 +25,16 @@ export type Outcome = Extract<
   | 'callFailed'
 >;
 
-/** What a SIP library tells of the end of a call. */
+/** How the SIP library reports the end of a call. */
 export interface CallEnd {
   originator: string;
   cause: string;
-  /** The final answer, where there was one. */
+  /** Status code of the final SIP response, if there was one. */
   status?: number | undefined;
   reason?: string | undefined;
 }
 
-/** Refusals of the hub's own, by what it writes into them. */
+/** Outcomes of refusals by the hub itself, by the reason phrase of the SIP response. */
 const refusals: Readonly<Record<string, Outcome>> = {
   'Emergency Calls Not Possible Here': 'emergencyNotPossible',
   'No Way To Numbers': 'noWayToNumbers',
@@ -76,26 +76,29 @@ const causes: Readonly<Record<string, Outcome>> = {
   'User Denied Media Access': 'microphoneNeeded',
 };
 
-/** What a call that was never answered came to. */
+/** Outcome of a call that was never answered. */
 export function outcomeOf({ originator, cause, status, reason = '' }: CallEnd): Outcome {
   if (originator === 'local' && cause === 'Canceled') return 'cancelled';
   return refusals[reason] ?? statuses[status ?? 0] ?? causes[cause] ?? 'callFailed';
 }
 
-/** What a call that came and was not taken here came to. @param takenBack the `Reason` (RFC 3326) by which it was. */
-export function outcomeOfIncoming(end: CallEnd, isDeclined: boolean, takenBack = ''): Outcome {
-  const status = Number(/cause\s*=\s*([0-9]{3})/i.exec(takenBack)?.[1] ?? 0);
+/** Outcome of an incoming call not answered here. @param reasonHeader the `Reason` header (RFC 3326) of the CANCEL. */
+export function outcomeOfIncoming(end: CallEnd, isDeclined: boolean, reasonHeader = ''): Outcome {
+  const status = Number(/cause\s*=\s*([0-9]{3})/i.exec(reasonHeader)?.[1] ?? 0);
   if (status === 200) return 'answeredElsewhere';
-  // Declined at another phone of the same person, too.
+  // A status of 600 or more means that the user declined the call on another phone.
   return isDeclined || status >= 600 ? 'youDeclined' : outcomeOf(end);
 }
 
-/** What a call that was answered came to. */
-export function endOf(cause: string): Outcome {
+/** Outcome of a call that was answered. */
+export function outcomeOfAnswered(cause: string): Outcome {
   const outcome = causes[cause];
   return outcome === 'connectionLost' ? 'connectionBroken' : (outcome ?? 'callOver');
 }
 
-/** What is said of a call that nobody answered: whoever is in distress hears of another phone, whatever went wrong. */
-export const toldOutcome = (outcome: Outcome, called: string | null): Outcome =>
+/**
+ * The outcome that the page shows for an unanswered call. After a failed emergency call the page always tells the user
+ * to use another phone, whatever the cause was.
+ */
+export const shownOutcome = (outcome: Outcome, called: string | null): Outcome =>
   outcome !== 'cancelled' && called !== null && isEmergencyNumber(called) ? 'emergencyNotPossible' : outcome;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
-import { Breakage } from './breakage.ts';
 import { loadLanguage } from './language.ts';
-import { endOf, outcomeOf, outcomeOfIncoming, toldOutcome } from './outcomes.ts';
+import { MediaOutage } from './media-outage.ts';
+import { outcomeOfAnswered, outcomeOf, outcomeOfIncoming, shownOutcome } from './outcomes.ts';
 import { nameOf } from './parts/names.ts';
-import { peerOf, seenCallOf, targetOf, userOf } from './people.ts';
+import { peerOf, callListItemOf, targetOf, userOf } from './peers.ts';
 import { qualityBetween } from './quality.ts';
 import { english } from './words/english.ts';
 
@@ -14,7 +14,7 @@ const ben = { id: '019c0000-0000-7000-8000-000000000008', email: 'Ben@harbour.ex
 const colleagues = [{ ...ben, user: userOf(own, ben.id) }];
 const directory = { domain: 'sip.example.com', colleagues };
 
-test('whoever is written, as a number with separators, as an email or as an address of the domain, is found, and nothing else is taken for one', () => {
+test('the dial field accepts numbers with separators, emails of colleagues and SIP addresses of the domain, and rejects other texts', () => {
   const user = 'w2f0c8e1b7a6d5943-019c0000000070008000000000000008';
   for (const [text, found] of [
     ['+49 (30) 123-45.67', '+49301234567'],
@@ -39,7 +39,7 @@ test('whoever is written, as a number with separators, as an email or as an addr
   );
 });
 
-test('a colleague is known by their account and not by the name that somebody gives themselves', () => {
+test('a colleague is identified by the SIP user and not by the display name that a caller sends', () => {
   expect(peerOf(colleagues[0]?.user ?? '', 'The boss', colleagues)).toMatchObject({ name: ben.email, number: '' });
   expect(peerOf('+4930123', 'The boss', colleagues)).toEqual({
     user: '+4930123',
@@ -49,28 +49,28 @@ test('a colleague is known by their account and not by the name that somebody gi
   expect(peerOf(own, '', colleagues)).toMatchObject({ name: '' });
 });
 
-test('a call among colleagues comes in for whom it was, goes out for whoever made it, and names both for anybody else', () => {
+test('a call between colleagues is listed as incoming for the callee, outgoing for the caller, and with both names for other members', () => {
   const { user, email } = colleagues[0] as (typeof colleagues)[0];
   const third = { id: '', email: 'cleo@harbour.example', user: userOf(own, '019c0000-0000-7000-8000-000000000009') };
   const all = { ...directory, colleagues: [...colleagues, third] };
-  const seen = (fromId: string | null, toId: string | null, direction: 'inbound' | 'outbound' | null = 'outbound') =>
-    seenCallOf({ direction, fromId, toId }, own, all);
-  expect(seen(user, own)).toMatchObject({ way: 'inbound', peer: { user, name: email }, other: null });
-  expect(seen(own, user)).toMatchObject({ way: 'outbound', peer: { user, name: email }, other: null });
-  expect(seen(user, third.user)).toMatchObject({ way: 'between', peer: { user }, other: { name: third.email } });
-  expect(seen(user, '+4930123')).toMatchObject({ way: 'between', peer: { user }, other: { name: '+4930123' } });
-  // Of a carrier, by what it says of the direction.
-  expect(seen('+4930123', '+4940', 'inbound')).toEqual({
-    way: 'inbound',
+  const itemOf = (fromId: string | null, toId: string | null, direction: 'inbound' | 'outbound' | null = 'outbound') =>
+    callListItemOf({ direction, fromId, toId }, own, all);
+  expect(itemOf(user, own)).toMatchObject({ kind: 'inbound', peer: { user, name: email }, other: null });
+  expect(itemOf(own, user)).toMatchObject({ kind: 'outbound', peer: { user, name: email }, other: null });
+  expect(itemOf(user, third.user)).toMatchObject({ kind: 'between', peer: { user }, other: { name: third.email } });
+  expect(itemOf(user, '+4930123')).toMatchObject({ kind: 'between', peer: { user }, other: { name: '+4930123' } });
+  // For calls of a carrier, the direction that the carrier reports decides.
+  expect(itemOf('+4930123', '+4940', 'inbound')).toEqual({
+    kind: 'inbound',
     peer: { user: '+4930123', name: '+4930123', number: '' },
     other: null,
   });
-  expect(seen('+4940', '+4930123')).toMatchObject({ way: 'outbound', peer: { user: '+4930123' } });
-  expect(seen('sip:a@elsewhere.example', '+4940', 'inbound').peer).toMatchObject({ user: null });
-  expect(seen(null, null, null)).toMatchObject({ way: 'outbound', peer: { user: null, name: '' } });
+  expect(itemOf('+4940', '+4930123')).toMatchObject({ kind: 'outbound', peer: { user: '+4930123' } });
+  expect(itemOf('sip:a@elsewhere.example', '+4940', 'inbound').peer).toMatchObject({ user: null });
+  expect(itemOf(null, null, null)).toMatchObject({ kind: 'outbound', peer: { user: null, name: '' } });
 });
 
-test('numbers stay as they are in a language that is written from right to left, and times have its digits', async () => {
+test('phone numbers keep their direction in a right-to-left language, and durations use the digits of the language', async () => {
   const number = peerOf('+4930123', '', []);
   const [latin, arabic] = [await loadLanguage('en', ['en']), await loadLanguage('ar', ['ar-EG'])];
   expect([nameOf(number, latin), nameOf(number, arabic)]).toEqual(['+4930123', '\u2068+4930123\u2069']);
@@ -78,7 +78,7 @@ test('numbers stay as they are in a language that is written from right to left,
   expect(arabic.clock(3_605)).toBe('١:٠٠:٠٥');
 });
 
-test('a call sounds good without loss, worse with loss and delay, and silent where nothing arrives', () => {
+test('the quality of a call is good without loss, worse with loss and delay, and silent when no packets arrive', () => {
   const counts = (received: number, lost: number, roundTripMs: number | null = 40) => ({
     atMs: 0,
     received,
@@ -93,25 +93,25 @@ test('a call sounds good without loss, worse with loss and delay, and silent whe
   expect(after(200, 0, 900).verdict).not.toBe('good');
   expect(after(0, 0).verdict).toBe('silent');
   expect(after(200, 0, null).roundTripMs).toBe(null);
-  // Counters that a browser begins anew are no loss.
+  // Counters that a browser resets do not count as loss.
   expect(qualityBetween(counts(500, 9), counts(20, 0))).toMatchObject({ verdict: 'silent', lostPercent: 0 });
   fc.assert(
-    fc.property(fc.nat(1000), fc.nat(1000), fc.nat(5000), (received, lost, way) => {
-      const { score } = after(received, lost, way);
+    fc.property(fc.nat(1000), fc.nat(1000), fc.nat(5000), (received, lost, roundTripMs) => {
+      const { score } = after(received, lost, roundTripMs);
       expect(score).toBeGreaterThanOrEqual(1);
       expect(score).toBeLessThanOrEqual(4.5);
     }),
   );
 });
 
-test('a way that is broken is told after 30 seconds and ends the call after 60, counted anew once something came', () => {
-  const breakage = new Breakage();
-  const at = (seconds: number, isBroken = true) => breakage.note(isBroken, seconds * 1000);
-  expect([at(100), at(129), at(130), at(159)]).toEqual(['none', 'none', 'told', 'told']);
-  expect([at(159.5, false), at(160), at(189), at(190), at(220)]).toEqual(['none', 'none', 'none', 'told', 'over']);
+test('a media outage warns after 30 seconds and ends the call after 60, and received audio resets the time', () => {
+  const outage = new MediaOutage();
+  const at = (seconds: number, isBroken = true) => outage.update(isBroken, seconds * 1000);
+  expect([at(100), at(129), at(130), at(159)]).toEqual(['none', 'none', 'warn', 'warn']);
+  expect([at(159.5, false), at(160), at(189), at(190), at(220)]).toEqual(['none', 'none', 'none', 'warn', 'end']);
 });
 
-test('each end of a call has its word, and refusals of the hub those of their own', () => {
+test('each end of a call maps to an outcome, and refusals by the hub have outcomes of their own', () => {
   const refused = (status: number, reason: string) =>
     outcomeOf({ originator: 'remote', cause: 'Rejected', status, reason });
   expect(refused(403, 'Emergency Calls Not Possible Here')).toBe('emergencyNotPossible');
@@ -124,34 +124,34 @@ test('each end of a call has its word, and refusals of the hub those of their ow
   expect(outcomeOf({ originator: 'local', cause: 'Canceled' })).toBe('cancelled');
   expect(outcomeOf({ originator: 'system', cause: 'Connection Error' })).toBe('connectionLost');
   expect(outcomeOf({ originator: 'system', cause: 'What Nobody Knows' })).toBe('callFailed');
-  expect(['Terminated', 'WebRTC Error', 'Request Timeout'].map(endOf)).toEqual([
+  expect(['Terminated', 'WebRTC Error', 'Request Timeout'].map(outcomeOfAnswered)).toEqual([
     'callOver',
     'noCommonSound',
     'connectionBroken',
   ]);
 });
 
-test('a call that was answered or declined at another phone of the same person is told apart from one that was given up', () => {
+test('an incoming call that was answered or declined on another phone is distinguished from a cancelled call', () => {
   const cancelled = { originator: 'remote', cause: 'Canceled' };
-  for (const [isDeclined, takenBack, outcome] of [
+  for (const [isDeclined, reasonHeader, outcome] of [
     [false, 'SIP;cause=200;text="Call completed elsewhere"', 'answeredElsewhere'],
     [false, 'SIP ;cause=603', 'youDeclined'],
     [false, 'Q.850;cause=16', 'cancelled'],
     [false, undefined, 'cancelled'],
     [true, undefined, 'youDeclined'],
   ] as const)
-    expect(outcomeOfIncoming(cancelled, isDeclined, takenBack)).toBe(outcome);
+    expect(outcomeOfIncoming(cancelled, isDeclined, reasonHeader)).toBe(outcome);
 });
 
-test('whoever called an emergency number in vain is told to take another phone, whatever went wrong', () => {
+test('a failed emergency call always tells the user to call from another phone, whatever the cause', () => {
   for (const number of ['112', '+112', '00112', '911', '+1911', '999', '110'])
     for (const outcome of ['noSuchNumber', 'noWayToNumbers', 'busy', 'connectionLost', 'microphoneNeeded'] as const)
-      expect(toldOutcome(outcome, number)).toBe('emergencyNotPossible');
-  expect(toldOutcome('cancelled', '112')).toBe('cancelled');
-  expect([toldOutcome('busy', '+49112'), toldOutcome('busy', null)]).toEqual(['busy', 'busy']);
+      expect(shownOutcome(outcome, number)).toBe('emergencyNotPossible');
+  expect(shownOutcome('cancelled', '112')).toBe('cancelled');
+  expect([shownOutcome('busy', '+49112'), shownOutcome('busy', null)]).toEqual(['busy', 'busy']);
 });
 
-test('every language says everything that English does, with the same values in it, and in words of its own', async () => {
+test('every language has all texts of English, with the same placeholders, and translates every sentence', async () => {
   const values = (text: string) => text.match(/\{\w+\}/g)?.toSorted() ?? [];
   const sentences = (words: typeof english) => Object.entries(words).filter(([, text]) => text.length > 25);
   for (const locale of chatLocales) {

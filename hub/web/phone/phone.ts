@@ -3,35 +3,35 @@ import type { LevelListeners } from '../kit/level.tsx';
 import { CallAudio, listDevices } from './audio.ts';
 import { Call } from './call.ts';
 import type { EndedCall } from './call.ts';
-import { readAccount, readCalls, readColleagues, readPerson } from './hub.ts';
-import type { Account, Person, Problem } from './hub.ts';
-import { Line } from './line.ts';
-import { MicrophoneChoice } from './microphone-choice.ts';
-import { toldOutcome } from './outcomes.ts';
+import { readAccount, readCalls, readColleagues, readSignedInUser } from './hub.ts';
+import type { Account, SignedInUser, Problem } from './hub.ts';
+import { MicrophoneSelection } from './microphone-selection.ts';
+import { shownOutcome } from './outcomes.ts';
 import type { Outcome } from './outcomes.ts';
-import { peerOf, targetOf } from './people.ts';
-import type { Peer } from './people.ts';
+import { peerOf, targetOf } from './peers.ts';
+import type { Peer } from './peers.ts';
 import { Ringer } from './ringer.ts';
-import { canCall, withMissed } from './state.ts';
+import { SipConnection } from './sip-connection.ts';
+import { canCall, addMissedCall } from './state.ts';
 import type { CallView, PhoneStore } from './state.ts';
 
-/** How long before what was not readable is read again, in milliseconds. */
-const readAgainMs = 5_000;
-/** A call that ended is told of by its carrier a moment later, in milliseconds. */
-const recordedMs = 1_500;
+/** Delay before a failed start is retried. */
+const retryMs = 5_000;
+/** Delay before the list of calls is reloaded after a call. Carriers report the end of a call a little later. */
+const recordDelayMs = 1_500;
 
-/** The phone: line, call, microphone and loudspeaker, and the store that the page shows. */
+/** The phone: connects SIP connection, call, microphone and speaker with the store that the page shows. */
 export class Phone {
   readonly #store: PhoneStore;
   readonly #audio: CallAudio;
-  readonly #microphone: MicrophoneChoice;
+  readonly #microphone: MicrophoneSelection;
   readonly #ringer = new Ringer();
-  /** How loud it is here and at the other side. */
+  /** Receives the audio levels of both sides. */
   readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
-  #line: Line | null = null;
+  #connection: SipConnection | null = null;
   #call: Call | null = null;
-  /** Whether to end the call as soon as the line is back, of a call that was ended while it was lost. */
-  #toEnd: Call | null = null;
+  /** A call that the user ended while the connection was lost. It ends for the other side after reconnecting. */
+  #callToEnd: Call | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #starting: Promise<void> | null = null;
 
@@ -39,48 +39,48 @@ export class Phone {
     this.#store = store;
     this.#audio = new CallAudio({
       onBlocked: (isSoundBlocked) => store.set({ isSoundBlocked }),
-      onLost: () => void this.#microphone.replace(this.#call),
+      onLost: () => void this.#microphone.useDefault(this.#call),
     });
-    this.#microphone = new MicrophoneChoice(store, this.#audio);
+    this.#microphone = new MicrophoneSelection(store, this.#audio);
     (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener(
       'devicechange',
       () => void listDevices(store),
     );
     addEventListener('online', () => this.retry());
-    addEventListener('pagehide', () => this.#line?.stop());
-    // A page that comes back out of the browser's memory has hung up.
+    addEventListener('pagehide', () => this.#connection?.stop());
+    // A page restored from the back/forward cache has already hung up.
     addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
     addEventListener('beforeunload', (event) => this.#call !== null && event.preventDefault());
     document.addEventListener('visibilitychange', () => !document.hidden && void this.readCalls());
   }
 
-  /** Finds out who is signed in, and registers them. */
+  /** Reads the signed-in user and the SIP account, then registers. */
   start(): Promise<void> {
-    // Whoever comes back, presses and waits at once starts one line.
+    // Concurrent calls (retry timer, button, `online` event) share one start.
     this.#starting ??= this.#start().finally(() => (this.#starting = null));
     return this.#starting;
   }
 
   async #start(): Promise<void> {
     clearTimeout(this.#timer);
-    const person = await readPerson();
-    if (typeof person === 'string') return this.#hindered(person);
-    this.#store.set({ person });
+    const signedInUser = await readSignedInUser();
+    if (typeof signedInUser === 'string') return this.#showProblem(signedInUser);
+    this.#store.set({ signedInUser });
     const account = await readAccount();
-    if (typeof account === 'string') return this.#hindered(account);
+    if (typeof account === 'string') return this.#showProblem(account);
     this.#store.set({ account, problem: null });
-    this.#connect(person, account);
+    this.#connect(signedInUser, account);
     await Promise.all([
       listDevices(this.#store),
       this.readCalls(),
-      readColleagues(person, account).then((colleagues) => this.#store.set({ colleagues })),
+      readColleagues(signedInUser, account).then((colleagues) => this.#store.set({ colleagues })),
     ]);
   }
 
-  /** Connects again at once. */
+  /** Connects again without waiting for the next attempt. */
   retry(): void {
-    if (this.#line === null) void this.start();
-    else this.#line.again();
+    if (this.#connection === null) void this.start();
+    else this.#connection.reconnectNow();
   }
 
   async readCalls(): Promise<void> {
@@ -89,29 +89,29 @@ export class Phone {
     if (records !== null || this.#store.state.records === null) this.#store.set({ records });
   }
 
-  write(dialled: string): void {
-    this.#store.set({ dialled, isDialledWrong: false });
+  setDialled(dialled: string): void {
+    this.#store.set({ dialled, isDialledInvalid: false });
   }
 
-  /** Calls whom somebody wrote. */
+  /** Calls the target in the dial field. */
   async dial(): Promise<void> {
     const { dialled, account, colleagues } = this.#store.state;
     if (account === null) return;
     const user = targetOf(dialled, { domain: account.domain, colleagues });
-    if (user === null) this.#store.set({ isDialledWrong: true, last: null });
+    if (user === null) this.#store.set({ isDialledInvalid: true, last: null });
     else await this.callPeer(peerOf(user, '', colleagues));
   }
 
   async callPeer(peer: Peer): Promise<void> {
     if (!canCall(this.#store.state) || peer.user === null) return;
     this.#show('outbound', peer, 'opening');
-    const stream = await this.#microphone.listen();
-    const line = this.#line;
-    if (this.#store.state.call === null || line === null) return this.#audio.close();
+    const stream = await this.#microphone.open();
+    const connection = this.#connection;
+    if (this.#store.state.call === null || connection === null) return this.#audio.close();
     if (stream === null) return this.#ended(peer, { outcome: 'microphoneNeeded', seconds: null, isMissed: false });
     this.#change({ phase: 'calling' });
     this.#ringer.ring('outgoing');
-    this.#place(line, peer, peer.user, stream);
+    this.#dialPeer(connection, peer, peer.user, stream);
   }
 
   async answer(): Promise<void> {
@@ -119,26 +119,26 @@ export class Phone {
     if (this.#store.state.call?.phase !== 'incoming' || call === null) return;
     this.#ringer.stop();
     this.#change({ phase: 'connecting' });
-    const stream = await this.#microphone.listen();
-    // The caller may have given up meanwhile.
+    const stream = await this.#microphone.open();
+    // The caller may have cancelled in the meantime.
     if (this.#call !== call) return;
-    if (stream !== null) this.#line?.answer(call.session, stream);
+    if (stream !== null) this.#connection?.answer(call.session, stream);
     else {
       this.#change({ phase: 'incoming' });
       this.#ringer.ring('incoming');
     }
   }
 
-  /** Ends the call, or does not take it. */
+  /** Ends the call, or declines it if it is still ringing. */
   hangUp(outcome: Outcome = 'callOver'): void {
     const { call: view, connection } = this.#store.state;
     const call = this.#call;
     if (view === null) return;
     if (call === null) return this.#ended(view.peer, { outcome: 'cancelled', seconds: null, isMissed: false });
     if (connection === 'ready' || view.phase !== 'talking') return call.hangUp();
-    // Here it is over at once; the other side can be told only once the line is back.
+    // The page ends the call now. The other side is informed after the connection returns.
     call.mute(true);
-    this.#toEnd = call;
+    this.#callToEnd = call;
     this.#call = null;
     const seconds = Math.round((Date.now() - view.since) / 1000);
     this.#ended(view.peer, { outcome, seconds, isMissed: false });
@@ -159,17 +159,17 @@ export class Phone {
     this.#change({ digits: `${view.digits}${key}`.slice(-40) });
   }
 
-  forgetMissed(): void {
+  clearMissed(): void {
     this.#store.set({ missed: [] });
   }
 
-  /** Plays what the browser held back. */
+  /** Starts playback that the browser blocked. */
   playSound(): void {
     this.#audio.resume();
   }
 
   async setMicrophone(id: string): Promise<void> {
-    await this.#microphone.choose(id, this.#store.state.call?.phase === 'talking' ? this.#call : null);
+    await this.#microphone.select(id, this.#store.state.call?.phase === 'talking' ? this.#call : null);
   }
 
   async setSpeaker(speakerId: string): Promise<void> {
@@ -178,36 +178,36 @@ export class Phone {
     await this.#audio.setSpeaker(speakerId).catch(() => this.#store.set({ speakerId: '' }));
   }
 
-  #connect({ email }: Person, { domain, user }: Account): void {
-    this.#line = new Line({
+  #connect({ email }: SignedInUser, { domain, user }: Account): void {
+    this.#connection = new SipConnection({
       domain,
       user,
       displayName: email,
       onReady: () => this.#ready(),
       onLost: () => this.#store.set({ connection: 'lost' }),
-      onEnd: (problem) => this.#lineEnded(problem),
+      onEnd: (problem) => this.#connectionEnded(problem),
       onIncoming: (session, caller) => this.#incoming(session, caller),
     });
-    this.#line.start();
+    this.#connection.start();
   }
 
   #ready(): void {
     const isBack = this.#store.state.connection === 'lost';
     this.#store.set({ connection: 'ready', problem: null });
-    this.#toEnd?.hangUp();
-    this.#toEnd = null;
-    if (isBack) this.#call?.renew();
+    this.#callToEnd?.hangUp();
+    this.#callToEnd = null;
+    if (isBack) this.#call?.restartIce();
   }
 
-  #lineEnded(problem: Problem): void {
-    this.#line = null;
+  #connectionEnded(problem: Problem): void {
+    this.#connection = null;
     this.#store.set({ connection: 'lost' });
-    this.#hindered(problem);
+    this.#showProblem(problem);
   }
 
-  #hindered(problem: Problem): void {
+  #showProblem(problem: Problem): void {
     this.#store.set({ problem });
-    if (problem === 'unreachable') this.#timer = setTimeout(() => void this.start(), readAgainMs);
+    if (problem === 'unreachable') this.#timer = setTimeout(() => void this.start(), retryMs);
   }
 
   #incoming(session: RTCSession, { user, displayName }: { user: string; displayName: string }): void {
@@ -219,37 +219,37 @@ export class Phone {
     }
     this.#show('inbound', peer, 'incoming');
     this.#ringer.ring('incoming');
-    this.#follow(session, peer);
+    this.#attach(session, peer);
   }
 
-  #place(line: Line, peer: Peer, user: string, stream: MediaStream, isAgain = false): void {
-    const call = this.#follow(line.call(user, stream), peer, () => {
-      const isWanted = this.#call === call;
-      if (isWanted && !isAgain) this.#place(line, peer, user, stream, true);
-      // Nobody gave it up: the browser never said how it can be reached.
-      if (isWanted && isAgain) this.#ended(peer, { outcome: 'callFailed', seconds: null, isMissed: false });
+  #dialPeer(connection: SipConnection, peer: Peer, user: string, stream: MediaStream, isRetry = false): void {
+    const call = this.#attach(connection.call(user, stream), peer, () => {
+      const isCurrent = this.#call === call;
+      if (isCurrent && !isRetry) this.#dialPeer(connection, peer, user, stream, true);
+      // The browser produced no offer twice, so the user did not cancel: the call failed.
+      if (isCurrent && isRetry) this.#ended(peer, { outcome: 'callFailed', seconds: null, isMissed: false });
       call.hangUp();
     });
   }
 
-  #follow(session: RTCSession, peer: Peer, onStuck = ignore): Call {
+  #attach(session: RTCSession, peer: Peer, onInviteTimeout = ignore): Call {
     const call: Call = new Call({
       session,
-      onStuck,
+      onInviteTimeout,
       onChange: (change) => {
         if (this.#call !== call) return;
         if (change.phase === 'talking') this.#ringer.stop();
         this.#change(change);
       },
-      onSound: (stream) => this.#call === call && this.#audio.play(stream),
+      onRemoteAudio: (stream) => this.#call === call && this.#audio.play(stream),
       onLevels: ({ microphone, answer }) => {
         this.levels.microphone(microphone);
         this.levels.answer(answer);
       },
-      onBroken: () => this.#call === call && this.hangUp('connectionBroken'),
+      onOutageTimeout: () => this.#call === call && this.hangUp('connectionBroken'),
       onEnd: (ended) => {
         if (this.#call === call) this.#ended(peer, ended);
-        if (this.#toEnd === call) this.#toEnd = null;
+        if (this.#callToEnd === call) this.#callToEnd = null;
       },
     });
     this.#call = call;
@@ -258,21 +258,21 @@ export class Phone {
 
   #ended(peer: Peer, { outcome, seconds, isMissed }: EndedCall): void {
     const called = this.#store.state.call?.direction === 'outbound' && seconds === null ? peer.user : null;
-    const last = { peer, outcome: toldOutcome(outcome, called), seconds };
+    const last = { peer, outcome: shownOutcome(outcome, called), seconds };
     this.#call = null;
     this.#ringer.stop();
     this.#audio.close();
     this.#store.set({ call: null, last: isMissed ? null : last });
     if (isMissed) this.#missed(peer);
-    setTimeout(() => void this.readCalls(), recordedMs);
+    setTimeout(() => void this.readCalls(), recordDelayMs);
   }
 
   #missed(peer: Peer): void {
-    this.#store.set({ missed: withMissed(this.#store.state.missed, peer) });
+    this.#store.set({ missed: addMissedCall(this.#store.state.missed, peer) });
   }
 
   #show(direction: CallView['direction'], peer: Peer, phase: CallView['phase']): void {
-    const fresh = {
+    const initial = {
       since: 0,
       isMuted: false,
       isHeld: false,
@@ -281,7 +281,7 @@ export class Phone {
       digits: '',
       quality: null,
     };
-    this.#store.set({ call: { direction, peer, phase, ...fresh }, last: null, microphoneProblem: null });
+    this.#store.set({ call: { direction, peer, phase, ...initial }, last: null, microphoneProblem: null });
   }
 
   #change(change: Partial<CallView>): void {
@@ -291,5 +291,5 @@ export class Phone {
 }
 
 function ignore(): void {
-  // Nobody looks.
+  // The page has not set a listener.
 }

@@ -1,27 +1,27 @@
-/** What the browser counted of a call up to a moment. */
+/** Media counters of a call, read from the browser at one time. */
 export interface Counts {
   atMs: number;
   received: number;
   lost: number;
   jitterMs: number;
-  /** Null until it was measured. */
+  /** Null until the browser has measured it. */
   roundTripMs: number | null;
 }
 
-/** How a call sounds here. */
+/** Quality of the received audio. */
 export interface Quality {
   verdict: 'good' | 'fair' | 'poor' | 'silent';
-  /** From 1 to 4.4, as the E-model (ITU-T G.107) estimates it of delay and loss. */
+  /** Mean opinion score from 1 to 4.4, estimated from delay and loss with the E-model (ITU-T G.107). */
   score: number;
   lostPercent: number;
   jitterMs: number;
   roundTripMs: number | null;
 }
 
-/** What a buffer, a codec and a card add to the way itself, in milliseconds. */
+/** Delay that buffer, codec and sound card add to the network delay. */
 const ownDelayMs = 20;
 
-/** How a call sounded between two moments. */
+/** Quality in the interval between two readings of the counters. */
 export function qualityBetween(before: Counts, after: Counts): Quality {
   const received = Math.max(0, after.received - before.received);
   const lost = Math.max(0, after.lost - before.lost);

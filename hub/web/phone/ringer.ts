@@ -1,10 +1,10 @@
-/** What is heard while a call is not answered yet: two tones, on for a while and off for a while. */
+/** Ringing tones of unanswered calls. `everySeconds` is the period of one tone and one pause. */
 const sounds = {
   incoming: { tones: [440, 554], onSeconds: 1, everySeconds: 3, loudness: 0.12 },
   outgoing: { tones: [425], onSeconds: 1, everySeconds: 4, loudness: 0.05 },
 } as const;
 
-/** Rings. Browsers let a page be heard only once somebody has pressed something in it. */
+/** Plays the ringing tone. Browsers play no sound until the user has clicked or pressed a key on the page. */
 export class Ringer {
   #context: AudioContext | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -16,8 +16,8 @@ export class Ringer {
     this.#context = context;
     void this.setSpeaker(this.#speakerId);
     const { everySeconds } = sounds[kind];
-    sound(context, kind);
-    this.#timer = setInterval(() => sound(context, kind), everySeconds * 1000);
+    playTone(context, kind);
+    this.#timer = setInterval(() => playTone(context, kind), everySeconds * 1000);
   }
 
   stop(): void {
@@ -33,7 +33,7 @@ export class Ringer {
   }
 }
 
-function sound(context: AudioContext, kind: keyof typeof sounds): void {
+function playTone(context: AudioContext, kind: keyof typeof sounds): void {
   const { tones, onSeconds, loudness } = sounds[kind];
   const from = context.currentTime + 0.05;
   const gain = context.createGain();

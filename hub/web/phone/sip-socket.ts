@@ -4,12 +4,15 @@ import { backoffMs } from '../chat/backoff.ts';
 
 const tooMany: (typeof sipCloseCodes)['tooMany'] = 4429;
 
-/** One that lasted so long was no failure, in milliseconds. */
-const steadyMs = 10_000;
-/** After how many attempts in vain the hub's patience would be used up: from then on there are fewer of them in a minute. */
-const manyAttempts = 6;
+/** A connection that lasted this long resets the back-off. */
+const stableAfterMs = 10_000;
+/** Back-off attempt that follows a refusal for too many connections, so that fewer attempts are made per minute. */
+const rateLimitedAttempt = 6;
 
-/** The WebSocket under JsSIP: opens again after ever longer pauses, because JsSIP begins anew with each one that opened, however short it lasted. */
+/**
+ * The WebSocket that JsSIP uses, with its own exponential back-off. The back-off of JsSIP restarts whenever a socket
+ * opens, even if it closes again at once.
+ */
 export class SipSocket implements Socket {
   readonly url: string;
   readonly sip_uri: string;
@@ -17,7 +20,7 @@ export class SipSocket implements Socket {
   onconnect: () => void = ignore;
   ondisconnect: (error: boolean, code?: number, reason?: string) => void = ignore;
   ondata: (data: unknown) => void = ignore;
-  /** Whether the one that closed last had opened. */
+  /** Whether the latest WebSocket reached the open state. */
   hasOpened = false;
   #socket: WebSocket | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -30,8 +33,8 @@ export class SipSocket implements Socket {
     this.sip_uri = `sip:${host};transport=ws`;
   }
 
-  /** Opens it at once if it waits, and the next time without waiting. */
-  again(): void {
+  /** Resets the back-off and, if an attempt is scheduled, connects now. */
+  reconnectNow(): void {
     this.#attempt = 0;
     if (this.#timer === undefined) return;
     this.#stopWaiting();
@@ -71,7 +74,7 @@ export class SipSocket implements Socket {
 
   #open(): void {
     const socket = new WebSocket(this.url, 'sip');
-    // What JsSIP reads beside text.
+    // JsSIP reads text and ArrayBuffer messages.
     socket.binaryType = 'arraybuffer';
     this.#socket = socket;
     this.hasOpened = false;
@@ -85,8 +88,8 @@ export class SipSocket implements Socket {
     socket.addEventListener('close', ({ code, reason, wasClean }) => {
       if (this.#socket !== socket) return;
       this.#socket = null;
-      if (this.hasOpened && performance.now() - openedAt > steadyMs) this.#attempt = 0;
-      if (code === tooMany) this.#attempt = Math.max(this.#attempt, manyAttempts);
+      if (this.hasOpened && performance.now() - openedAt > stableAfterMs) this.#attempt = 0;
+      if (code === tooMany) this.#attempt = Math.max(this.#attempt, rateLimitedAttempt);
       this.ondisconnect(!wasClean, code, reason);
     });
   }
@@ -98,5 +101,5 @@ export class SipSocket implements Socket {
 }
 
 function ignore(): void {
-  // JsSIP puts its own here.
+  // JsSIP replaces this default.
 }

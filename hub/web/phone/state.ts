@@ -2,34 +2,34 @@ import type { CallRecord } from '../../../shared/contract/calls/records.ts';
 import { Store } from '../../../shared/web/store.ts';
 import type { MicrophoneNotice } from '../voice/microphone.ts';
 import type { Device } from '../voice/state.ts';
-import type { Account, Person, Problem } from './hub.ts';
+import type { Account, SignedInUser, Problem } from './hub.ts';
 import type { Language } from './language.ts';
 import type { Outcome } from './outcomes.ts';
-import type { Colleague, Peer } from './people.ts';
+import type { Colleague, Peer } from './peers.ts';
 import type { Quality } from './quality.ts';
 
-/** The call that is, as the page shows it. */
+/** The current call, as the page shows it. */
 export interface CallView {
   direction: 'inbound' | 'outbound';
   peer: Peer;
   phase: 'opening' | 'calling' | 'ringing' | 'incoming' | 'connecting' | 'talking';
-  /** Since when is talked, in milliseconds since 1970. */
+  /** When the call was answered, in milliseconds since 1970. 0 before that. */
   since: number;
   isMuted: boolean;
   isHeld: boolean;
   isHeldByOther: boolean;
-  /** Whether no sound found its way for long. */
+  /** Whether the media path has been down for so long that the page warns. */
   isBroken: boolean;
-  /** Keys that were sent. */
+  /** Keypad keys sent in this call. */
   digits: string;
   quality: Quality | null;
 }
 
-/** The call that was, until the next one. */
+/** The previous call, shown until the next one begins. */
 export interface LastCall {
   peer: Peer;
   outcome: Outcome;
-  /** Of talk; null where none was. */
+  /** Duration of the conversation. Null if the call was not answered. */
   seconds: number | null;
 }
 
@@ -39,20 +39,19 @@ export interface MissedCall {
   at: Date;
 }
 
-/** Missed calls that are shown. */
+/** Missed calls that the page keeps. */
 const maxMissed = 50;
 
-/** With one more of them. */
-export const withMissed = (missed: readonly MissedCall[], peer: Peer): readonly MissedCall[] =>
+export const addMissedCall = (missed: readonly MissedCall[], peer: Peer): readonly MissedCall[] =>
   [{ id: (missed[0]?.id ?? 0) + 1, peer, at: new Date() }, ...missed].slice(0, maxMissed);
 
-/** All that the page shows, but for levels, which change too often. */
+/** Everything that the page shows, except audio levels, which change too often. */
 export interface PhoneState {
   language: Language;
-  /** Null until it is known. */
-  person: Person | null;
+  /** Null until loaded. */
+  signedInUser: SignedInUser | null;
   account: Account | null;
-  /** Why nobody can be called; null for nothing. */
+  /** Why calls are not possible. Null if they are. */
   problem: Problem | null;
   connection: 'connecting' | 'ready' | 'lost';
   call: CallView | null;
@@ -60,24 +59,24 @@ export interface PhoneState {
   /** Newest first. */
   missed: readonly MissedCall[];
   colleagues: readonly Colleague[];
-  /** Null until they were read, or where that failed. */
+  /** Null until loaded, and if loading failed. */
   records: readonly CallRecord[] | null;
-  /** What is written to be called. */
+  /** Text of the dial field. */
   dialled: string;
-  /** Whether nobody can be called by it. */
-  isDialledWrong: boolean;
+  /** Whether the text of the dial field is not a valid number, address or colleague. */
+  isDialledInvalid: boolean;
   microphoneProblem: MicrophoneNotice | null;
-  /** Whether the browser wants a click before it plays what is heard. */
+  /** Whether the browser requires a click before it plays audio. */
   isSoundBlocked: boolean;
   microphones: readonly Device[];
   speakers: readonly Device[];
-  /** Empty for that of the system. */
+  /** Empty for the system default. */
   microphoneId: string;
   speakerId: string;
 }
 
 export class PhoneStore extends Store<PhoneState> {}
 
-/** Whether somebody could be called now. */
+/** Whether a call can be started now. */
 export const canCall = ({ connection, call, problem }: PhoneState): boolean =>
   connection === 'ready' && call === null && problem === null;

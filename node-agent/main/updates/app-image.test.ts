@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** An installed AppImage with its state, and the file of its successor. */
+/** An installed AppImage with its state, and the file of the new version. */
 function install(name = 'one') {
   const [apps, state, file] = [join(home, name, 'apps'), join(home, name, 'state'), join(home, name, 'got.part')];
   for (const folder of [apps, state]) mkdirSync(folder, { recursive: true });
@@ -50,21 +50,21 @@ function install(name = 'one') {
   };
 }
 
-describe('an AppImage that is replaced', () => {
-  test('has the new content and its old mode, and its predecessor beside it until the new one has started', async () => {
+describe('the replacement of an AppImage', () => {
+  test('has the new content and the old mode, and keeps the previous version until the new one has started', async () => {
     const { path, state, file, image, besides } = install();
     await image().replace(file, feed, '1.0.0');
     expect(readFileSync(path).equals(newer)).toBe(true);
     expect(statSync(path).mode & 0o7777).toBe(0o751);
     expect(readFileSync(`${path}.previous`).equals(older)).toBe(true);
-    expect(image().settle('2.0.0')).toBe('start');
+    expect(image().checkPending('2.0.0')).toBe('start');
     expect(besides()).toEqual(['My companion.AppImage', 'My companion.AppImage.previous']);
     image().confirm('2.0.0');
     expect(besides()).toEqual(['My companion.AppImage']);
     expect(readdirSync(state)).toEqual([]);
   });
 
-  test('is whole, old or new, at whichever moment the process is killed, and the next start clears up', async () => {
+  test('leaves a complete old or new file when the process is killed at any time, and the next start cleans up', async () => {
     const { stdout } = await install('whole').replaceAndDie();
     const moments = Number(stdout);
     expect(moments).toBeGreaterThan(8);
@@ -77,7 +77,7 @@ describe('an AppImage that is replaced', () => {
         expect(isNew || content.equals(older), `before call ${moment}`).toBe(true);
         expect(statSync(path).mode & 0o7777, `before call ${moment}`).toBe(0o751);
         const running = isNew ? '2.0.0' : '1.0.0';
-        expect(image().settle(running)).toBe('start');
+        expect(image().checkPending(running)).toBe('start');
         image().confirm(running);
         expect(besides(), `before call ${moment}`).toEqual(['My companion.AppImage']);
         expect(existsSync(join(state, 'update-pending.json'))).toBe(false);
@@ -87,18 +87,18 @@ describe('an AppImage that is replaced', () => {
     expect(new Set(ends)).toEqual(new Set(['old', 'new']));
   });
 
-  test('comes back when the new version began to start three times and never got there, and is not taken again', async () => {
+  test('is rolled back after three failed starts of the new version, which is not installed again', async () => {
     const { path, file, image, besides } = install();
     await image().replace(file, feed, '1.0.0');
-    expect([1, 2, 3, 4].map(() => image().settle('2.0.0'))).toEqual(['start', 'start', 'start', 'restart']);
+    expect([1, 2, 3, 4].map(() => image().checkPending('2.0.0'))).toEqual(['start', 'start', 'start', 'restart']);
     expect(readFileSync(path).equals(older)).toBe(true);
-    expect(image().settle('1.0.0')).toBe('start');
+    expect(image().checkPending('1.0.0')).toBe('start');
     expect(image().isBroken('2.0.0')).toBe(true);
     expect(image().isBroken('2.0.1')).toBe(false);
     expect(besides()).toEqual(['My companion.AppImage']);
   });
 
-  test('stays as it was when the download was changed since it was checked', async () => {
+  test('changes nothing when the downloaded file was modified after its check', async () => {
     const { path, state, file, image, besides } = install();
     writeFileSync(file, randomBytes(newer.length));
     await expect(image().replace(file, feed, '1.0.0')).rejects.toMatchObject({ state: 'refused' });

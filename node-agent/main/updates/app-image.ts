@@ -9,20 +9,20 @@ import { readSmallFile, syncFolder, writeSmallFile } from './small-file.ts';
 import { UpdateProblem, diskProblem } from './update-problem.ts';
 
 /**
- * The AppImage of this app, put in the place of its predecessor. At each moment the path holds the whole old file or the whole new one; the old one is
- * kept beside it, as `.previous`, until the new one has started once.
+ * Replaces the AppImage of this app by a new version. The path always holds the complete old file or the complete new
+ * file. The old file is kept as `.previous` until the new version has started once.
  */
 
-/** Written before the files are exchanged, removed when the new version has started. */
+/** Written before the files are exchanged. Removed when the new version has started. */
 const pending = z.object({
   path: z.string(),
   from: z.string(),
   to: z.string(),
-  /** How often the new version began to start. */
+  /** Number of starts of the new version. */
   starts: z.int(),
 });
 
-/** A version that did not start here; it is not taken again. */
+/** A version that did not start on this machine. It is not installed again. */
 const broken = z.object({ version: z.string() });
 
 const maxStarts = 3;
@@ -31,7 +31,7 @@ export class AppImage {
   readonly path: string;
   readonly #folder: string;
 
-  /** @param path Where the AppImage lies (`$APPIMAGE`). @param folder Where this app keeps its state. */
+  /** @param path Path of the AppImage (`$APPIMAGE`). @param folder Folder for the state of this app. */
   constructor(path: string, folder: string) {
     this.path = path;
     this.#folder = folder;
@@ -53,14 +53,14 @@ export class AppImage {
     return join(this.#folder, 'update-broken.json');
   }
 
-  /** Whether a version was tried here and did not start. */
+  /** Whether a version was installed here and did not start. */
   isBroken(version: string): boolean {
     return readSmallFile(this.#broken, broken)?.version === version;
   }
 
   /**
-   * Puts a downloaded file, whose sha512 is checked once more on the way, in the place of this AppImage; its mode stays.
-   * @throws UpdateProblem when that can't be done; the AppImage is as it was.
+   * Replaces this AppImage by a downloaded file and keeps the file mode. Checks the SHA-512 again.
+   * @throws UpdateProblem on failure. The AppImage is unchanged then.
    */
   async replace(file: string, feed: UpdateFeed, current: string): Promise<void> {
     try {
@@ -68,49 +68,49 @@ export class AppImage {
       await copyChecked(file, this.#next, feed, mode);
       writeSmallFile(this.#pending, { path: this.path, from: current, to: feed.version, starts: 0 });
       rmSync(this.previous, { force: true });
-      await keep(this.path, this.previous);
+      await linkOrCopy(this.path, this.previous);
       renameSync(this.#next, this.path);
       syncFolder(dirname(this.path));
     } catch (error) {
-      this.#forget();
+      this.#removePending();
       throw error instanceof UpdateProblem ? error : diskProblem(error, dirname(this.path));
     }
   }
 
   /**
-   * To be called first thing in a start of `current`: clears away what an exchange that was interrupted left, and counts the starts of a new version.
-   * Answers `restart` when that one failed so often that its predecessor is back in its place, which is to be started instead.
+   * Call this first in a start of `current`. Cleans up after an interrupted exchange, and counts the starts of a new
+   * version. Returns `restart` if the new version failed too often and was rolled back: start the previous version then.
    */
-  settle(current: string): 'start' | 'restart' {
+  checkPending(current: string): 'start' | 'restart' {
     const state = readSmallFile(this.#pending, pending);
     if (state === null) {
       rmSync(this.#next, { force: true });
       return 'start';
     }
     if (state.to !== current || state.path !== this.path) {
-      // The exchange did not happen, was taken back, or is another AppImage's.
-      if (state.path === this.path) this.#forget();
+      // The exchange did not happen, was rolled back, or belongs to another AppImage.
+      if (state.path === this.path) this.#removePending();
       return 'start';
     }
-    if (state.starts >= maxStarts && this.takeBack(state.to)) return 'restart';
+    if (state.starts >= maxStarts && this.rollback(state.to)) return 'restart';
     writeSmallFile(this.#pending, { ...state, starts: state.starts + 1 });
     return 'start';
   }
 
-  /** The new version runs: its predecessor is not needed any more. */
+  /** Call this when the new version runs. Removes the previous version. */
   confirm(current: string): void {
     const state = readSmallFile(this.#pending, pending);
     if (state === null || state.path !== this.path || compareVersions(state.to, current) !== 0) return;
-    this.#forget();
+    this.#removePending();
   }
 
-  /** Whether a replacement waits for its first start. */
+  /** Whether a new version has not started successfully yet. */
   get isPending(): boolean {
     return readSmallFile(this.#pending, pending)?.path === this.path;
   }
 
-  /** Puts the predecessor back in its place; false when there is none. The version is not taken again. */
-  takeBack(version: string): boolean {
+  /** Restores the previous version. Returns false if there is none. The new version is not installed again. */
+  rollback(version: string): boolean {
     if (statSync(this.previous, { throwIfNoEntry: false }) === undefined) return false;
     writeSmallFile(this.#broken, { version });
     renameSync(this.previous, this.path);
@@ -119,15 +119,15 @@ export class AppImage {
     return true;
   }
 
-  #forget(): void {
+  #removePending(): void {
     rmSync(this.#next, { force: true });
     rmSync(this.previous, { force: true });
     rmSync(this.#pending, { force: true });
   }
 }
 
-/** Keeps a file under a second name: a link, or a copy where the file system has none. */
-async function keep(path: string, second: string): Promise<void> {
+/** Creates a second name for a file: a hard link, or a copy if the file system has no links. */
+async function linkOrCopy(path: string, second: string): Promise<void> {
   try {
     linkSync(path, second);
   } catch (error) {

@@ -1,7 +1,7 @@
-// The bundler puts values in their place; where there is no bundle, nothing declares them.
+// The bundler replaces these constants. Without a bundle they are undefined.
 declare const OUTRIGGER_UPDATE_KEYS: string;
 declare const OUTRIGGER_UPDATE_FEED: string;
 
-/** What a release was built with: the public keys that sign its updates, and where they are announced. Empty where it was built without. */
+/** Public keys that verify updates, and the address of the update feed. Empty if the build has none. */
 export const updateKeys = typeof OUTRIGGER_UPDATE_KEYS === 'string' ? OUTRIGGER_UPDATE_KEYS : '';
 export const updateFeedUrl = typeof OUTRIGGER_UPDATE_FEED === 'string' ? OUTRIGGER_UPDATE_FEED : '';

@@ -13,12 +13,12 @@ const calls: string[] = [];
 const port: UpdatePort = {
   onChange: ({ state }) => calls.push(state),
   whenIdle: () => Promise.resolve(),
-  standAside: () => {
-    calls.push('stands aside');
+  releaseInstance: () => {
+    calls.push('releases');
     return Promise.resolve();
   },
-  words: () => [],
-  leave: () => calls.push('leaves'),
+  args: () => [],
+  exitTo: () => calls.push('leaves'),
 };
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'outrigger-installation-'));
@@ -29,7 +29,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const { publicKey, privateKey } = newKeys();
 const keys = Buffer.from(publicKey.export({ format: 'jwk' }).x as string, 'base64url').toString('base64');
-const none = () => Promise.reject(new Error('nobody asks for it'));
+const none = () => Promise.reject(new Error('not expected'));
 async function create(
   change: Partial<Installation>,
   build = { keys: '', feedUrl: '' },
@@ -55,8 +55,8 @@ async function create(
   return updater;
 }
 
-describe('who updates an installation', () => {
-  test('nobody, where it runs from its sources, was unpacked by hand, or was built without a key', async () => {
+describe('the updater of an installation', () => {
+  test('does not update sources, unpacked folders, or builds without a key', async () => {
     expect((await create({ isPackaged: false })).state).toMatchObject({
       by: 'nobody',
       detail: expect.stringContaining('sources'),
@@ -64,12 +64,12 @@ describe('who updates an installation', () => {
     expect((await create({})).state).toMatchObject({ by: 'nobody', detail: expect.stringContaining('by hand') });
     expect((await create({ appImage: join(home, 'x.AppImage') })).state).toMatchObject({
       by: 'nobody',
-      detail: 'This build has no update key; get a newer one by hand.',
+      detail: 'This build has no update key. Install a newer version by hand.',
     });
     expect((await create({ platform: 'darwin' })).state).toMatchObject({ by: 'nobody' });
   });
 
-  test('nobody, where it was started by an AppImage of something else, whose variables it inherited', async () => {
+  test('ignores inherited variables of another AppImage that started the app', async () => {
     const updater = await create(
       { appImage: join(home, 'editor.AppImage'), appDir: join(home, 'res') },
       { keys, feedUrl: 'https://localhost/linux.json' },
@@ -77,7 +77,7 @@ describe('who updates an installation', () => {
     expect(updater.state).toMatchObject({ by: 'nobody', detail: expect.stringContaining('unpacked by hand') });
   });
 
-  test('the app itself, where it is an AppImage of a build with a key', async () => {
+  test('updates an AppImage of a build with a key', async () => {
     const updater = await create(
       { appImage: join(home, 'x.AppImage') },
       { keys, feedUrl: 'https://localhost/linux.json' },
@@ -85,7 +85,7 @@ describe('who updates an installation', () => {
     expect(updater.state).toMatchObject({ by: 'app', state: 'idle' });
   });
 
-  test('the system, where it is a Debian package: the owner is told of a new version, and of the command', async () => {
+  test('reports new versions of a Debian package with the command that installs them', async () => {
     writeFileSync(join(home, 'resources/package-type'), 'deb\n');
     expect((await create({})).state).toMatchObject({
       by: 'system',
@@ -103,17 +103,17 @@ describe('who updates an installation', () => {
   });
 
   test.each(['darwin', 'win32'])(
-    'electron-updater on %s, in the same states, and applied when nothing runs',
+    'uses electron-updater on %s, with the same states, and installs when no command runs',
     async (platform) => {
       writeFileSync(join(home, 'resources/app-update.yml'), '');
-      let isThere = true;
-      // Stands in for electron-updater, whose installers run on those systems alone.
+      let isAvailable = true;
+      // A stand-in for electron-updater, whose installers run only on these systems.
       const updates: SystemSignedUpdates = {
         autoDownload: true,
         autoInstallOnAppQuit: false,
         allowDowngrade: true,
         checkForUpdates: () =>
-          isThere
+          isAvailable
             ? Promise.resolve({ isUpdateAvailable: true, updateInfo: { version: '2.0.0' } })
             : Promise.reject(new Error('net::ERR\n  at a stack')),
         downloadUpdate: () => Promise.resolve(calls.push('downloads')),
@@ -121,13 +121,13 @@ describe('who updates an installation', () => {
       };
       const updater = await create({ platform }, undefined, () => Promise.resolve(updates));
       expect(updates).toMatchObject({ autoDownload: false, allowDowngrade: false });
-      isThere = false;
+      isAvailable = false;
       await updater.check();
       expect(updater.state).toMatchObject({
         state: 'failed',
-        detail: 'No update could be got (net::ERR); looked for again later.',
+        detail: 'The update check failed (net::ERR). It will be retried later.',
       });
-      isThere = true;
+      isAvailable = true;
       await updater.check();
       await expect.poll(() => calls.at(-1)).toBe('installs');
       expect(calls).toEqual([
@@ -137,7 +137,7 @@ describe('who updates an installation', () => {
         'downloading',
         'downloads',
         'ready',
-        'stands aside',
+        'releases',
         'installs',
       ]);
     },

@@ -7,30 +7,30 @@ import { FeedUpdater } from './feed-updater.ts';
 import { parseKeys } from './feed.ts';
 import { SignedUpdater } from './signed-updater.ts';
 import type { SystemSignedUpdates } from './signed-updater.ts';
-import { fixedUpdater } from './updater.ts';
+import { manualUpdater } from './updater.ts';
 import type { UpdatePort, Updater } from './updater.ts';
 
 export interface Installation {
   current: string;
   platform: string;
   arch: string;
-  /** Where the AppImage lies, and what it is mounted as: its runtime says so in `APPIMAGE` and `APPDIR`. */
+  /** Path and mount point of the AppImage. Its runtime sets them as `APPIMAGE` and `APPDIR`. */
   appImage: string | undefined;
   appDir: string | undefined;
-  /** Folder of the packaged app's resources; what made the package left a note there. */
+  /** Folder of the resources of the packaged app. The packager writes the package type there. */
   resources: string;
   isPackaged: boolean;
-  /** Where this app keeps its state. */
+  /** Folder for the state of this app. */
   folder: string;
 }
 
-/** The AppImage that runs, or null; it is settled before anything else of a start, and after the single-instance lock. */
+/** The running AppImage, or null. Check its pending update first in a start, after the single-instance lock. */
 export function runningAppImage({ appImage, appDir, resources, isPackaged, folder }: Installation): AppImage | null {
   const path = isPackaged ? appImageOf(resources, { APPIMAGE: appImage, APPDIR: appDir }) : null;
   return path === null ? null : new AppImage(path, folder);
 }
 
-/** How this installation is updated, which depends on who installed it. */
+/** Creates the updater for this type of installation. */
 export async function createUpdater(
   installation: Installation,
   port: UpdatePort,
@@ -38,25 +38,25 @@ export async function createUpdater(
   build: { keys: string; feedUrl: string } = { keys: updateKeys, feedUrl: updateFeedUrl },
 ): Promise<Updater> {
   const { current, platform, arch, resources, isPackaged, folder } = installation;
-  if (!isPackaged) return fixedUpdater(current, 'nobody', 'It runs from its sources: git pull brings a newer one.');
+  if (!isPackaged) return manualUpdater(current, 'nobody', 'The app runs from sources. Update it with git pull.');
   if (platform !== 'linux')
     return existsSync(join(resources, 'app-update.yml'))
       ? new SignedUpdater(current, await loadSystemSigned(), port)
-      : fixedUpdater(current, 'nobody', 'This build has no place to look for updates; install a newer one by hand.');
+      : manualUpdater(current, 'nobody', 'This build has no update address. Install a newer version by hand.');
   const image = runningAppImage(installation);
   const isDebian = image === null && packageType(resources) === 'deb';
   const debianHint = (version: string) =>
-    `Version ${version} is there. Get its package from where you got this one, and install it with: sudo apt install ./outrigger-companion_${version}_${arch === 'x64' ? 'amd64' : arch}.deb`;
+    `Version ${version} is available. Get its package where you got this one, and install it with: sudo apt install ./outrigger-companion_${version}_${arch === 'x64' ? 'amd64' : arch}.deb`;
   if (image === null && !isDebian)
-    return fixedUpdater(current, 'nobody', 'It was unpacked by hand: unpack a newer one in its place.');
+    return manualUpdater(current, 'nobody', 'The app was unpacked by hand. Replace it with a newer version.');
   const by = isDebian ? 'system' : 'nobody';
   if (build.keys === '' || build.feedUrl === '')
-    return fixedUpdater(
+    return manualUpdater(
       current,
       by,
       isDebian
-        ? 'It was installed from a Debian package; install a newer one with: sudo apt install ./outrigger-companion_VERSION.deb'
-        : `This build has no update ${build.keys === '' ? 'key' : 'address'}; get a newer one by hand.`,
+        ? 'The app was installed from a Debian package. Install a newer version with: sudo apt install ./outrigger-companion_VERSION.deb'
+        : `This build has no update ${build.keys === '' ? 'key' : 'address'}. Install a newer version by hand.`,
     );
   return new FeedUpdater({
     current,
@@ -66,7 +66,7 @@ export async function createUpdater(
     folder,
     port,
     image,
-    tell: debianHint,
+    describeManualUpdate: debianHint,
   });
 }
 

@@ -6,7 +6,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UpdateFeed } from './feed.ts';
 import { request } from './request.ts';
-import type { Answer, RequestDeadlines } from './request.ts';
+import type { StreamedResponse, RequestDeadlines } from './request.ts';
 import { UpdateProblem, diskProblem } from './update-problem.ts';
 
 const attempts = 3;
@@ -18,8 +18,8 @@ interface Part {
 }
 
 /**
- * Gets the file of a release into a folder and answers its path; what an earlier try got is kept and gone on from. What it answers has the size and the
- * sha512 of the feed. It is never executable.
+ * Downloads the file of a release into a folder and resolves to its path. Continues a partial download. The result has
+ * the size and SHA-512 of the feed, and is never executable.
  */
 export async function download(
   feed: UpdateFeed,
@@ -33,25 +33,26 @@ export async function download(
       await downloadOnce(feed, address, path, { folder, deadlines, signal });
       return path;
     } catch (error) {
-      const isFinal = !(error instanceof UpdateProblem) || error.state === 'refused' || !isBroken(error);
+      const isFinal = !(error instanceof UpdateProblem) || error.state === 'refused' || !isConnectionProblem(error);
       if (error instanceof UpdateProblem && error.state === 'refused') await rm(path, { force: true });
       if (isFinal || attempt === attempts || signal.aborted) throw error;
     }
   }
 }
 
-/** Whether another try may get further: the connection broke, not the disk. */
-const isBroken = (error: UpdateProblem) => (error.cause as NodeJS.ErrnoException | undefined)?.syscall !== 'write';
+/** Whether a retry may succeed: the connection broke, and not the disk. */
+const isConnectionProblem = (error: UpdateProblem) =>
+  (error.cause as NodeJS.ErrnoException | undefined)?.syscall !== 'write';
 
 async function prepare(folder: string, path: string, feed: UpdateFeed): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    // What was begun of another release is of no use any more.
+    // Partial downloads of other releases are useless.
     for (const name of await readdir(folder))
       if (name.endsWith('.part') && join(folder, name) !== path) await rm(join(folder, name), { force: true });
     const have = (await stat(path).catch(() => null))?.size ?? 0;
     const { bavail, bsize } = await statfs(folder);
-    if (bavail * bsize < feed.bytes - have) throw Object.assign(new Error('no room'), { code: 'ENOSPC' });
+    if (bavail * bsize < feed.bytes - have) throw Object.assign(new Error('not enough disk space'), { code: 'ENOSPC' });
   } catch (error) {
     throw diskProblem(error, folder);
   }
@@ -79,23 +80,31 @@ async function downloadOnce(
       (answer) => receive(answer, part, feed, folder),
     );
   if (part.bytes < feed.bytes)
-    throw new UpdateProblem('failed', 'The download of the update broke off; it goes on from there later.');
+    throw new UpdateProblem('failed', 'The download of the update was interrupted. It will continue later.');
   if (part.hash.digest('hex') !== feed.sha512)
     throw new UpdateProblem(
       'refused',
-      `The file of version ${feed.version} is not the one that was announced (its checksum differs); it was removed.`,
+      `The file of version ${feed.version} is not the announced file (its checksum differs). It was removed.`,
     );
   await handle.sync().catch((error: unknown) => {
     throw diskProblem(error, folder);
   });
 }
 
-async function receive({ status, headers, body }: Answer, part: Part, feed: UpdateFeed, folder: string): Promise<void> {
+async function receive(
+  { status, headers, body }: StreamedResponse,
+  part: Part,
+  feed: UpdateFeed,
+  folder: string,
+): Promise<void> {
   const isRest = status === 206 && headers.get('content-range')?.startsWith(`bytes ${part.bytes}-`) === true;
   if (status !== 200 && !isRest) {
-    // A range that the server does not know or does not keep to: from the beginning, with the next try.
+    // The server ignored or refused the range, so the next attempt starts from the beginning.
     if (part.bytes > 0) await startOver(part);
-    throw new UpdateProblem('failed', `The file of version ${feed.version} can't be had (${status}); later again.`);
+    throw new UpdateProblem(
+      'failed',
+      `The file of version ${feed.version} could not be downloaded (${status}). It will be retried later.`,
+    );
   }
   if (status === 200 && part.bytes > 0) await startOver(part);
   for await (const piece of body) {
@@ -103,7 +112,7 @@ async function receive({ status, headers, body }: Answer, part: Part, feed: Upda
     if (part.bytes > feed.bytes)
       throw new UpdateProblem(
         'refused',
-        `The file of version ${feed.version} is larger than was announced; it was removed.`,
+        `The file of version ${feed.version} is larger than announced. It was removed.`,
       );
     await part.handle.appendFile(piece).catch((error: unknown) => {
       throw diskProblem(error, folder);

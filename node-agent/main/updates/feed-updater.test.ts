@@ -32,13 +32,13 @@ let path: string;
 let server: UpdateServer;
 let updater: FeedUpdater;
 let states: UpdateState[];
-let left: (string | null)[];
+let exits: (string | null)[];
 let isAside: boolean;
 
 function create(change: Partial<FeedUpdaterOptions> & { idle?: FeedUpdaterOptions['port']['whenIdle'] } = {}) {
   const { idle = never, ...options } = change;
   states = [];
-  left = [];
+  exits = [];
   isAside = false;
   updater = new FeedUpdater({
     current: '1.0.0',
@@ -51,12 +51,12 @@ function create(change: Partial<FeedUpdaterOptions> & { idle?: FeedUpdaterOption
     port: {
       onChange: (state) => states.push(state),
       whenIdle: idle,
-      standAside: () => {
+      releaseInstance: () => {
         isAside = true;
         return Promise.resolve();
       },
-      words: () => ['--data-folder=/a hub', '--hidden'],
-      leave: (program) => left.push(program),
+      args: () => ['--data-folder=/a hub', '--hidden'],
+      exitTo: (program) => exits.push(program),
     },
     ...options,
   });
@@ -86,7 +86,7 @@ async function refusal(change?: Parameters<typeof create>[0]) {
 }
 
 describe('a signed update', () => {
-  test('is downloaded, not executable, and ready; it waits until nothing runs', async () => {
+  test('is downloaded without execute permission, and waits until no command runs', async () => {
     server.publish(newer, privateKey);
     await create().check();
     expect(states.map(({ state }) => state)).toEqual(['checking', 'downloading', 'ready']);
@@ -97,40 +97,40 @@ describe('a signed update', () => {
     expect(readFileSync(path, 'utf8')).toBe(older);
   });
 
-  test('is applied when nothing runs: the new program starts as the old one was started, and only then the old one leaves', async () => {
-    // What a new version does when it has come up: it says so.
-    const saysIt = `[ "$*" = '--data-folder=/a hub --hidden' ] && rm '${join(home, 'state/update-pending.json')}'`;
-    const confirming = `#!/bin/sh\n${saysIt}\nsleep 5\n`;
+  test('is installed when no command runs: the new version starts with the same arguments, then the old one exits', async () => {
+    // A new version confirms its start by removing this file.
+    const confirm = `[ "$*" = '--data-folder=/a hub --hidden' ] && rm '${join(home, 'state/update-pending.json')}'`;
+    const confirming = `#!/bin/sh\n${confirm}\nsleep 5\n`;
     server.publish(Buffer.from(confirming), privateKey);
     await create({ idle: () => Promise.resolve() }).check();
-    await expect.poll(() => left).toEqual([null]);
+    await expect.poll(() => exits).toEqual([null]);
     expect(isAside).toBe(true);
     expect(readFileSync(path, 'utf8')).toBe(confirming);
     expect(readFileSync(`${path}.previous`, 'utf8')).toBe(older);
   });
 
-  test('that does not start is taken back, the old one is started again, and it is not tried twice', async () => {
+  test('that does not start is rolled back, the old version restarts, and the update is not installed again', async () => {
     server.publish(Buffer.from('#!/bin/sh\nexit 1\n'), privateKey);
     await create().check();
     await updater.apply();
-    expect(left).toEqual([path]);
+    expect(exits).toEqual([path]);
     expect(readFileSync(path, 'utf8')).toBe(older);
     await updater[Symbol.asyncDispose]();
     expect(await refusal()).toContain('did not start on this machine');
   });
 
-  test('that hangs in its first start is ended and taken back', async () => {
+  test('that hangs in its first start is killed and rolled back', async () => {
     const pidFile = join(home, 'pid');
     server.publish(Buffer.from(`#!/bin/sh\necho $$ >'${pidFile}'\nexec sleep 300\n`), privateKey);
     await create({ startDeadlineMs: 5_000 }).check();
     await updater.apply();
-    expect(left).toEqual([path]);
+    expect(exits).toEqual([path]);
     expect(readFileSync(path, 'utf8')).toBe(older);
     const pid = Number(readFileSync(pidFile, 'utf8'));
     await expect.poll(() => existsSync(`/proc/${pid}/fd/0`)).toBe(false);
   });
 
-  test('is known by any of the keys, so that they can be exchanged', async () => {
+  test('is accepted with any of the keys, so that keys can be rotated', async () => {
     const second = newKeys();
     server.publish(newer, second.privateKey);
     const raw = (key: KeyObject) =>
@@ -139,22 +139,22 @@ describe('a signed update', () => {
     expect(updater.state.state).toBe('ready');
   });
 
-  test('is only told of where another hand installs', async () => {
+  test('is only reported where the system installs updates', async () => {
     server.publish(newer, privateKey);
-    await create({ image: null, tell: (version) => `Install ${version}.` }).check();
+    await create({ image: null, describeManualUpdate: (version) => `Install ${version}.` }).check();
     expect(updater.state).toMatchObject({ by: 'system', state: 'idle', version: '2.0.0', detail: 'Install 2.0.0.' });
     expect(server.asked.map(({ path: asked }) => asked)).toEqual(['/linux.json', '/linux.json.sig']);
   });
 
-  test('that is the version that runs is none', async () => {
+  test('with the running version is ignored', async () => {
     server.publish(newer, privateKey, { version: '1.0.0' });
     await create().check();
     expect(updater.state).toMatchObject({ state: 'idle', version: null, detail: null });
   });
 });
 
-describe('what is refused, and said', () => {
-  test('a feed that was changed', async () => {
+describe('the updater refuses with a reason', () => {
+  test('a modified feed', async () => {
     server.publish(newer, privateKey);
     const feed = (server.files.get('/linux.json') as Buffer).toString();
     server.files.set('/linux.json', Buffer.from(feed.replace('2.0.0', '2.0.1')));
@@ -167,34 +167,34 @@ describe('what is refused, and said', () => {
     expect(await refusal()).toContain('has no signature');
   });
 
-  test('a feed that somebody else signed', async () => {
+  test('a feed with a signature of another key', async () => {
     server.publish(newer, newKeys().privateKey);
     expect(await refusal()).toContain('is not signed by the makers');
   });
 
-  test('a signed text that is not a feed', async () => {
+  test('signed content that is not a feed', async () => {
     const bytes = Buffer.from('{"version":"2.0.0"}');
     server.files.set('/linux.json', bytes);
     server.files.set('/linux.json.sig', Buffer.from(sign(null, bytes, privateKey).toString('base64')));
     expect(await refusal()).toContain('does not understand');
   });
 
-  test('a file that was changed', async () => {
+  test('a modified file', async () => {
     server.publish(newer, privateKey);
     server.files.set('/companion.AppImage', randomBytes(newer.length));
     expect(await refusal()).toContain('its checksum differs');
   });
 
-  test('a file that goes on for ever', async () => {
+  test('a file larger than announced', async () => {
     server.publish(newer, privateKey);
     server.files.set('/companion.AppImage', Buffer.concat([newer, randomBytes(100_000)]));
-    expect(await refusal()).toContain('larger than was announced');
+    expect(await refusal()).toContain('larger than announced');
   });
 
   test.each([
-    ['of an older version', { version: '1.9.0', releasedAt: '2026-11-09T00:00:00Z' }],
-    ['that was announced before', { version: '2.0.0', releasedAt: '2026-10-01T00:00:00Z' }],
-  ])('a signed feed %s than one that was seen', async (_which, change) => {
+    ['with an older version', { version: '1.9.0', releasedAt: '2026-11-09T00:00:00Z' }],
+    ['with an older release date', { version: '2.0.0', releasedAt: '2026-10-01T00:00:00Z' }],
+  ])('a signed feed %s than a feed seen before', async (_which, change) => {
     server.publish(newer, privateKey, { version: '1.0.0', releasedAt: '2026-10-01T00:00:00Z' });
     await create().check();
     server.publish(newer, privateKey, {
@@ -208,33 +208,33 @@ describe('what is refused, and said', () => {
     expect(await refusal()).toContain('An old announcement was sent again');
   });
 
-  test('a version that can not follow this one', async () => {
+  test('a version that cannot follow the running version', async () => {
     server.publish(newer, privateKey, { minimumVersion: '1.5.0' });
     expect(await refusal()).toContain('it needs 1.5.0 or newer');
   });
 
-  test('a file for other machines', async () => {
+  test('a file for another platform', async () => {
     server.publish(newer, privateKey, { target: 'linux-arm64' });
     expect(await refusal()).toContain('is for linux-arm64');
   });
 
-  test('another host that the server sends to', async () => {
+  test('a redirect to another host', async () => {
     await using other = await UpdateServer.start();
     other.publish(newer, privateKey);
     server.files.set('/linux.json', (_incoming, response) =>
       response.writeHead(302, { Location: `${other.url}/linux.json` }).end(),
     );
-    expect(await refusal()).toContain('that is not followed');
+    expect(await refusal()).toContain('was not followed');
     expect(other.asked).toEqual([]);
   });
 
-  test('an address that is not encrypted', async () => {
-    expect(await refusal({ feedUrl: 'http://updates.example.org/linux.json' })).toContain('over https alone');
+  test('an unencrypted address', async () => {
+    expect(await refusal({ feedUrl: 'http://updates.example.org/linux.json' })).toContain('Updates require https');
   });
 });
 
-describe('what may go well later', () => {
-  test('a download that breaks off goes on where it stopped', async () => {
+describe('the updater recovers', () => {
+  test('an interrupted download continues where it stopped', async () => {
     server.publish(newer, privateKey);
     let isFirst = true;
     server.files.set('/companion.AppImage', (incoming, response) => {
@@ -253,7 +253,7 @@ describe('what may go well later', () => {
     expect(ranges[1]).toMatch(/^bytes=[1-9]\d*-$/);
   });
 
-  test('a download goes on after a restart of the app, also at a server that knows no ranges', async () => {
+  test('a download continues after a restart of the app, also from a server without ranges', async () => {
     const feed = server.publish(newer, privateKey);
     mkdirSync(join(home, 'state'));
     writeFileSync(join(home, 'state', `${feed.sha512.slice(0, 32)}.part`), newer.subarray(0, 123_456));
@@ -263,7 +263,7 @@ describe('what may go well later', () => {
     expect(updater.state.state).toBe('ready');
   });
 
-  test('a server that stalls is given up, and what was got is kept', async () => {
+  test('a stalled download times out and keeps the received part', async () => {
     server.publish(newer, privateKey);
     server.files.set('/companion.AppImage', (_incoming, response) => {
       response.writeHead(200, { 'Content-Length': newer.length });
@@ -274,13 +274,13 @@ describe('what may go well later', () => {
     expect(parts()).toHaveLength(1);
   });
 
-  test('a server that says nothing at all is given up', async () => {
+  test('a request to a silent server times out', async () => {
     server.files.set('/linux.json', () => undefined);
     await create({ deadlines: { silenceMs: 200, wholeMs: 60_000 } }).check();
     expect(updater.state).toMatchObject({ state: 'failed', detail: expect.stringContaining('stopped answering') });
   });
 
-  test('a check ends at once with the app', async () => {
+  test('a check is aborted when the app exits', async () => {
     server.files.set('/linux.json', () => undefined);
     const checking = create().check();
     await expect.poll(() => server.asked).toHaveLength(1);
@@ -289,7 +289,7 @@ describe('what may go well later', () => {
     expect(updater.state.state).toBe('checking');
   });
 
-  test('an announcement older than 30 days is called one', async () => {
+  test('an announcement older than 30 days causes a warning', async () => {
     server.publish(newer, privateKey, { version: '1.0.0', releasedAt: '2026-09-01T00:00:00Z' });
     await create().check();
     expect(updater.state).toMatchObject({ state: 'idle', detail: expect.stringContaining('80 days ago') });
@@ -300,33 +300,39 @@ describe('what may go well later', () => {
     if (disk !== null) unmount(disk);
     return disk !== null;
   })();
-  test.skipIf(!canMount)('a full disk is said, and the app stays (needs the right to mount a tmpfs)', async () => {
-    const disk = mountSmall() as string;
-    try {
-      // Room for the download, and none for a second copy of it.
-      path = join(disk, 'companion.AppImage');
-      writeFileSync(path, older);
-      server.publish(newer, privateKey);
-      await create().check();
-      expect(updater.state.state).toBe('ready');
-      await updater.apply();
-      expect(updater.state).toMatchObject({
-        state: 'failed',
-        detail: expect.stringContaining(`no room for the update in ${disk}`),
-      });
-      expect(readFileSync(path, 'utf8')).toBe(older);
-      expect(readdirSync(disk)).toEqual(['companion.AppImage']);
-      await updater[Symbol.asyncDispose]();
-      await create({ folder: join(disk, 'state') }).check();
-      expect(updater.state).toMatchObject({ state: 'failed', detail: expect.stringContaining('no room') });
-    } finally {
-      await updater[Symbol.asyncDispose]();
-      unmount(disk);
-    }
-  });
+  test.skipIf(!canMount)(
+    'a full disk is reported, and the app stays unchanged (needs the right to mount a tmpfs)',
+    async () => {
+      const disk = mountSmall() as string;
+      try {
+        // The disk has space for the download, but not for a second copy of it.
+        path = join(disk, 'companion.AppImage');
+        writeFileSync(path, older);
+        server.publish(newer, privateKey);
+        await create().check();
+        expect(updater.state.state).toBe('ready');
+        await updater.apply();
+        expect(updater.state).toMatchObject({
+          state: 'failed',
+          detail: expect.stringContaining(`not enough disk space for the update in ${disk}`),
+        });
+        expect(readFileSync(path, 'utf8')).toBe(older);
+        expect(readdirSync(disk)).toEqual(['companion.AppImage']);
+        await updater[Symbol.asyncDispose]();
+        await create({ folder: join(disk, 'state') }).check();
+        expect(updater.state).toMatchObject({
+          state: 'failed',
+          detail: expect.stringContaining('not enough disk space'),
+        });
+      } finally {
+        await updater[Symbol.asyncDispose]();
+        unmount(disk);
+      }
+    },
+  );
 });
 
-/** A file system of half a MiB, or null where this user may mount none. */
+/** Mounts a file system of 512 KiB. Returns null if this user may not mount. */
 function mountSmall(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-small-'));
   try {

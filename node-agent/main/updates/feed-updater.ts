@@ -5,9 +5,17 @@ import { join } from 'node:path';
 import type { UpdateState } from '../../../shared/companion/app.ts';
 import type { AppImage } from './app-image.ts';
 import { download } from './download.ts';
-import { compareVersions, describeAge, isUpdate, maxFeedBytes, readFeed, refuseForeign, seenRelease } from './feed.ts';
+import {
+  compareVersions,
+  describeAge,
+  isUpdate,
+  maxFeedBytes,
+  readFeed,
+  refuseUnsuitable,
+  seenRelease,
+} from './feed.ts';
 import type { UpdateFeed } from './feed.ts';
-import { readSmall, usualDeadlines } from './request.ts';
+import { fetchSmallFile, usualDeadlines } from './request.ts';
 import type { RequestDeadlines } from './request.ts';
 import { readSmallFile, writeSmallFile } from './small-file.ts';
 import { startAndWatch } from './start-and-watch.ts';
@@ -17,26 +25,26 @@ import type { UpdatePort, Updater } from './updater.ts';
 
 export interface FeedUpdaterOptions {
   current: string;
-  /** Where the feed is; its signature is beside it, with `.sig` after its name. */
+  /** Address of the feed. The address of its signatures is the same with `.sig` appended. */
   feedUrl: string;
   keys: readonly KeyObject[];
-  /** This machine as feeds name it: `linux-x64`. */
+  /** Platform and architecture of this machine, for example `linux-x64`. */
   target: string;
-  /** Where state and downloads are kept. */
+  /** Folder for state and downloads. */
   folder: string;
   port: UpdatePort;
-  /** What is replaced; null where another hand installs, and the owner is only told. */
+  /** The AppImage to replace. Null if the owner installs updates, and the updater only reports them. */
   image: AppImage | null;
-  /** What the owner is told to do for a version, where there is no image. */
-  tell?: (version: string) => string;
+  /** Instructions for the owner to install a version, if there is no image. */
+  describeManualUpdate?: (version: string) => string;
   deadlines?: RequestDeadlines;
-  /** How long a new version has for its first start. */
+  /** Deadline for the first start of a new version. */
   startDeadlineMs?: number;
   checkEveryMs?: number;
   now?: () => number;
 }
 
-/** Updates by our own signed feed: on Linux, where the system brings no signature of its own. */
+/** Updates from a signed feed, on Linux, where the system does not verify signatures of apps. */
 export class FeedUpdater implements Updater {
   readonly #options: FeedUpdaterOptions;
   readonly #stop = new AbortController();
@@ -84,16 +92,16 @@ export class FeedUpdater implements Updater {
       this.#ready = null;
       await rm(file, { force: true });
       const { port, startDeadlineMs = 60_000 } = this.#options;
-      await port.standAside();
-      const isUp = await startAndWatch(image.path, port.words(), () => !image.isPending, startDeadlineMs);
-      if (isUp) port.leave(null);
+      await port.releaseInstance();
+      const isUp = await startAndWatch(image.path, port.args(), () => !image.isPending, startDeadlineMs);
+      if (isUp) port.exitTo(null);
       else {
-        image.takeBack(feed.version);
-        port.leave(image.path);
+        image.rollback(feed.version);
+        port.exitTo(image.path);
       }
     } catch (error) {
       this.#ready = null;
-      this.#tell(error);
+      this.#report(error);
     } finally {
       this.#isApplying = false;
     }
@@ -110,24 +118,27 @@ export class FeedUpdater implements Updater {
 
   async #check(): Promise<void> {
     try {
-      await this.#look();
+      await this.#checkFeed();
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#tell(error);
+      if (!this.#stop.signal.aborted) this.#report(error);
     }
   }
 
-  async #look(): Promise<void> {
-    const { current, feedUrl, keys, target, folder, image, tell } = this.#options;
+  async #checkFeed(): Promise<void> {
+    const { current, feedUrl, keys, target, folder, image, describeManualUpdate } = this.#options;
     const options = { deadlines: this.#deadlines, signal: this.#stop.signal };
     if (this.#ready === null) this.#set({ state: 'checking', version: null, detail: null });
-    const bytes = await readSmall(feedUrl, maxFeedBytes, options);
+    const bytes = await fetchSmallFile(feedUrl, maxFeedBytes, options);
     if (bytes === null)
-      throw new UpdateProblem('failed', `${new URL(feedUrl).origin} announces no version; looked for again later.`);
-    const signatures = await readSmall(`${feedUrl}.sig`, maxFeedBytes, options);
+      throw new UpdateProblem(
+        'failed',
+        `${new URL(feedUrl).origin} announces no version. Updates will be checked again later.`,
+      );
+    const signatures = await fetchSmallFile(`${feedUrl}.sig`, maxFeedBytes, options);
     const feed = readFeed(bytes, signatures?.toString('latin1') ?? null, keys);
     const seenFile = join(folder, 'update-seen.json');
     const seen = readSmallFile(seenFile, seenRelease);
-    refuseForeign(feed, { target, seen });
+    refuseUnsuitable(feed, { target, seen });
     if (seen === null || seen.version !== feed.version || seen.releasedAt !== feed.releasedAt)
       try {
         writeSmallFile(seenFile, { version: feed.version, releasedAt: feed.releasedAt });
@@ -139,13 +150,13 @@ export class FeedUpdater implements Updater {
       return;
     }
     if (image === null) {
-      this.#set({ state: 'idle', version: feed.version, detail: tell?.(feed.version) ?? null });
+      this.#set({ state: 'idle', version: feed.version, detail: describeManualUpdate?.(feed.version) ?? null });
       return;
     }
     if (image.isBroken(feed.version))
       throw new UpdateProblem(
         'refused',
-        `Version ${feed.version} did not start on this machine, and ${current} was put back; a newer version is waited for.`,
+        `Version ${feed.version} did not start on this machine, and ${current} was restored. The next newer version will be installed.`,
       );
     if (this.#ready !== null && compareVersions(this.#ready.feed.version, feed.version) === 0) return;
     this.#ready = null;
@@ -155,7 +166,7 @@ export class FeedUpdater implements Updater {
     this.#set({
       state: 'ready',
       version: feed.version,
-      detail: 'It is applied as soon as nothing runs on this machine for the hub.',
+      detail: 'It will be installed when no command of the hub runs on this machine.',
     });
     void this.#applyWhenIdle(feed);
   }
@@ -169,7 +180,7 @@ export class FeedUpdater implements Updater {
     if (this.#ready?.feed === feed && !this.#stop.signal.aborted) await this.apply();
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     const problem = error instanceof UpdateProblem ? error : diskProblem(error, this.#options.folder);
     this.#set({ state: problem.state, version: this.#state.version, detail: problem.message });
   }

@@ -1,6 +1,6 @@
 import type { SystemSignedUpdates } from './signed-updater.ts';
 
-/** Loads electron-updater, which only a signed build on Windows or macOS needs. */
+/** Loads electron-updater. Only signed builds for Windows and macOS need it. */
 export async function loadElectronUpdater(): Promise<SystemSignedUpdates> {
   const { default: library } = await import('electron-updater');
   return library.autoUpdater;

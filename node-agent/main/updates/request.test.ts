@@ -4,7 +4,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { makeCertificate } from '../../../test/fixtures/certificates.ts';
 import { startConnectProxy } from '../../../test/fixtures/connect-proxy.ts';
-import { readSmall, usualDeadlines } from './request.ts';
+import { fetchSmallFile, usualDeadlines } from './request.ts';
 
 const certificate = makeCertificate('updates.test');
 const server = createServer(certificate, (_request, response) => response.end('feed'));
@@ -20,17 +20,17 @@ beforeAll(async () => {
 });
 afterEach(() => vi.unstubAllEnvs());
 
-test('updates are looked for and loaded through the proxy that the environment names', async () => {
+test('updates are fetched through the proxy of the environment', async () => {
   await using proxy = await startConnectProxy({ 'updates.test:443': (server.address() as AddressInfo).port });
   vi.stubEnv('HTTPS_PROXY', `http://${proxy.host}`);
-  expect(String(await readSmall('https://updates.test/feed.json', 100, options))).toBe('feed');
+  expect(String(await fetchSmallFile('https://updates.test/feed.json', 100, options))).toBe('feed');
   expect(proxy.opened).toEqual(['updates.test:443']);
 });
 
-test('an update that a proxy does not let through says which proxy', async () => {
+test('an update that a proxy refuses names the proxy', async () => {
   await using proxy = await startConnectProxy({});
   vi.stubEnv('HTTPS_PROXY', `http://${proxy.host}`);
-  await expect(readSmall('https://updates.test/feed.json', 100, options)).rejects.toThrow(
+  await expect(fetchSmallFile('https://updates.test/feed.json', 100, options)).rejects.toThrow(
     `https://updates.test can't be reached: the proxy http://${proxy.host} (HTTPS_PROXY) opens no connection to updates.test:443`,
   );
 });

@@ -3,11 +3,11 @@ import type { HttpResponse } from '../../runtime/http-agent.ts';
 import { ProxySettingError } from '../../runtime/proxy.ts';
 import { UpdateProblem } from './update-problem.ts';
 
-/** How long things over the network may take, in milliseconds. */
+/** Deadlines of a network request. */
 export interface RequestDeadlines {
-  /** Until an answer begins, and between two pieces of its body. */
+  /** Maximum time until the response begins, and between two chunks of its body. */
   silenceMs: number;
-  /** All of it. */
+  /** Maximum time of the whole request. */
   wholeMs: number;
 }
 
@@ -16,31 +16,32 @@ export const usualDeadlines = { silenceMs: 30_000, wholeMs: 60 * 60_000 };
 const maxRedirects = 3;
 const isLoopback = (host: string) => ['127.0.0.1', '[::1]', 'localhost'].includes(host);
 
-/** @throws UpdateProblem unless an address is https, or http to this machine. */
+/** @throws UpdateProblem unless the address is https, or http on this machine. */
 function checkAddress(url: URL): void {
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return;
-  throw new UpdateProblem('refused', `Updates come over https alone, and ${url.origin} is not.`);
+  throw new UpdateProblem('refused', `Updates require https, but ${url.origin} does not use it.`);
 }
 
-/** An answer whose body is read piece by piece, under the same deadlines. */
-export interface Answer {
+/** A response whose body is read in chunks, with the same deadlines. */
+export interface StreamedResponse {
   status: number;
   headers: Headers;
   body: AsyncIterable<Uint8Array>;
 }
 
 /**
- * Asks for a file and hands its answer to `use`; the connection is closed when that is done. Redirects are followed within the same host alone.
- * @throws UpdateProblem `failed` when the server does not answer, or stops in the middle.
+ * Requests a file and passes the response to `use`. The connection is closed afterwards. Follows redirects only within
+ * the same origin.
+ * @throws UpdateProblem `failed` when the server does not answer or the response is incomplete.
  */
 export async function request<Result>(
   address: string,
   options: { headers?: Record<string, string>; deadlines: RequestDeadlines; signal: AbortSignal },
-  use: (answer: Answer) => Promise<Result>,
+  use: (answer: StreamedResponse) => Promise<Result>,
 ): Promise<Result> {
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), options.deadlines.silenceMs);
-  const heard = () => {
+  const resetSilence = () => {
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), options.deadlines.silenceMs);
   };
@@ -48,12 +49,14 @@ export async function request<Result>(
   const first = new URL(address);
   const unreachable = (error: unknown) => {
     if (error instanceof UpdateProblem) return error;
-    const why = silence.signal.aborted
+    const reason = silence.signal.aborted
       ? 'stopped answering'
       : error instanceof ProxyError || error instanceof ProxySettingError
         ? `can't be reached: ${error.message}`
-        : "can't be reached, or broke off";
-    return new UpdateProblem('failed', `${first.origin} ${why}; updates are looked for again later.`, { cause: error });
+        : "can't be reached, or closed the connection";
+    return new UpdateProblem('failed', `${first.origin} ${reason}. Updates will be checked again later.`, {
+      cause: error,
+    });
   };
   try {
     let url = first;
@@ -67,41 +70,41 @@ export async function request<Result>(
       }).catch((error: unknown) => {
         throw unreachable(error);
       });
-      heard();
+      resetSilence();
       if (response.location !== null) {
         const next = new URL(response.location, url);
         if (next.origin !== first.origin)
           throw new UpdateProblem(
             'refused',
-            `${first.origin} sends to another host, ${next.origin}, for the update; that is not followed.`,
+            `${first.origin} redirects the update to another host, ${next.origin}. The redirect was not followed.`,
           );
         url = next;
         continue;
       }
       try {
-        return await use({ status: response.status, headers: response.headers, body: pieces(response, heard) });
+        return await use({ status: response.status, headers: response.headers, body: chunks(response, resetSilence) });
       } catch (error) {
         throw isNetworkFault(error) ? unreachable(error) : error;
       }
     }
-    throw new UpdateProblem('failed', `${first.origin} sends in a circle; updates are looked for again later.`);
+    throw new UpdateProblem('failed', `${first.origin} has a redirect loop. Updates will be checked again later.`);
   } finally {
     clearTimeout(timer);
   }
 }
 
-class BrokenOff extends Error {}
-const isNetworkFault = (error: unknown) => error instanceof BrokenOff;
+class ConnectionLost extends Error {}
+const isNetworkFault = (error: unknown) => error instanceof ConnectionLost;
 
-async function* pieces({ body }: HttpResponse, heard: () => void): AsyncGenerator<Uint8Array> {
+async function* chunks({ body }: HttpResponse, resetSilence: () => void): AsyncGenerator<Uint8Array> {
   const source = body[Symbol.asyncIterator]();
   try {
     for (;;) {
       const { done, value } = await source.next().catch((error: unknown) => {
-        throw new BrokenOff('', { cause: error });
+        throw new ConnectionLost('', { cause: error });
       });
       if (done === true) return;
-      heard();
+      resetSilence();
       yield value;
     }
   } finally {
@@ -109,8 +112,8 @@ async function* pieces({ body }: HttpResponse, heard: () => void): AsyncGenerato
   }
 }
 
-/** A small file, or null when the server has none. @throws UpdateProblem when it is larger than `maxBytes`, or can't be had. */
-export async function readSmall(
+/** Fetches a small file. Null if the server has none. @throws UpdateProblem if it exceeds `maxBytes` or the request fails. */
+export async function fetchSmallFile(
   address: string,
   maxBytes: number,
   options: { deadlines: RequestDeadlines; signal: AbortSignal },
@@ -119,13 +122,12 @@ export async function readSmall(
     if (status === 404 || status === 410) return null;
     const { origin } = new URL(address);
     if (status !== 200)
-      throw new UpdateProblem('failed', `${origin} answers with ${status}; updates are looked for again later.`);
+      throw new UpdateProblem('failed', `${origin} answered with ${status}. Updates will be checked again later.`);
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const piece of body) {
       bytes += piece.length;
-      if (bytes > maxBytes)
-        throw new UpdateProblem('refused', `What ${origin} announces is larger than an announcement can be.`);
+      if (bytes > maxBytes) throw new UpdateProblem('refused', `The announcement of ${origin} is too large.`);
       parts.push(piece);
     }
     return Buffer.concat(parts);

@@ -2,7 +2,7 @@ import type { UpdateState } from '../../../shared/companion/app.ts';
 import { checkEveryMs, checkRegularly } from './updater.ts';
 import type { UpdatePort, Updater } from './updater.ts';
 
-/** What of electron-updater is used; it checks the signature of what it gets by the system's own means. */
+/** The used part of electron-updater. It verifies signatures with the means of the system. */
 export interface SystemSignedUpdates {
   autoDownload: boolean;
   autoInstallOnAppQuit: boolean;
@@ -12,7 +12,7 @@ export interface SystemSignedUpdates {
   quitAndInstall(isSilent?: boolean, isForceRunAfter?: boolean): void;
 }
 
-/** Updates by electron-updater, for the builds of Windows and macOS that are signed. */
+/** Updates with electron-updater, for signed builds on Windows and macOS. */
 export class SignedUpdater implements Updater {
   readonly #updates: SystemSignedUpdates;
   readonly #port: UpdatePort;
@@ -38,12 +38,12 @@ export class SignedUpdater implements Updater {
   check(): Promise<void> {
     if (this.#isChecking || this.#state.state === 'ready' || this.#stop.signal.aborted) return this.#work;
     this.#isChecking = true;
-    this.#work = this.#look()
+    this.#work = this.#checkForUpdate()
       .catch((error: unknown) =>
         this.#set({
           state: 'failed',
           version: null,
-          detail: `No update could be got (${(error as Error).message.split('\n')[0]?.slice(0, 200)}); looked for again later.`,
+          detail: `The update check failed (${(error as Error).message.split('\n')[0]?.slice(0, 200)}). It will be retried later.`,
         }),
       )
       .finally(() => {
@@ -54,12 +54,12 @@ export class SignedUpdater implements Updater {
 
   async apply(): Promise<void> {
     if (this.#state.state !== 'ready') return;
-    await this.#port.standAside();
+    await this.#port.releaseInstance();
     this.#updates.quitAndInstall(true, true);
   }
 
   confirmStarted(): void {
-    // The system's installers replace the app as a whole, and keep no predecessor.
+    // The installers of these systems replace the whole app and keep no previous version.
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -67,7 +67,7 @@ export class SignedUpdater implements Updater {
     await this.#work;
   }
 
-  async #look(): Promise<void> {
+  async #checkForUpdate(): Promise<void> {
     this.#set({ state: 'checking', version: null, detail: null });
     const found = await this.#updates.checkForUpdates();
     if (found === null || !found.isUpdateAvailable) {
@@ -80,7 +80,7 @@ export class SignedUpdater implements Updater {
     this.#set({
       state: 'ready',
       version,
-      detail: 'It is applied as soon as nothing runs on this machine for the hub.',
+      detail: 'It will be installed when no command of the hub runs on this machine.',
     });
     void this.#port.whenIdle(this.#stop.signal).then(
       () => this.apply(),

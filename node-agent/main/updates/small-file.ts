@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, write
 import { dirname } from 'node:path';
 import type { z } from 'zod';
 
-/** What a small file of state holds; null when it is missing, broken, or holds something else. */
+/** Reads a small state file. Returns null if it is missing, broken or does not match the schema. */
 export function readSmallFile<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | null {
   try {
     return schema.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data ?? null;
@@ -11,20 +11,20 @@ export function readSmallFile<Schema extends z.ZodType>(path: string, schema: Sc
   }
 }
 
-/** Replaces a small file, readable by its owner alone, as a whole: whatever ends the process, the old one or the new one is there. */
+/** Replaces a small file atomically: after a crash, the old or the new content is there. Only the owner can read it. */
 export function writeSmallFile(path: string, value: unknown): void {
-  const aside = `${path}.new-${process.pid}`;
+  const temporaryPath = `${path}.new-${process.pid}`;
   try {
-    writeFileSync(aside, JSON.stringify(value), { mode: 0o600, flush: true });
-    renameSync(aside, path);
+    writeFileSync(temporaryPath, JSON.stringify(value), { mode: 0o600, flush: true });
+    renameSync(temporaryPath, path);
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(temporaryPath, { force: true });
     throw error;
   }
   syncFolder(dirname(path));
 }
 
-/** Makes what was renamed in a folder last, where its file system can. */
+/** Makes renames in a folder durable, if the file system supports it. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   try {
@@ -35,6 +35,6 @@ export function syncFolder(folder: string): void {
       closeSync(handle);
     }
   } catch {
-    // It is as it would be without: whole, and perhaps not there after a power failure.
+    // The file is complete, but the rename may be lost after a power failure.
   }
 }

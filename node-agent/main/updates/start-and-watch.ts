@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const lookEveryMs = 200;
+const pollIntervalMs = 200;
 
 /**
- * Starts a program that is to outlive this one, and answers whether it came up in time. One that ended before, or did not come up, is ended with all that it
- * started in its own process group.
+ * Starts a program that outlives this process. Resolves to whether it came up in time. Otherwise, the program and its
+ * process group are killed.
  */
 export async function startAndWatch(
   program: string,
-  words: readonly string[],
+  args: readonly string[],
   isUp: () => boolean,
   deadlineMs: number,
 ): Promise<boolean> {
-  const child = spawn(program, words, { detached: true, stdio: 'ignore' });
+  const child = spawn(program, args, { detached: true, stdio: 'ignore' });
   let hasEnded = false;
   child.once('error', () => {
     hasEnded = true;
@@ -22,8 +22,8 @@ export async function startAndWatch(
     hasEnded = true;
   });
   const until = performance.now() + deadlineMs;
-  while (!isUp() && !hasEnded && performance.now() < until) await delay(lookEveryMs);
-  // It may have come up between two looks, and handed on to another process.
+  while (!isUp() && !hasEnded && performance.now() < until) await delay(pollIntervalMs);
+  // The program may have come up between two checks and passed control to another process.
   if (isUp()) {
     child.unref();
     return true;
@@ -32,7 +32,7 @@ export async function startAndWatch(
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // All of it has ended.
+      // All processes of the group have ended.
     }
   return false;
 }

@@ -1,4 +1,7 @@
-/** Why there is no update now, as the owner reads it; `refused` is what was offered and must not be taken, `failed` what may go well another time. */
+/**
+ * Why an update is not installed. The message is shown to the owner.
+ * `refused`: the offered update must not be installed. `failed`: a later attempt may succeed.
+ */
 export class UpdateProblem extends Error {
   readonly state: 'refused' | 'failed';
 
@@ -9,16 +12,16 @@ export class UpdateProblem extends Error {
   }
 }
 
-const noRoom = new Set(['ENOSPC', 'EDQUOT']);
-const noRight = new Set(['EACCES', 'EPERM', 'EROFS']);
+const noSpaceCodes = new Set(['ENOSPC', 'EDQUOT']);
+const permissionCodes = new Set(['EACCES', 'EPERM', 'EROFS']);
 
-/** A fault of the file system in words that name the folder and the remedy. */
+/** Describes a file system error with the folder and the remedy. */
 export function diskProblem(error: unknown, folder: string): UpdateProblem {
   const code = (error as NodeJS.ErrnoException).code ?? 'error';
-  const remedy = noRoom.has(code)
-    ? `There is no room for the update in ${folder}; make some, and check again.`
-    : noRight.has(code)
-      ? `${folder} can't be written (${code}); move the app to a folder of yours, or mend the folder's permissions.`
-      : `${folder} can't be written (${code}); the update is tried again later.`;
+  const remedy = noSpaceCodes.has(code)
+    ? `There is not enough disk space for the update in ${folder}. Free some, then check again.`
+    : permissionCodes.has(code)
+      ? `${folder} can't be written (${code}); move the app to your own folder, or fix the folder's permissions.`
+      : `${folder} can't be written (${code}). The update will be retried later.`;
   return new UpdateProblem('failed', remedy, { cause: error });
 }

@@ -1,50 +1,50 @@
 import type { UpdateState } from '../../../shared/companion/app.ts';
 
-/** How an installation learns of new versions, whichever way it is updated. */
+/** Checks for new versions and installs them, or tells the owner how to install them. */
 export interface Updater {
   readonly state: UpdateState;
-  /** Looks for an update now, and gets it; never throws: what went wrong is in the state. */
+  /** Checks for an update now and downloads it. Never throws: errors are in the state. */
   check(): Promise<void>;
-  /** Applies an update that is ready without waiting until nothing runs; nothing when none is. */
+  /** Installs a ready update now, without waiting for running commands. Does nothing if none is ready. */
   apply(): Promise<void>;
-  /** To be called once this version works: its runtime runs, and its window or tray is there. */
+  /** Call this once the version works: its runtime runs, and its window or tray is shown. */
   confirmStarted(): void;
-  /** Ends what is under way, and waits for it. */
+  /** Aborts the work in progress and waits for its end. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What updates need of the app around them. */
+/** Operations of the app that updates need. */
 export interface UpdatePort {
   onChange(state: UpdateState): void;
-  /** Resolves as soon as no command runs and nobody uses the window. */
+  /** Resolves when no command runs and the window is hidden. */
   whenIdle(signal: AbortSignal): Promise<void>;
-  /** Makes room for another start of the app: the runtime is stopped, and the single-instance lock given back. */
-  standAside(): Promise<void>;
-  /** With which words a program goes on in the place of this one. */
-  words(): string[];
-  /** Ends the app, and starts a program in its place, with those words, when one is named. */
-  leave(program: string | null): void;
+  /** Prepares the start of another app instance: stops the runtime and releases the single-instance lock. */
+  releaseInstance(): Promise<void>;
+  /** Arguments for the program that replaces this one. */
+  args(): string[];
+  /** Exits the app. If a program is given, starts it with these arguments. */
+  exitTo(program: string | null): void;
 }
 
 export const checkEveryMs = 6 * 60 * 60_000;
 
 /** Calls `check` soon after the start, and then every few hours until the signal aborts. */
 export function checkRegularly(check: () => Promise<void>, everyMs: number, signal: AbortSignal): void {
-  const again = (afterMs: number) => {
+  const schedule = (afterMs: number) => {
     const timer = setTimeout(() => {
       void check().finally(() => {
-        // Not everybody at the same moment.
-        if (!signal.aborted) again(everyMs * (0.9 + Math.random() * 0.2));
+        // The random part spreads the checks of all installations.
+        if (!signal.aborted) schedule(everyMs * (0.9 + Math.random() * 0.2));
       });
     }, afterMs);
     timer.unref();
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   };
-  again(Math.min(60_000, everyMs));
+  schedule(Math.min(60_000, everyMs));
 }
 
-/** An installation that nobody updates by itself; `detail` says why, and what its owner can do. */
-export function fixedUpdater(current: string, by: 'system' | 'nobody', detail: string): Updater {
+/** For installations that do not update automatically. `detail` says why, and what the owner can do. */
+export function manualUpdater(current: string, by: 'system' | 'nobody', detail: string): Updater {
   return {
     state: { by, current, state: 'idle', version: null, detail },
     check: () => Promise.resolve(),

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Chromium has no sandbox as root, and ends before anybody could say so; commands need none, and the app refuses its window.
+# As root, Chromium has no sandbox and aborts before the app can report it. So the sandbox is switched off: commands do
+# not need it, and the app refuses to open its window.
 here=$(dirname "$(readlink -f "$0")")
 if [ "$(id -u)" = 0 ]; then
   for word; do

@@ -3,26 +3,26 @@ import { CommandRow } from '../command-row.tsx';
 import { useNow, useSelected } from '../companion-context.tsx';
 import { historyLimit } from '../companion-store.ts';
 import { Button, Empty, Section } from '../controls.tsx';
-import { describeOutcome, isOwnDoing } from '../outcome-words.ts';
+import { describeOutcome, isOwnerEntry } from '../outcome-words.ts';
 import type { PastEntry } from '../outcome-words.ts';
 import { count, dayOf } from '../words.ts';
 
 const dayMs = 86_400_000;
-const shownAtOnce = 50;
+const pageSize = 50;
 
 const filters: readonly (readonly [name: string, label: string, holds: (entry: PastEntry) => boolean])[] = [
   ['all', 'All', () => true],
   ['pictures', 'With a picture', ({ hasPicture }) => hasPicture],
   ['stopped', 'Refused or failed', (entry) => describeOutcome(entry)[1] !== 'good'],
-  ['own', 'What you did', isOwnDoing],
+  ['own', 'What you did', isOwnerEntry],
 ];
 
-/** Everything that ran in the last day. */
+/** Commands and actions of the owner in the last 24 hours. */
 export function ActivityPage() {
   const history = useSelected((data) => data.history);
   const now = useNow(30_000);
   const [filter, setFilter] = useState('all');
-  const [shown, setShown] = useState(shownAtOnce);
+  const [shown, setShown] = useState(pageSize);
   const { recent, chosen, counts, days } = useMemo(() => {
     const ofLastDay = (history ?? []).filter(({ time }) => now - Date.parse(time) < dayMs);
     const ofFilter = ofLastDay.filter((filters.find(([name]) => name === filter) ?? filters[0]!)[2]);
@@ -37,7 +37,7 @@ export function ActivityPage() {
     <>
       <div className="page-head">
         <h1>Activity</h1>
-        <p>What the hub asked of this machine in the last 24 hours, what became of it, and what you changed.</p>
+        <p>Commands from the hub in the last 24 hours, their outcomes, and your own changes.</p>
       </div>
       <div className="filters" role="group" aria-label="Show">
         {filters.map(([name, label]) => (
@@ -54,7 +54,7 @@ export function ActivityPage() {
       </div>
       {chosen.length === 0 && (
         <div className="card">
-          <Empty>{recent.length === 0 ? 'Nothing ran in the last 24 hours.' : 'Nothing of this kind ran.'}</Empty>
+          <Empty>{recent.length === 0 ? 'Nothing ran in the last 24 hours.' : 'No entries match this filter.'}</Empty>
         </div>
       )}
       {[...days].map(([day, entries]) => (
@@ -67,13 +67,13 @@ export function ActivityPage() {
         </Section>
       ))}
       {chosen.length > shown && (
-        <Button onClick={() => setShown(shown + shownAtOnce)}>
-          Show {count(Math.min(shownAtOnce, chosen.length - shown))} more
+        <Button onClick={() => setShown(shown + pageSize)}>
+          Show {count(Math.min(pageSize, chosen.length - shown))} more
         </Button>
       )}
       {recent.length >= historyLimit && (
         <p className="hint">
-          More happened in the last 24 hours than the newest {count(historyLimit)} listed here; all of it:{' '}
+          The last 24 hours had more entries than the newest {count(historyLimit)} shown here. To see all of them:{' '}
           <code>outrigger-companion audit --limit {historyLimit * 10}</code>
         </p>
       )}

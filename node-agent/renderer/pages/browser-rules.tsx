@@ -8,7 +8,7 @@ const hostHint = (
   </>
 );
 
-/** Where the browser may go and what it may do there. */
+/** Rules for the hosts that the browser may visit and for what it may do there. */
 export function BrowserRules() {
   const store = useStore();
   const browser = useCompanionState(({ settings }) => settings.browser);
@@ -17,11 +17,12 @@ export function BrowserRules() {
   return (
     <Section
       title="Browser"
-      about="Workflows use a browser with a profile of its own: they don't see your tabs, passwords or history."
+      about="Workflows use a separate browser profile: they don't see your tabs, passwords or history."
     >
       {browser.withoutSandbox && (
         <Notice tone="warning" title="It runs without its sandbox">
-          A page that breaks out of the browser has this whole machine. Better run the companion as another user.
+          A page that breaks out of the browser can control this whole machine. It is safer to run the companion as
+          another user.
         </Notice>
       )}
       <ListEditor
@@ -29,15 +30,15 @@ export function BrowserRules() {
         hint={hostHint}
         placeholder="example.org"
         items={allowHosts}
-        empty="None is named, so every host that is not blocked may be visited."
+        empty="The list is empty: every host that is not blocked may be visited."
         onChange={(hosts) => store.change({ change: 'browser_hosts', allowHosts: hosts, blockHosts })}
       />
       <ListEditor
         label="Blocked hosts"
-        hint="These are never visited, even where the list above allows them."
+        hint="These are never visited, even if the list above allows them."
         placeholder="*.example.org"
         items={blockHosts}
-        empty="None is blocked."
+        empty="No host is blocked."
         onChange={(hosts) => store.change({ change: 'browser_hosts', allowHosts, blockHosts: hosts })}
       />
       <ListEditor
@@ -50,7 +51,7 @@ export function BrowserRules() {
         }
         placeholder="localhost:3000"
         items={privateHosts}
-        empty="None is named, so pages can't reach this machine or private networks."
+        empty="The list is empty: pages can't reach this machine or private networks."
         onChange={(hosts) => store.change({ change: 'browser_hosts', privateHosts: hosts })}
       />
       <ToggleRow
@@ -62,7 +63,7 @@ export function BrowserRules() {
       />
       <ToggleRow
         label="Show the browser"
-        about="Opens a window, so that you can watch what a workflow does in it."
+        about="Opens a window in which you can watch what a workflow does."
         isOn={browser.headed}
         isDisabled={action.isBusy}
         onChange={(headed) => void action.run(() => store.change({ change: 'browser_window', headed }))}

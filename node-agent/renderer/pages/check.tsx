@@ -16,11 +16,11 @@ const stateWords = {
 function Result({ result }: { result: TestResult }) {
   const { permission } = result;
   if (result.state === 'off')
-    return <p className="check-result">You have switched it off under Permissions, so nothing was tried.</p>;
+    return <p className="check-result">You have switched it off under Permissions, so it was not tested.</p>;
   return (
     <div className="check-result">
       {result.picture !== null && (
-        <InlinePicture picture={result.picture} alt={`What was taken: ${partWords[result.part].name}`} />
+        <InlinePicture picture={result.picture} alt={`Result: ${partWords[result.part].name}`} />
       )}
       <p>
         <Lines text={result.detail} /> <span className="hint">{durationOf(result.durationMs)}</span>
@@ -38,19 +38,19 @@ function Result({ result }: { result: TestResult }) {
   );
 }
 
-/** Tries what the owner chose by doing it, and says for each what stands in its way. */
+/** Tests the parts that the owner chose by running them, and shows what blocks each of them. */
 export function CheckPage() {
   const store = useStore();
   const results = useSelected((data) => data.results);
   const action = useAction();
   const [chosen, setChosen] = useState<ReadonlySet<TestPart>>(new Set(partNames));
-  const [asked, setAsked] = useState<ReadonlySet<TestPart>>(new Set());
+  const [requested, setRequested] = useState<ReadonlySet<TestPart>>(new Set());
   const toggle = (part: TestPart) =>
     setChosen(new Set(partNames.filter((name) => chosen.has(name) !== (name === part))));
   const run = () =>
     action.run(async () => {
       const parts = partNames.filter((part) => chosen.has(part));
-      setAsked(chosen);
+      setRequested(chosen);
       store.setResults([]);
       store.setResults((await store.call('test', { parts })).results);
     });
@@ -59,8 +59,8 @@ export function CheckPage() {
       <div className="page-head">
         <h1>Check</h1>
         <p>
-          Tries each part by really doing it, and shows what a workflow would get. What you have switched off is not
-          tried, and no picture or sound is sent to the hub.
+          Tests each part by running it, and shows what a workflow would get. Parts that you have switched off are not
+          tested, and no picture or sound is sent to the hub.
         </p>
       </div>
       <div className="card">
@@ -90,8 +90,8 @@ export function CheckPage() {
                   {result !== undefined && (
                     <Badge tone={stateWords[result.state][1]}>{stateWords[result.state][0]}</Badge>
                   )}
-                  {result === undefined && asked.has(part) && (
-                    <span className="hint">{action.isBusy ? 'Trying…' : 'No result came'}</span>
+                  {result === undefined && requested.has(part) && (
+                    <span className="hint">{action.isBusy ? 'Testing…' : 'No result'}</span>
                   )}
                 </span>
                 {result !== undefined && <Result result={result} />}
@@ -102,7 +102,7 @@ export function CheckPage() {
       </div>
       <ActionError action={action} title="The check did not run" />
       <div className="form-end">
-        <Button look="main" size="big" disabled={chosen.size === 0 || action.isBusy} onClick={() => void run()}>
+        <Button variant="main" size="big" disabled={chosen.size === 0 || action.isBusy} onClick={() => void run()}>
           {action.isBusy ? 'Checking…' : 'Run the check'}
         </Button>
       </div>

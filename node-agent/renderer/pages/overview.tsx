@@ -5,7 +5,7 @@ import { CommandRow, TypeIcon } from '../command-row.tsx';
 import { useCompanionState, useNow, useSelected } from '../companion-context.tsx';
 import { Badge, Button, Empty, Line, Section } from '../controls.tsx';
 import { powerIcons } from '../icons.tsx';
-import { isOwnDoing } from '../outcome-words.ts';
+import { isOwnerEntry } from '../outcome-words.ts';
 import { Thumbnail } from '../pictures.tsx';
 import { count, describePicture, describeType, durationOf, momentOf, powerWords } from '../words.ts';
 
@@ -17,7 +17,7 @@ const wholeSeconds = (ms: number) => Math.max(1, Math.floor(ms / 1_000)) * 1_000
 function RunningNow() {
   const running = useCompanionState((state) => state.running);
   const now = useNow(1_000);
-  if (running.length === 0) return <Empty>Nothing runs at the moment.</Empty>;
+  if (running.length === 0) return <Empty>No command is running.</Empty>;
   return (
     <ul className="rows">
       {running.map((command) => (
@@ -40,7 +40,7 @@ function RunningNow() {
   );
 }
 
-/** What the hub may do with a power now, in a word or two. */
+/** Short text for what the hub may do with a power now. */
 function tileState({ power, isAllowed, until }: PowerState, settings: LocalSettings, now: number): string {
   if (!isAllowed) return 'Off';
   if (settings.paused) return 'Paused';
@@ -53,19 +53,18 @@ function tileState({ power, isAllowed, until }: PowerState, settings: LocalSetti
   return 'Allowed';
 }
 
-/** Why a power that the owner allows cannot be used all the same; null when nothing stops it. */
-function stoppedBy({ power, isAllowed, hubAllows, system }: PowerState, { sharedFolders }: LocalSettings) {
+/** Why an allowed power cannot be used. Null if nothing blocks it. */
+function blockReason({ power, isAllowed, hubAllows, system }: PowerState, { sharedFolders }: LocalSettings) {
   if (!isAllowed || (power === 'files' && sharedFolders.length === 0)) return null;
   if (hubAllows === false) return 'Off at the hub';
   if (system.state !== 'denied' && system.state !== 'missing') return null;
-  if (power !== 'files') return 'Stopped by the system';
-  // Its detail has a sentence for each folder that can't be used.
-  const gone = sharedFolders.filter((path) => system.detail.includes(`${path} is not there.`)).length;
-  if (gone === 0) return sharedFolders.length === 1 ? "It can't be read" : 'Not all of them can be read';
-  return gone === 1 ? '1 folder is not there' : `${count(gone)} folders are not there`;
+  if (power !== 'files') return 'Blocked by the system';
+  // The detail contains one sentence for each folder that cannot be used.
+  const missing = sharedFolders.filter((path) => system.detail.includes(`${path} is not there.`)).length;
+  if (missing === 0) return sharedFolders.length === 1 ? "It can't be read" : 'Not all of them can be read';
+  return missing === 1 ? '1 folder is not there' : `${count(missing)} folders are not there`;
 }
 
-/** What the hub may do now, at a glance. */
 function PowerTiles({ onShow }: { onShow: () => void }) {
   const powers = useCompanionState((state) => state.powers);
   const settings = useCompanionState((state) => state.settings);
@@ -76,14 +75,14 @@ function PowerTiles({ onShow }: { onShow: () => void }) {
         const { power, isAllowed } = state;
         const Icon = powerIcons[power];
         const isOn = isAllowed && !settings.paused && !(power === 'files' && settings.sharedFolders.length === 0);
-        const stop = stoppedBy(state, settings);
+        const block = blockReason(state, settings);
         return (
           <li key={power}>
             <button type="button" className={`tile ${isOn ? 'on' : ''}`} onClick={onShow}>
               <Icon />
               <span className="tile-name">{powerWords[power].name}</span>
               <span className="tile-state">{tileState(state, settings, now)}</span>
-              {stop !== null && <span className="tile-problem">{stop}</span>}
+              {block !== null && <span className="tile-problem">{block}</span>}
             </button>
           </li>
         );
@@ -92,11 +91,11 @@ function PowerTiles({ onShow }: { onShow: () => void }) {
   );
 }
 
-/** How things stand: what the hub may do, what runs, and what ran last. */
+/** Overview: what the hub may do, running commands, and recent commands. */
 export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissions') => void }) {
   const history = useSelected((data) => data.history);
   const now = useNow(30_000);
-  const entries = useMemo(() => (history ?? []).filter((entry) => !isOwnDoing(entry)), [history]);
+  const entries = useMemo(() => (history ?? []).filter((entry) => !isOwnerEntry(entry)), [history]);
   const pictures = entries.filter(({ hasPicture }) => hasPicture).slice(0, shownPictures);
   return (
     <>
@@ -108,7 +107,7 @@ export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissi
         <RunningNow />
       </Section>
       {pictures.length > 0 && (
-        <Section title="Pictures it got" isBare>
+        <Section title="Pictures sent to the hub" isBare>
           <ul className="gallery">
             {pictures.map((entry) => (
               <li key={entry.commandId}>
@@ -125,15 +124,15 @@ export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissi
         </Section>
       )}
       <Section
-        title="What ran last"
+        title="Recent commands"
         end={
-          <Button look="quiet" size="small" onClick={() => onShow('activity')}>
+          <Button variant="quiet" size="small" onClick={() => onShow('activity')}>
             Show all
           </Button>
         }
       >
         {history !== null && entries.length === 0 ? (
-          <Empty>Nothing ran yet. What the hub asks for appears here.</Empty>
+          <Empty>No commands yet. Commands from the hub appear here.</Empty>
         ) : (
           <ul className="rows">
             {entries.slice(0, shownCommands).map((entry) => (

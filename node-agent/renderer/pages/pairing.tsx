@@ -3,20 +3,20 @@ import { useAction, useCompanionState, useStore } from '../companion-context.tsx
 import { isExposed, useConsents } from '../connect-form.tsx';
 import { ActionError, Button, Field, Line } from '../controls.tsx';
 
-/** What is wrong with an address that was typed; null when nothing is, or nothing was typed. */
+/** What is wrong with the typed address. Null if it is valid or empty. */
 function addressProblem(typed: string): string | null {
   if (typed === '') return null;
-  if (!/^https?:\/\//i.test(typed)) return 'Begin with https://, as in https://hub.example.org.';
-  return URL.canParse(typed) ? null : 'This is no address; it looks like https://hub.example.org.';
+  if (!/^https?:\/\//i.test(typed)) return 'Start with https://, as in https://hub.example.org.';
+  return URL.canParse(typed) ? null : 'This is not an address. An address looks like https://hub.example.org.';
 }
 
-/** The same of a code. */
+/** What is wrong with the typed code. Null if it is valid or empty. */
 const codeProblem = (typed: string): string | null =>
   typed === '' || /^[0-9a-z]{8}$/i.test(typed.replaceAll(/[\s-]/g, ''))
     ? null
     : 'A code has 8 letters and digits, such as ABCD-EFGH.';
 
-/** Pairs this machine by a code that a person types. */
+/** Pairs this machine with a code that the owner types. */
 export function PairingPage() {
   const store = useStore();
   const keyStore = useCompanionState((state) => state.keyStore);
@@ -24,7 +24,7 @@ export function PairingPage() {
   const [hub, setHub] = useState('');
   const [code, setCode] = useState('');
   const [name, setName] = useState('');
-  // Nobody is told that an address is wrong while they are still typing it.
+  // Problems are shown only after the field was left, not while the owner is typing.
   const [checked, setChecked] = useState({ hub: false, code: false });
   const address = hub.trim();
   const consents = useConsents(isExposed(address));
@@ -32,15 +32,15 @@ export function PairingPage() {
   const isReady = address !== '' && code.trim() !== '' && consents.isComplete && !action.isBusy;
   const pair = () =>
     action.run(async () => {
-      const known = name.trim() === '' ? {} : { name: name.trim() };
-      store.setState(await store.call('pair', { hub: address, code: code.trim(), ...known, ...consents.given }));
+      const nameOption = name.trim() === '' ? {} : { name: name.trim() };
+      store.setState(await store.call('pair', { hub: address, code: code.trim(), ...nameOption, ...consents.given }));
     });
   return (
     <div className="pairing">
       <div className="page-head">
         <h1>Pair this machine</h1>
         <p>
-          At the hub, somebody adds a node and gets a code that holds for 10 minutes. Pairing alone allows nothing: you
+          Add a node at the hub to get a code. The code is valid for 10 minutes. Pairing alone allows nothing: you
           decide under Permissions what the hub may do.
         </p>
       </div>
@@ -73,7 +73,7 @@ export function PairingPage() {
         />
         <Field
           label="Name of this machine (optional)"
-          hint="How the hub calls it, unless somebody named it there. Its host name when left empty."
+          hint="The hub shows this name unless the node was named there. If empty, the host name is used."
           value={name}
           maxLength={200}
           onChange={(event) => setName(event.target.value)}
@@ -81,12 +81,12 @@ export function PairingPage() {
         {consents.questions}
         {keyStore.name !== null && (
           <p className="hint">
-            The secret of this machine will be kept in <Line text={keyStore.name} />.
+            The secret of this machine will be stored in <Line text={keyStore.name} />.
           </p>
         )}
         <ActionError action={action} title="This machine was not paired" />
         <div className="form-end">
-          <Button type="submit" look="main" size="big" disabled={!isReady}>
+          <Button type="submit" variant="main" size="big" disabled={!isReady}>
             {action.isBusy ? 'Pairing…' : 'Pair'}
           </Button>
         </div>

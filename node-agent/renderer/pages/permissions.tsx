@@ -25,12 +25,12 @@ const systemTones: Record<PowerState['system']['state'], Tone> = {
   unknown: 'plain',
 };
 
-/** The powers for which a hub has a switch of its own. */
-const switchedAtHub: readonly string[] = ['system', 'browser'];
+/** The powers that can also be switched off at the hub. */
+const powersWithHubSwitch: readonly string[] = ['system', 'browser'];
 
 function hubBadge({ power, hubAllows }: PowerState) {
   if (hubAllows === null)
-    return <Badge>{switchedAtHub.includes(power) ? 'Hub: not known yet' : 'Hub: leaves it to you'}</Badge>;
+    return <Badge>{powersWithHubSwitch.includes(power) ? 'Hub: unknown' : 'Hub: no restriction'}</Badge>;
   return hubAllows ? <Badge tone="good">Hub: on</Badge> : <Badge tone="warning">Hub: off</Badge>;
 }
 
@@ -49,7 +49,7 @@ const PowerRow = memo(function PowerRow({ state }: { state: PowerState }) {
         change: 'allow',
         power,
         ...(minutes === undefined ? {} : { minutes }),
-        // For how long is one word, the sandbox another, which this one leaves as it is.
+        // Changing the duration must not change the consent to run without the sandbox.
         ...(power === 'browser' && withoutSandbox ? { withoutSandbox } : {}),
       }),
     );
@@ -130,7 +130,7 @@ function SharedFolders() {
   return (
     <Section
       title="Shared folders"
-      about="Workflows may list and read what lies in these folders, and nothing else on this machine. They can't change anything in them."
+      about="Workflows may list and read the contents of these folders, and nothing else on this machine. They can't change anything in them."
       end={
         <ShareFolder>
           <PlusIcon size={16} />
@@ -152,7 +152,7 @@ function SharedFolders() {
                 </code>
               </span>
               <Button
-                look="quiet"
+                variant="quiet"
                 size="small"
                 className="icon-only"
                 aria-label={`Stop sharing ${visibleLine(path)}`}
@@ -169,7 +169,7 @@ function SharedFolders() {
   );
 }
 
-/** What the hub may do, with the three that must agree: the owner, the hub, the system. */
+/** Permissions of the hub. The owner, the hub and the system must all allow a power. */
 export function PermissionsPage() {
   const powers = useCompanionState((state) => state.powers);
   const isPaused = useCompanionState(({ settings }) => settings.paused);
@@ -177,7 +177,10 @@ export function PermissionsPage() {
     <>
       <div className="page-head">
         <h1>Permissions</h1>
-        <p>You, the hub and your system must all agree before anything happens. What you switch off ends at once.</p>
+        <p>
+          You, the hub and your system must all allow a command. Running commands end at once when you switch off their
+          power.
+        </p>
       </div>
       {isPaused && (
         <Notice tone="warning" title="Paused">

@@ -13,7 +13,7 @@ const decisions = [
   ['deny', 'Never allow'],
 ] as const;
 const times = [
-  ['', 'For good'],
+  ['', 'Permanently'],
   ['30', 'For 30 minutes'],
   ['60', 'For 1 hour'],
   ['480', 'For 8 hours'],
@@ -29,8 +29,10 @@ function AddRule() {
   const text = pattern.trim();
   const add = async () => {
     const limit = minutes === '' ? {} : { minutes: Number(minutes) };
-    const place = decision === 'deny' || folder.trim() === '' ? {} : { folder: folder.trim() };
-    if (await action.run(() => store.change({ change: 'add_rule', decision, pattern: text, ...place, ...limit })))
+    const folderOption = decision === 'deny' || folder.trim() === '' ? {} : { folder: folder.trim() };
+    if (
+      await action.run(() => store.change({ change: 'add_rule', decision, pattern: text, ...folderOption, ...limit }))
+    )
       setPattern('');
   };
   return (
@@ -68,11 +70,11 @@ function AddRule() {
         </Button>
       </div>
       <details className="help">
-        <summary>How a rule is written</summary>
+        <summary>How to write a rule</summary>
         <p>
-          Write the words of a command line. <code>*</code> stands for any part of one word, and a last word{' '}
-          <code>**</code> for any further words. Words with spaces in them stand in double quotes. Rules that never
-          allow come first. A rule that allows counts in its folder only, and never in a folder that receives downloads.
+          Write the words of a command line. <code>*</code> matches any part of one word, and a last word{' '}
+          <code>**</code> matches any further words. Put words with spaces in double quotes. Rules that never allow take
+          precedence. A rule that allows applies in its folder only, and never in a folder that receives downloads.
         </p>
         <dl>
           <dt>
@@ -82,12 +84,12 @@ function AddRule() {
           <dt>
             <code>git log *</code>
           </dt>
-          <dd>with one more word, whichever it is</dd>
+          <dd>with exactly one more word</dd>
           <dt>
             <code>backup-* --to /srv/**</code>
           </dt>
           <dd>
-            every program whose name begins with <code>backup-</code>; inside a word <code>**</code> is no more than{' '}
+            every program whose name begins with <code>backup-</code>. Inside a word, <code>**</code> means the same as{' '}
             <code>*</code>
           </dd>
           <dt>
@@ -117,16 +119,16 @@ function RuleRow({ rule }: { rule: ProgramRule }) {
           </code>
         </div>
         <div className="details">
-          {rule.exact !== null && <span>exactly what a prompt showed</span>}
+          {rule.exact !== null && <span>exactly the command of a prompt</span>}
           {rule.exact === null && rule.decision === 'allow' && (
             <span>{rule.folder === undefined ? 'in your home folder' : <Line text={`in ${rule.folder}`} />}</span>
           )}
-          <span>{rule.until === null ? 'for good' : `until ${momentOf(rule.until, now)}`}</span>
+          <span>{rule.until === null ? 'permanent' : `until ${momentOf(rule.until, now)}`}</span>
         </div>
         <ActionError action={action} />
       </div>
       <Button
-        look="quiet"
+        variant="quiet"
         size="small"
         className="icon-only"
         aria-label="Remove this rule"
@@ -139,7 +141,7 @@ function RuleRow({ rule }: { rule: ProgramRule }) {
   );
 }
 
-/** Turns asking on at once, and off only after a dialog that says what that means. */
+/** Switches asking on at once, and off only after a confirmation that explains the effect. */
 function AskSwitch() {
   const store = useStore();
   const ask = useCompanionState(({ settings }) => settings.system.ask);
@@ -156,7 +158,7 @@ function AskSwitch() {
     <>
       <ToggleRow
         label="Ask me before each program"
-        about="When no rule below decides it. Without your answer it does not run; while this is off, it runs unasked."
+        about="Applies if no rule below matches. Without your answer the program does not run. While this is off, programs run without asking."
         isOn={ask}
         isDisabled={action.isBusy}
         onChange={(on) => (on ? void turn(true) : setConfirming(true))}
@@ -164,12 +166,12 @@ function AskSwitch() {
       {!isConfirming && <ActionError action={action} />}
       <Decision isOpen={isConfirming} title="Run programs without asking you?" onClose={cancel}>
         <p>{withoutAskingWarning}</p>
-        <ActionError action={action} title="You are still asked" />
+        <ActionError action={action} title="The setting was not changed" />
         <div className="popup-end">
           <Button size="big" disabled={action.isBusy} onClick={cancel}>
             Keep asking me
           </Button>
-          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void turn(false)}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void turn(false)}>
             Run without asking
           </Button>
         </div>
@@ -178,14 +180,14 @@ function AskSwitch() {
   );
 }
 
-/** Which programs may run: by asking, by rules, and by a list beyond which none may. */
+/** Which programs may run: the ask switch, the rules, and the list of permitted programs. */
 export function ProgramRules() {
   const store = useStore();
   const system = useCompanionState(({ settings }) => settings.system);
   return (
     <Section
       title="Programs"
-      about="What a person approved at the hub is checked here again, byte for byte, before it runs."
+      about="Each command that was approved at the hub is checked here again, byte for byte, before it runs."
     >
       <AskSwitch />
       {system.rules.length === 0 ? (
@@ -203,7 +205,7 @@ export function ProgramRules() {
         hint="Names such as git, or full paths."
         placeholder="git"
         items={system.programs}
-        empty="None is named, so the list forbids nothing."
+        empty="The list is empty: every program is permitted."
         onChange={(programs) => store.change({ change: 'programs', programs })}
       />
     </Section>

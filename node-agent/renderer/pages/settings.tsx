@@ -11,24 +11,24 @@ function updateWords({ state, version, by }: UpdateState): string {
   const named = version === null ? 'A new version' : `Version ${version}`;
   switch (state) {
     case 'checking':
-      return 'Looking for a new version…';
+      return 'Checking for updates…';
     case 'downloading':
       return `${named} is being downloaded.`;
     case 'ready':
-      return `${named} is ready. It is put in place when nothing runs.`;
+      return `${named} is ready. It will be installed when no command is running.`;
     case 'refused':
       return `${named} was refused.`;
     case 'failed':
-      return 'The last look for a new version failed.';
+      return 'The latest check for updates failed.';
     case 'idle':
-      return by === 'app' ? 'New versions come by themselves.' : 'This installation is not updated by itself.';
+      return by === 'app' ? 'Updates are automatic.' : 'This installation does not update automatically.';
   }
 }
 
 function Updates({ update }: { update: UpdateState }) {
   const store = useStore();
   const action = useAction();
-  const isUnderWay = update.state === 'checking' || update.state === 'downloading';
+  const isInProgress = update.state === 'checking' || update.state === 'downloading';
   return (
     <Section title="Updates">
       <Row
@@ -41,7 +41,7 @@ function Updates({ update }: { update: UpdateState }) {
       >
         {update.state === 'ready' ? (
           <Button
-            look="main"
+            variant="main"
             disabled={action.isBusy}
             onClick={() => void action.run(async () => store.setApp(await store.call('app.applyUpdate', {})))}
           >
@@ -49,10 +49,10 @@ function Updates({ update }: { update: UpdateState }) {
           </Button>
         ) : (
           <Button
-            disabled={action.isBusy || isUnderWay || update.by === 'nobody'}
+            disabled={action.isBusy || isInProgress || update.by === 'nobody'}
             onClick={() => void action.run(async () => store.setApp(await store.call('app.checkForUpdate', {})))}
           >
-            Look for updates
+            Check for updates
           </Button>
         )}
       </Row>
@@ -67,15 +67,15 @@ function Unpair() {
   const workspace = useWorkspaceName();
   const keyStore = useCompanionState((state) => state.keyStore.name);
   const action = useAction();
-  const [isAsked, setAsked] = useState(false);
-  const [isForgotten, setForgotten] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
+  const [isHubUninformed, setHubUninformed] = useState(false);
   const unpair = async () => {
     const isDone = await action.run(async () => {
       const { hubKnows } = await store.call('unpair', {});
-      setForgotten(!hubKnows);
+      setHubUninformed(!hubKnows);
       store.setState(await store.call('state', {}));
     });
-    if (isDone) setAsked(false);
+    if (isDone) setConfirming(false);
   };
   return (
     <Section title="Pairing">
@@ -83,9 +83,7 @@ function Unpair() {
         <Row
           title="This machine is not paired"
           about={
-            isForgotten
-              ? 'The hub could not be told that it was forgotten: revoke this node there as well.'
-              : 'No hub can reach it.'
+            isHubUninformed ? 'The hub could not be informed. Revoke this node there too.' : 'No hub can reach it.'
           }
         />
       ) : (
@@ -103,29 +101,32 @@ function Unpair() {
             about={
               paired.secretIn === 'key_store' ? (
                 <>
-                  Kept in <Line text={keyStore ?? 'the key store of this system'} />.
+                  Stored in <Line text={keyStore ?? 'the key store of this system'} />.
                 </>
               ) : (
-                'Kept in a file that only you can read.'
+                'Stored in a file that only you can read.'
               )
             }
           />
-          <Row title="Forget the hub" about="It can't reach this machine any more. What you allowed stays as it is.">
-            <Button look="danger" onClick={() => setAsked(true)}>
+          <Row
+            title="Forget the hub"
+            about="The hub can no longer reach this machine. Your permissions stay unchanged."
+          >
+            <Button variant="danger" onClick={() => setConfirming(true)}>
               Unpair…
             </Button>
           </Row>
-          <Decision isOpen={isAsked} title="Unpair this machine?" onClose={() => setAsked(false)}>
+          <Decision isOpen={isConfirming} title="Unpair this machine?" onClose={() => setConfirming(false)}>
             <p>
-              What runs now is ended, and <Line text={paired.hub} /> can't reach this machine any more. To come back you
+              Running commands end, and <Line text={paired.hub} /> can no longer reach this machine. To pair again you
               need a new code.
             </p>
             <ActionError action={action} title="This machine is still paired" />
             <div className="popup-end">
-              <Button size="big" disabled={action.isBusy} onClick={() => setAsked(false)}>
+              <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
                 Cancel
               </Button>
-              <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void unpair()}>
+              <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void unpair()}>
                 {action.isBusy ? 'Unpairing…' : 'Unpair'}
               </Button>
             </div>
@@ -136,7 +137,7 @@ function Unpair() {
   );
 }
 
-/** How the app behaves, where things are kept, and the way out. */
+/** Settings of the app, pairing, updates, and information about this installation. */
 export function SettingsPage() {
   const store = useStore();
   const app = useSelected((data) => data.app);
@@ -157,7 +158,7 @@ export function SettingsPage() {
           label="Start when I log in"
           about={
             startAtLogin === null
-              ? "This installation can't start by itself."
+              ? "This installation can't start automatically."
               : 'The window stays closed until you open it.'
           }
           isOn={startAtLogin === true}
@@ -166,7 +167,7 @@ export function SettingsPage() {
         />
         <ToggleRow
           label="Keep pictures for a day"
-          about="Pictures that were sent stay on this machine for a day, so that you can look at them under Activity."
+          about="Pictures that were sent stay on this machine for a day. You can see them under Activity."
           isOn={keepPictures}
           isDisabled={action.isBusy}
           onChange={(keep) => void action.run(() => store.change({ change: 'keep_pictures', keep }))}
@@ -176,14 +177,14 @@ export function SettingsPage() {
           about={
             pauseShortcut === null ? (
               <>
-                This desktop takes no shortcut, or another program has it;{' '}
+                This desktop has no global shortcuts, or another program uses the shortcut. Instead, run{' '}
                 <code>
                   <Line text={pauseCommand} />
-                </code>{' '}
-                does the same.
+                </code>
+                .
               </>
             ) : (
-              'Works while other windows are in front.'
+              'Also works while other windows are in front.'
             )
           }
         >
@@ -197,8 +198,8 @@ export function SettingsPage() {
           title="When the window is closed"
           about={
             app.hasTray
-              ? 'The companion goes on, with its icon in the tray.'
-              : 'This desktop has no tray, so the window stays: it is only made small.'
+              ? 'The companion continues to run, with its icon in the tray.'
+              : 'This desktop has no tray, so the window is minimized instead.'
           }
         >
           <Button disabled={action.isBusy} onClick={() => void action.run(() => store.call('app.quit', {}))}>

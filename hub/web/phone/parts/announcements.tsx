@@ -1,7 +1,7 @@
 import type { CallView, PhoneState } from '../state.ts';
 import { nameOf } from './names.ts';
 
-/** What goes on, for whoever hears the page instead of seeing it: a call that comes in interrupts, all else waits its turn. */
+/** Announcements for screen readers. Incoming calls interrupt (role `alert`), other changes do not (role `status`). */
 export function Announcements({ state }: { state: PhoneState }) {
   const { call, language } = state;
   const { words, say } = language;
@@ -24,7 +24,6 @@ function textOf({ call, last, language }: PhoneState): string {
   return last === null ? '' : lastText(last, language);
 }
 
-/** What a call does now. */
 export function phaseText(
   { phase, isHeld, isHeldByOther, isBroken }: CallView,
   words: PhoneState['language']['words'],
@@ -35,7 +34,6 @@ export function phaseText(
   return isHeld ? words.held : isHeldByOther ? words.heldByOther : words.talking;
 }
 
-/** What the call before came to. */
 export function lastText(
   { peer, outcome, seconds }: NonNullable<PhoneState['last']>,
   language: PhoneState['language'],

@@ -5,7 +5,7 @@ import type { PhoneState, PhoneStore } from '../state.ts';
 import { Announcements } from './announcements.tsx';
 import { CallPanel } from './call-panel.tsx';
 import { DialForm } from './dial-form.tsx';
-import { People, MissedCalls, RecentCalls } from './lists.tsx';
+import { Colleagues, MissedCalls, RecentCalls } from './lists.tsx';
 import { isolated, nameOf } from './names.ts';
 import { Problems } from './problems.tsx';
 import { Settings } from './settings.tsx';
@@ -18,7 +18,7 @@ function titleOf({ call, missed, language }: PhoneState): string {
 
 export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
   const state = useStore(store);
-  const { language, person, problem, connection, call } = state;
+  const { language, signedInUser, problem, connection, call } = state;
   const { words, say } = language;
   const title = titleOf(state);
   useLayoutEffect(() => {
@@ -29,8 +29,13 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
     <main class="voice phone">
       <header>
         <h1>{words.title}</h1>
-        {person !== null && (
-          <p>{say(words.signedIn, { email: isolated(person.email), workspace: isolated(person.workspaceName) })}</p>
+        {signedInUser !== null && (
+          <p>
+            {say(words.signedIn, {
+              email: isolated(signedInUser.email),
+              workspace: isolated(signedInUser.workspaceName),
+            })}
+          </p>
         )}
         <nav>
           {isUsable && (
@@ -39,7 +44,7 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
             </span>
           )}
           <a href="./">Outrigger</a>
-          {person !== null && problem !== 'ended' && (
+          {signedInUser !== null && problem !== 'ended' && (
             <form method="post" action="sign-out">
               <input type="hidden" name="to" value="/phone" />
               <button type="submit">{words.signOut}</button>
@@ -61,7 +66,7 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
           </div>
           <div class="lists">
             <MissedCalls phone={phone} state={state} />
-            <People phone={phone} state={state} />
+            <Colleagues phone={phone} state={state} />
             <RecentCalls phone={phone} state={state} />
           </div>
         </div>

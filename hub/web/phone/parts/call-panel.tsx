@@ -8,7 +8,7 @@ import { Keypad } from './keypad.tsx';
 import { nameOf } from './names.ts';
 import type { PartProps } from './part-props.ts';
 
-/** The call that is, with what can be done to it. */
+/** The current call with its buttons. */
 export function CallPanel({ phone, state, call }: PartProps & { call: CallView }) {
   const { language, connection } = state;
   const { words } = language;
@@ -17,7 +17,7 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
   const heading = useRef<HTMLHeadingElement>(null);
   const isTalking = phase === 'talking';
   const isIncoming = phase === 'incoming';
-  // To the name and not to a button, so that whoever is writing does not take or end a call by it.
+  // Focus moves to the name instead of a button: a user who is typing must not answer or end a call by accident.
   useLayoutEffect(() => heading.current?.focus(), [isIncoming]);
   return (
     <section class="call" aria-labelledby="peer" data-phase={phase}>
@@ -83,7 +83,7 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
 
 const secondMs = 1_000;
 
-/** For how long is talked already; not read out, since it changes each second. */
+/** Duration of the call. Screen readers do not read it out, because it changes every second. */
 function Clock({ since, language }: { since: number; language: Language }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -99,9 +99,8 @@ function Clock({ since, language }: { since: number; language: Language }) {
 
 type QualityProps = { call: CallView } & Pick<PartProps['state']['language'], 'words' | 'say'>;
 
-/** How the call sounds, and by which measures. */
 function Quality({ call: { quality, isHeld, isHeldByOther, isBroken }, words, say }: QualityProps) {
-  // Whoever is on hold hears nothing, and nothing is wrong with it; where the way is broken that is said already.
+  // Silence is expected while the call is on hold, and an outage has its own message.
   if (quality === null || ((isHeld || isHeldByOther || isBroken) && quality.verdict === 'silent')) return null;
   const { verdict, lostPercent: lost, jitterMs: jitter, roundTripMs } = quality;
   const measures =

@@ -4,13 +4,13 @@ import { lastText } from './announcements.tsx';
 import { CallIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** Whom to call, and what the call before came to. */
+/** The dial field, with the outcome of the previous call. */
 export function DialForm({ phone, state }: PartProps) {
-  const { language, dialled, isDialledWrong, last } = state;
+  const { language, dialled, isDialledInvalid, last } = state;
   const { words } = language;
   const input = useRef<HTMLInputElement>(null);
   const wasInCall = last !== null;
-  // The button that ended the call is gone, and with it where the keyboard was.
+  // The focused button that ended the call was removed, so the focus is lost.
   useLayoutEffect(() => {
     if (wasInCall && document.activeElement === document.body) input.current?.focus();
   }, [wasInCall]);
@@ -41,12 +41,16 @@ export function DialForm({ phone, state }: PartProps) {
           maxLength={200}
           value={dialled}
           aria-describedby="dial-hint"
-          aria-invalid={isDialledWrong}
-          onInput={({ currentTarget }) => phone.write(currentTarget.value)}
+          aria-invalid={isDialledInvalid}
+          onInput={({ currentTarget }) => phone.setDialled(currentTarget.value)}
         />
       </label>
-      <p id="dial-hint" class={isDialledWrong ? 'hint wrong' : 'soft hint'} role={isDialledWrong ? 'alert' : undefined}>
-        {isDialledWrong ? words.dialWrong : words.dialHint}
+      <p
+        id="dial-hint"
+        class={isDialledInvalid ? 'hint wrong' : 'soft hint'}
+        role={isDialledInvalid ? 'alert' : undefined}
+      >
+        {isDialledInvalid ? words.dialWrong : words.dialHint}
       </p>
       <button type="submit" class="round take" disabled={!canCall(state) || dialled.trim() === ''}>
         <CallIcon />

@@ -3,13 +3,13 @@ import type { PartProps } from './part-props.ts';
 
 const keys = [...'123456789*0#'];
 
-/** Keys for menus that listen; while it is open those of the keyboard count, too. */
+/** Sends keypad tones (DTMF), for example to voice menus. While it is open, keys of the keyboard are sent too. */
 export function Keypad({ phone, state: { language }, digits }: PartProps & { digits: string }) {
   const { words, say } = language;
   useEffect(() => {
     const onKey = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent) => {
-      const isWriting = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
-      if (keys.includes(key) && !isWriting && !ctrlKey && !metaKey && !altKey) phone.sendKey(key);
+      const isTyping = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
+      if (keys.includes(key) && !isTyping && !ctrlKey && !metaKey && !altKey) phone.sendKey(key);
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CallRecord } from '../../../../shared/contract/calls/records.ts';
-import { peerOf, seenCallOf } from '../people.ts';
-import type { Peer, SeenCall } from '../people.ts';
+import { peerOf, callListItemOf } from '../peers.ts';
+import type { Peer, CallListItem } from '../peers.ts';
 import { canCall } from '../state.ts';
 import { BetweenIcon, CallIcon, InboundIcon, OutboundIcon } from './icons.tsx';
 import { nameOf } from './names.ts';
@@ -10,13 +10,13 @@ import type { PartProps } from './part-props.ts';
 
 interface RowProps extends PartProps {
   peer: Peer;
-  /** Whom they called, where that is not the person who looks. */
+  /** Who was called, in a call between others. */
   other?: Peer | null;
   detail: ComponentChildren;
   icon?: ComponentChildren;
 }
 
-/** Somebody who can be called by a click. */
+/** A list item with a button that calls the peer. */
 function Row({ phone, state, peer, other = null, detail, icon }: RowProps) {
   const { language } = state;
   const name = nameOf(peer, language);
@@ -42,7 +42,7 @@ function Row({ phone, state, peer, other = null, detail, icon }: RowProps) {
   );
 }
 
-/** Calls that nobody took while the page was open. */
+/** Incoming calls that were not answered while the page was open. */
 export function MissedCalls({ phone, state }: PartProps) {
   const { missed, language } = state;
   const { words } = language;
@@ -51,7 +51,7 @@ export function MissedCalls({ phone, state }: PartProps) {
     <section class="list missed" aria-labelledby="missed">
       <div class="top">
         <h2 id="missed">{words.missed}</h2>
-        <button type="button" onClick={() => phone.forgetMissed()}>
+        <button type="button" onClick={() => phone.clearMissed()}>
           {words.forget}
         </button>
       </div>
@@ -64,16 +64,16 @@ export function MissedCalls({ phone, state }: PartProps) {
   );
 }
 
-/** So many of a list are shown at first. */
-const shownFirst = 8;
+/** Items that a list shows before it is expanded. */
+const collapsedCount = 8;
 
-/** The first of a list, and the others on demand. */
-function Fold({ rows, more }: { rows: readonly ComponentChildren[]; more: string }) {
+/** A list that shows its first items, and the rest after a click. */
+function CollapsibleList({ rows, more }: { rows: readonly ComponentChildren[]; more: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <ul>{isOpen ? rows : rows.slice(0, shownFirst)}</ul>
-      {!isOpen && rows.length > shownFirst && (
+      <ul>{isOpen ? rows : rows.slice(0, collapsedCount)}</ul>
+      {!isOpen && rows.length > collapsedCount && (
         <button type="button" class="more" onClick={() => setOpen(true)}>
           {more}
         </button>
@@ -91,25 +91,25 @@ const results = {
 } as const;
 const declinedStatus = 603;
 
-/** The word for what became of a call; null for one that was answered, or lasts. */
-function resultWordOf({ result, sipCode }: CallRecord, way: SeenCall['way']) {
+/** Key of the text for the result of a call. Null if the call was answered or is in progress. */
+function resultWordOf({ result, sipCode }: CallRecord, kind: CallListItem['kind']) {
   if (result === null || result === 'answered') return null;
   if (sipCode === declinedStatus) return 'resultDeclined';
-  // To whoever was called it does not matter why they did not come to speak.
-  return way === 'inbound' && result !== 'voicemail' ? 'resultMissed' : results[result];
+  // For the called side every unanswered call is a missed call, whatever the reason.
+  return kind === 'inbound' && result !== 'voicemail' ? 'resultMissed' : results[result];
 }
 
-const ways = { inbound: InboundIcon, outbound: OutboundIcon, between: BetweenIcon };
+const callIcons = { inbound: InboundIcon, outbound: OutboundIcon, between: BetweenIcon };
 
-/** Calls of the workspace, as its carriers told them. */
+/** Calls of the workspace, as reported by its carriers. */
 export function RecentCalls({ phone, state }: PartProps) {
   const { records, account, colleagues, language } = state;
   const { words } = language;
   const directory = { domain: account?.domain ?? '', colleagues };
   const rowOf = (record: CallRecord) => {
-    const { way, peer, other } = seenCallOf(record, account?.user ?? '', directory);
-    const word = resultWordOf(record, way);
-    const Icon = ways[way];
+    const { kind, peer, other } = callListItemOf(record, account?.user ?? '', directory);
+    const word = resultWordOf(record, kind);
+    const Icon = callIcons[kind];
     return (
       <Row
         key={record.id}
@@ -126,7 +126,7 @@ export function RecentCalls({ phone, state }: PartProps) {
           </>
         }
         icon={
-          <span class="way" role="img" aria-label={words[way]}>
+          <span class="way" role="img" aria-label={words[kind]}>
             <Icon />
           </span>
         }
@@ -147,13 +147,13 @@ export function RecentCalls({ phone, state }: PartProps) {
             ? words.noCalls
             : words.recentHint}
       </p>
-      <Fold rows={(records ?? []).map(rowOf)} more={words.more} />
+      <CollapsibleList rows={(records ?? []).map(rowOf)} more={words.more} />
     </section>
   );
 }
 
-/** The others of the workspace. */
-export function People({ phone, state }: PartProps) {
+/** The other members of the workspace. */
+export function Colleagues({ phone, state }: PartProps) {
   const { colleagues, language } = state;
   if (colleagues.length === 0) return null;
   return (
@@ -161,7 +161,7 @@ export function People({ phone, state }: PartProps) {
       <div class="top">
         <h2 id="people">{language.words.people}</h2>
       </div>
-      <Fold
+      <CollapsibleList
         rows={colleagues.map(({ id, user }) => (
           <Row key={id} phone={phone} state={state} peer={peerOf(user, '', colleagues)} detail="" />
         ))}

@@ -1,10 +1,10 @@
 import type { Language } from '../language.ts';
-import type { Peer } from '../people.ts';
+import type { Peer } from '../peers.ts';
 
-/** Keeps a text in its own direction from turning those around it. */
+/** Wraps a text in Unicode isolates, so that its direction does not affect the text around it. */
 export const isolated = (text: string): string => `\u2068${text}\u2069`;
 
-/** How somebody is called, in its own direction wherever it stands. */
+/** Display name of a peer, isolated where its direction could affect the text around it. */
 export function nameOf({ name }: Peer, { words, direction }: Language): string {
   if (name === '') return words.nobody;
   const isPlain = direction === 'ltr' && /^[\u0020-\u024f]*$/.test(name);

@@ -1,7 +1,7 @@
 import type { Phone } from '../phone.ts';
 import type { PhoneState } from '../state.ts';
 
-/** What every part of the page is given. */
+/** Props that all parts of the page take. */
 export interface PartProps {
   phone: Phone;
   state: PhoneState;

@@ -4,7 +4,7 @@ import type { PartProps } from './part-props.ts';
 
 const canRetry: readonly ProblemName[] = ['unreachable', 'notConfigured', 'notOptedIn'];
 
-/** Says in words what stands in the way, and what to do. */
+/** Messages about problems, each with what the user can do. */
 export function Problems({ phone, state }: PartProps) {
   const { language, problem, microphoneProblem, connection, call, isSoundBlocked } = state;
   const { words } = language;

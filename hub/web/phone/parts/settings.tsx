@@ -2,7 +2,7 @@ import type { Device } from '../../voice/state.ts';
 import type { Language } from '../language.ts';
 import type { PartProps } from './part-props.ts';
 
-/** With which devices is spoken and heard. The page forgets it when it is left. */
+/** Choice of microphone and speaker. The page does not store the choice. */
 export function Settings({ phone, state }: PartProps) {
   const { language, microphones, microphoneId, speakers, speakerId } = state;
   const { words } = language;
@@ -10,7 +10,7 @@ export function Settings({ phone, state }: PartProps) {
     <details class="settings">
       <summary>{words.settings}</summary>
       <div class="fields">
-        <Choice
+        <DeviceSelect
           label={words.microphone}
           value={microphoneId}
           devices={microphones}
@@ -18,7 +18,7 @@ export function Settings({ phone, state }: PartProps) {
           onChoose={(id) => void phone.setMicrophone(id)}
         />
         {speakers.length > 0 && (
-          <Choice
+          <DeviceSelect
             label={words.speaker}
             value={speakerId}
             devices={speakers}
@@ -31,7 +31,7 @@ export function Settings({ phone, state }: PartProps) {
   );
 }
 
-interface ChoiceProps {
+interface DeviceSelectProps {
   label: string;
   value: string;
   devices: readonly Device[];
@@ -39,7 +39,7 @@ interface ChoiceProps {
   onChoose: (id: string) => void;
 }
 
-function Choice({ label, value, devices, language: { words, say }, onChoose }: ChoiceProps) {
+function DeviceSelect({ label, value, devices, language: { words, say }, onChoose }: DeviceSelectProps) {
   return (
     <label class="field">
       <span>{label}</span>

@@ -6,38 +6,38 @@ import { Decision } from './modal.tsx';
 
 interface FileWords {
   title: string;
-  /** What that means until it is mended. */
+  /** The effect until the file is repaired. */
   meanwhile: string;
   question: string;
-  /** What setting it aside does. */
+  /** The effect of setting the file aside. */
   after: string;
 }
 
 const words: Record<OwnFile, FileWords> = {
   settings: {
     title: "What you allow can't be read",
-    meanwhile: 'Nothing is allowed as long as that is so. Mend the file, or set it aside and begin anew.',
-    question: 'Begin anew with everything off?',
+    meanwhile: 'Nothing is allowed until then. Repair the file, or set it aside and start over.',
+    question: 'Start over with everything off?',
     after:
-      'Everything is off then, also your rules, shared folders and lists for the browser. You switch on under Permissions what the hub may do.',
+      'Everything will be off, and your rules, shared folders and lists for the browser will be empty. Under Permissions you can switch on what the hub may do.',
   },
   identity: {
     title: "The pairing of this machine can't be read",
-    meanwhile: 'No hub can reach this machine. Set the file aside, and pair this machine anew.',
+    meanwhile: 'No hub can reach this machine. Set the file aside, then pair this machine again.',
     question: 'Forget this pairing?',
-    after: 'This machine is not paired then, and you need a new code. Revoke its old node at the hub.',
+    after: 'This machine will not be paired, and you will need a new code. Revoke its old node at the hub.',
   },
 };
 
-/** A file of the companion that is broken: what it is, where it lies, and the way out. */
+/** Notice about a broken file of the companion, with a button that sets the file aside. */
 export function BrokenFile({ broken: { file, path, detail } }: { broken: CompanionState['broken'][number] }) {
   const store = useStore();
   const action = useAction();
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const { title, meanwhile, question, after } = words[file];
   const setAside = () => action.run(async () => store.setState(await store.call('setAside', { file })));
   return (
-    <Notice tone="bad" title={title} end={<Button onClick={() => setAsked(true)}>Set it aside…</Button>}>
+    <Notice tone="bad" title={title} end={<Button onClick={() => setConfirming(true)}>Set it aside…</Button>}>
       <p>
         <code>
           <Line text={path} />
@@ -46,15 +46,15 @@ export function BrokenFile({ broken: { file, path, detail } }: { broken: Compani
       <p>
         <Line text={detail} /> {meanwhile}
       </p>
-      <Decision isOpen={isAsked} title={question} onClose={() => setAsked(false)}>
+      <Decision isOpen={isConfirming} title={question} onClose={() => setConfirming(false)}>
         <p>{after}</p>
-        <p>The file stays beside its place, under a name that ends with the time.</p>
+        <p>The file stays in the same folder, under a name that ends with the time.</p>
         <ActionError action={action} title="It was not set aside" />
         <div className="popup-end">
-          <Button size="big" disabled={action.isBusy} onClick={() => setAsked(false)}>
+          <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
             Cancel
           </Button>
-          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
             Set it aside
           </Button>
         </div>

@@ -6,7 +6,7 @@ import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
 
 const browser = findBrowser(undefined);
 
-describe.skipIf(browser === null)('the window of a companion that does not work (needs Chromium)', () => {
+describe.skipIf(browser === null)('the window of a broken companion (needs Chromium)', () => {
   let host: WindowHost;
   let companion: CompanionStandIn;
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describe.skipIf(browser === null)('the window of a companion that does not work 
     companion = new CompanionStandIn();
   });
 
-  test('says which file is broken and where it lies, and sets it aside only after it asked', async () => {
+  test('names the broken file with its path, and sets it aside only after a confirmation', async () => {
     const path = '/home/ann/.outrigger-companion/settings.json';
     companion.state.problem = `${path} is broken; mend it.`;
     companion.state.broken = [{ file: 'settings', path, detail: 'It is broken at paused, which must be a boolean.' }];
@@ -27,7 +27,7 @@ describe.skipIf(browser === null)('the window of a companion that does not work 
     await notice.waitFor();
     expect(await notice.textContent()).toContain(`${path}It is broken at paused`);
     await notice.getByRole('button').click();
-    const dialog = page.getByRole('alertdialog', { name: 'Begin anew with everything off?' });
+    const dialog = page.getByRole('alertdialog', { name: 'Start over with everything off?' });
     await dialog.waitFor();
     await expect.poll(() => barriers(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
@@ -38,11 +38,11 @@ describe.skipIf(browser === null)('the window of a companion that does not work 
     expect(companion.of('setAside')).toEqual([{ file: 'settings' }]);
   });
 
-  test('pairs anew where the pairing that there is does not work, after its owner gave that up', async () => {
+  test('pairs again when the current pairing does not work, after the owner agrees to forget that hub', async () => {
     companion.state.problem = 'The hub does not know this machine any more.';
     await using opened = await host.open(companion);
     const { page } = opened;
-    await page.getByRole('button', { name: 'Pair anew…' }).click();
+    await page.getByRole('button', { name: 'Pair again…' }).click();
     await page.getByLabel('Address of the hub').fill('https://other.example.org');
     await page.getByLabel('Pairing code').fill('ABCD-EFGH');
     const pair = page.getByRole('button', { name: 'Pair', exact: true });

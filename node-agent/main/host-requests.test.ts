@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from './call-router.ts';
-import { answerHost } from './host-answers.ts';
-import type { HostHandlers } from './host-answers.ts';
+import { answerHostRequest } from './host-requests.ts';
+import type { HostHandlers } from './host-requests.ts';
 
 const written: unknown[] = [];
 const handlers = {
@@ -15,13 +15,13 @@ const handlers = {
   },
 } as unknown as HostHandlers;
 const faults: string[] = [];
-const ask = (message: unknown) => answerHost(handlers, message, (method) => faults.push(method));
+const ask = (message: unknown) => answerHostRequest(handlers, message, (method) => faults.push(method));
 
-test('a runtime gets what it asks its app for', async () => {
+test('a request of the runtime returns its result', async () => {
   expect(await ask({ id: 7, method: 'seal', params: { text: 'a' } })).toEqual({ id: 7, result: { sealed: 'A' } });
 });
 
-test('what went wrong is data, in words', async () => {
+test('a failed request returns its error as data', async () => {
   expect(await ask({ id: 8, method: 'unseal', params: { sealed: 'x' } })).toEqual({
     id: 8,
     error: { code: 'key_store', message: 'It is locked.' },
@@ -29,7 +29,7 @@ test('what went wrong is data, in words', async () => {
   expect(faults).toEqual(['unseal']);
 });
 
-test('what is not declared is refused before anything is done', async () => {
+test('undeclared methods and params are refused without a call of a handler', async () => {
   expect(await ask({ id: 9, method: 'constructor', params: {} })).toMatchObject({ error: { code: 'not_found' } });
   expect(await ask({ id: 10, method: 'captureAudio', params: { device: null, file: 7 } })).toMatchObject({
     error: { code: 'invalid_input' },
@@ -38,7 +38,7 @@ test('what is not declared is refused before anything is done', async () => {
 });
 
 test.each([null, 'seal', { method: 'seal' }, { id: 'x', method: 'seal', params: {} }])(
-  'what is no request has no answer: %j',
+  'messages that are not requests have no response: %j',
   async (message) => {
     expect(await ask(message)).toBeNull();
   },

@@ -6,39 +6,39 @@ import { readRefusal } from './hub.ts';
 import type { Problem } from './hub.ts';
 import { SipSocket } from './sip-socket.ts';
 
-// The contract itself would bring its whole library of schemas into the page; its types hold these to what it says.
+// Importing the contract would add its schema library to the page. The types keep these values equal to the contract.
 const revoked: (typeof sipCloseCodes)['revoked'] = 4401;
 const foreign: (typeof sipCloseCodes)['foreign'] = 4403;
 const path = 'sip/ws';
 
-/** After a registration that the SIP server refused, in milliseconds. */
-const registerAgainMs = 5_000;
-/** For how long a registration holds. */
-const registeredSeconds = 600;
-/** The audio goes to the other side directly or to the operator's relay; no server of others is asked for a way. */
+/** Delay before a refused registration is retried. */
+const registrationRetryMs = 5_000;
+/** Lifetime of a registration. */
+const registrationSeconds = 600;
+/** Audio is sent directly to the other side or to the relay of the operator. No STUN or TURN server is used. */
 const pcConfig: RTCConfiguration = { iceServers: [] };
 
-export interface LineOptions {
+export interface SipConnectionOptions {
   domain: string;
   user: string;
-  /** What the called are shown. */
+  /** Name that called parties see. */
   displayName: string;
   onReady: () => void;
-  /** It is gone and comes again by itself. */
+  /** The connection was lost and reconnects by itself. */
   onLost: () => void;
-  /** It does not come again by itself. */
+  /** The connection ended and does not reconnect. */
   onEnd: (problem: Problem) => void;
   onIncoming: (session: RTCSession, caller: { user: string; displayName: string }) => void;
 }
 
-/** The connection to the SIP server by way of the hub, registered as the person who is signed in. */
-export class Line {
-  readonly #options: LineOptions;
+/** Connection to the SIP server through the hub, registered as the signed-in user. */
+export class SipConnection {
+  readonly #options: SipConnectionOptions;
   readonly #socket: SipSocket;
   readonly #agent: UA;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: LineOptions) {
+  constructor(options: SipConnectionOptions) {
     this.#options = options;
     const { domain, user, displayName } = options;
     this.#socket = new SipSocket(new URL(path, document.baseURI).href.replace(/^http/, 'ws'));
@@ -47,15 +47,15 @@ export class Line {
       uri: `sip:${user}@${domain}`,
       display_name: displayName,
       register: true,
-      register_expires: registeredSeconds,
-      // The socket itself waits longer from one attempt to the next.
+      register_expires: registrationSeconds,
+      // SipSocket has its own back-off.
       connection_recovery_min_interval: 1,
       connection_recovery_max_interval: 1,
       user_agent: 'Outrigger',
     });
     this.#agent
       .on('registered', () => options.onReady())
-      .on('registrationFailed', () => this.#refused())
+      .on('registrationFailed', () => this.#registrationFailed())
       .on('disconnected', ({ code, reason }) => void this.#disconnected(code, reason))
       .on('newRTCSession', ({ originator, session }: RTCSessionEvent) => {
         const { uri, display_name: name } = session.remote_identity;
@@ -68,9 +68,9 @@ export class Line {
     this.#agent.start();
   }
 
-  /** Connects at once, if it waits to. */
-  again(): void {
-    this.#socket.again();
+  /** Connects now if a reconnection attempt is scheduled. */
+  reconnectNow(): void {
+    this.#socket.reconnectNow();
   }
 
   call(user: string, stream: MediaStream): RTCSession {
@@ -84,16 +84,16 @@ export class Line {
     session.answer({ mediaStream: stream, pcConfig });
   }
 
-  /** Ends its call, and tells the SIP server that nobody is here any more. */
+  /** Ends the call and unregisters from the SIP server. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#agent.stop();
   }
 
-  #refused(): void {
+  #registrationFailed(): void {
     this.#options.onLost();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#agent.isConnected() && this.#agent.register(), registerAgainMs);
+    this.#timer = setTimeout(() => this.#agent.isConnected() && this.#agent.register(), registrationRetryMs);
   }
 
   async #disconnected(code = 0, reason = ''): Promise<void> {
@@ -105,7 +105,7 @@ export class Line {
     onEnd(problem);
   }
 
-  /** Why there is no use in coming again; null where there is. */
+  /** The problem that makes reconnecting useless. Null if reconnecting may help. */
   async #problemOf(code: number, reason: string, onLost: () => void): Promise<Problem | null> {
     if (code === revoked) return reason === 'product_not_entitled' ? 'notEntitled' : 'ended';
     if (code === foreign) return 'notOptedIn';

@@ -30,7 +30,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
   });
 
   describe('about a program', () => {
-    test('shows exactly what would run, each word apart, and who approved it', async () => {
+    test('shows exactly what would run, each argument separately, and who approved it', async () => {
       companion.state.prompts = [
         aPrompt({
           argv: ['tar', 'two words ', '', '--flag=\u202Efdp ⟨U+200B⟩', 'line\nbreak', '"quoted"'],
@@ -64,14 +64,14 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
         'This program has changed',
       ])
         expect(text).toContain(part);
-      expect(await dialog.getByRole('timer').textContent()).toMatch(/^[12]:\d\d left, then it is refused$/);
+      expect(await dialog.getByRole('timer').textContent()).toMatch(/^[12]:\d\d left, then it is denied$/);
     });
 
     test.each([
       { width: 980, height: 720 },
       { width: 480, height: 800 },
     ])(
-      'keeps its clock and its answers in sight at $width x $height, and allows nothing before all was seen',
+      'keeps countdown and buttons visible at $width x $height, and allows nothing before all content was seen',
       async (viewport) => {
         const prompt = aPrompt({
           argv: ['sh', ...Array.from({ length: 60 }, (_, index) => `word ${index}`)],
@@ -105,7 +105,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       },
     );
 
-    test('takes the word of a person that they have seen a long input, of which every character is named that hides', async () => {
+    test('accepts the confirmation that a long input was seen, and names each of its invisible characters', async () => {
       companion.state.prompts = [aPrompt({ stdin: 'a\u200B⟨'.repeat(40_000) })];
       await using opened = await host.open(companion);
       const { page } = opened;
@@ -123,7 +123,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       ['Always allow exactly this', 'always'],
       ['Deny', 'deny'],
       ['Never allow this', 'never'],
-    ])('sends the answer %s as it was chosen', async (name, answer) => {
+    ])('sends the chosen answer %s', async (name, answer) => {
       const prompt = aPrompt();
       companion.state.prompts = [prompt];
       await using opened = await host.open(companion);
@@ -134,11 +134,11 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       expect(companion.of('answerPrompt')).toEqual([{ promptId: prompt.id, answer }]);
     });
 
-    test('is not taken by a key or click that was under way when it came up', async () => {
+    test('ignores keys and clicks directly after the dialog appears', async () => {
       await using opened = await host.open(companion);
       const { page } = opened;
       await page.getByRole('button', { name: 'Pause' }).focus();
-      // The guard runs by the page's clock, which stands still here.
+      // The guard uses the clock of the page, which is paused here.
       await page.clock.install();
       await page.clock.pauseAt(Date.now() + 20_000);
       companion.tell(
@@ -161,7 +161,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       await expect.poll(() => companion.of('answerPrompt')).toHaveLength(1);
     });
 
-    test('is refused this once by Escape', async () => {
+    test('is denied once by Escape', async () => {
       companion.state.prompts = [aPrompt()];
       await using opened = await host.open(companion);
       await expect
@@ -171,7 +171,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       await expect.poll(() => companion.of('answerPrompt')).toEqual([expect.objectContaining({ answer: 'deny' })]);
     });
 
-    test('begins anew for the next one in the queue, and for a window that comes back to the front', async () => {
+    test('ignores input again for the next prompt, and when the window returns to the front', async () => {
       const [first, second] = [aPrompt({ cwd: '/first' }), aPrompt({ cwd: '/second' })];
       companion.state.prompts = [first, second];
       await using opened = await host.open(companion);
@@ -194,7 +194,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       expect(companion.of('answerPrompt')).toEqual([{ promptId: first.id, answer: 'once' }]);
     });
 
-    test('lies over everything else, and what it covered comes back with what was typed', async () => {
+    test('covers other dialogs, which keep their input and reappear afterwards', async () => {
       companion.state.paired = null;
       companion.app.pairingLink = aLink();
       companion.state.keyStore = { name: null };
@@ -210,7 +210,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       expect(await link.getByRole('checkbox').isChecked()).toBe(true);
     });
 
-    test('stays with its reason when the answer did not arrive', async () => {
+    test('stays open with the error when the answer was not delivered', async () => {
       companion.state.prompts = [aPrompt()];
       companion.failures.set('answerPrompt', 'The companion is busy.');
       await using opened = await host.open(companion);
@@ -224,7 +224,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
   });
 
   describe('about a pairing link', () => {
-    test('shows where it really leads, connects at a click and never before', async () => {
+    test('shows the real address, and connects only after a click', async () => {
       companion.state.paired = null;
       await using opened = await host.open(companion);
       const { page } = opened;
@@ -233,7 +233,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       await dialog.waitFor();
       expect(await dialog.locator('.origin').textContent()).toBe('https://xn--utrigger-kif.example.org');
       const text = await dialog.textContent();
-      for (const part of ['Look twice at this name', '\u043Eutrigger.example.org', 'ABCD-EFGH'])
+      for (const part of ['Check this name carefully', '\u043Eutrigger.example.org', 'ABCD-EFGH'])
         expect(text).toContain(part);
       for (const key of ['Enter', 'Space']) await page.keyboard.press(key);
       const connect = page.getByRole('button', { name: 'Connect' });
@@ -253,7 +253,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       expect(companion.of('app.dismissPairingLink')).toHaveLength(1);
     });
 
-    test('connects nothing when it is cancelled or escaped from', async () => {
+    test('does not connect after Cancel or Escape', async () => {
       for (const leave of ['Cancel', 'Escape']) {
         companion.app.pairingLink = aLink();
         await using opened = await host.open(companion);
@@ -267,7 +267,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       expect(companion.of('pair')).toEqual([]);
     });
 
-    test('offers no way to connect by a link that has a problem', async () => {
+    test('offers no connect button for a link with a problem', async () => {
       companion.app.pairingLink = aLink({ problem: 'The link names no hub.' });
       await using opened = await host.open(companion);
       const dialog = opened.page.getByRole('alertdialog', { name: "This link can't be used" });
@@ -275,7 +275,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       expect(await dialog.getByRole('button').allTextContents()).toEqual(['Pause', 'Close']);
     });
 
-    test('asks for each word that it needs: no encryption, another hub, no key store', async () => {
+    test('asks for each required consent: no encryption, another hub, no key store', async () => {
       companion.app.pairingLink = aLink({ hub: 'http://hub.example.org', looksLike: null, isEncrypted: false });
       companion.state.keyStore = { name: null };
       await using opened = await host.open(companion);
@@ -297,7 +297,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     });
   });
 
-  test('about a typed code keeps what was typed when the hub refuses it, and warns of an address without encryption', async () => {
+  test('about a typed code keeps the input when the hub refuses it, and warns about an unencrypted address', async () => {
     companion.state.paired = null;
     companion.state.keyStore = { name: null };
     companion.failures.set('pair', 'The pairing code is wrong or over.');
@@ -323,7 +323,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     await page.getByLabel('Address of the hub').fill('hub.example.org');
     await page.getByLabel('Pairing code').fill('ABCD');
     await pair.click();
-    await page.getByText('Begin with https://').waitFor();
+    await page.getByText('Start with https://').waitFor();
     await page.getByText('A code has 8 letters and digits').waitFor();
     expect(companion.of('pair')).toHaveLength(1);
     await page.getByLabel('Address of the hub').fill('https://hub.example.org');

@@ -3,7 +3,7 @@ import { hostMethods, hostRequest } from '../../shared/companion/host.ts';
 import type { HostMethodName, HostMethods } from '../../shared/companion/host.ts';
 import { AppError } from './call-router.ts';
 
-/** What the app does for its runtime, one function for each method. */
+/** Operations of the app that the runtime can request, one for each method. */
 export type HostHandlers = {
   [Name in HostMethodName]: (
     params: z.output<HostMethods[Name]['params']>,
@@ -12,8 +12,8 @@ export type HostHandlers = {
 
 export type HostAnswer = { id: number; result: unknown } | { id: number; error: { code: string; message: string } };
 
-/** Answers one message of the runtime's; null for what is none of ours. Errors are data, in words. */
-export async function answerHost(
+/** Answers a request of the runtime. Returns null for messages that are not requests. Errors are returned as data. */
+export async function answerHostRequest(
   handlers: HostHandlers,
   message: unknown,
   onFault: (method: string, error: unknown) => void,
@@ -22,10 +22,10 @@ export async function answerHost(
   if (!request.success) return null;
   const { id, method } = request.data;
   if (!Object.hasOwn(hostMethods, method))
-    return { id, error: { code: 'not_found', message: 'The app knows no such call.' } };
+    return { id, error: { code: 'not_found', message: 'The app has no such method.' } };
   const name = method as HostMethodName;
   const params = hostMethods[name].params.safeParse(request.data.params);
-  if (!params.success) return { id, error: { code: 'invalid_input', message: 'The call does not fit.' } };
+  if (!params.success) return { id, error: { code: 'invalid_input', message: 'The params of the call are invalid.' } };
   try {
     return { id, result: await handlers[name](params.data as never) };
   } catch (error) {
