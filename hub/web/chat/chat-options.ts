@@ -1,4 +1,4 @@
-import type { FromFrame } from '../loader/frame-protocol.ts';
+import type { MessageFromFrame } from '../loader/frame-protocol.ts';
 import type { PageAddress } from './address.ts';
 import type { Kept } from './kept.ts';
 import type { SharedSession } from './shared-session.ts';
@@ -18,7 +18,7 @@ export interface ChatOptions {
   kept: Kept;
   /** Of the link, or of the host; null for none. */
   token: string | null;
-  tellHost: (message: FromFrame) => void;
+  tellHost: (message: MessageFromFrame) => void;
   /** Null in a tab of its own. */
   shared: SharedSession | null;
 }

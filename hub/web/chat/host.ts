@@ -1,9 +1,9 @@
 import { frameMark } from '../loader/frame-protocol.ts';
-import type { FrameBoot, FrameHere, FromFrame, ToFrame } from '../loader/frame-protocol.ts';
+import type { FrameBoot, FrameReady, MessageFromFrame, MessageToFrame } from '../loader/frame-protocol.ts';
 import type { Store } from './state.ts';
 
 /** Tells how many messages are unread, each time when that changed. */
-export function tellUnread(store: Store, tell: (message: FromFrame) => void): void {
+export function tellUnread(store: Store, tell: (message: MessageFromFrame) => void): void {
   let told = 0;
   store.subscribe(() => {
     const { unread, language } = store.state;
@@ -15,9 +15,9 @@ export function tellUnread(store: Store, tell: (message: FromFrame) => void): vo
 /** The loader in the page around this frame. */
 export interface Host {
   boot: FrameBoot;
-  say: (message: FromFrame) => void;
+  say: (message: MessageFromFrame) => void;
   /** What is told before somebody listens waits. */
-  listen: (listener: (message: ToFrame) => void) => void;
+  listen: (listener: (message: MessageToFrame) => void) => void;
 }
 
 /** Finds the loader: the parent window, of an origin that may embed this chat, which hands over a port when it is told that the frame is here. */
@@ -32,13 +32,13 @@ export function findHost(allowedOrigins: readonly string[]): Promise<Host> {
         boot: data,
         say: (message) => port.postMessage(message),
         listen(listener) {
-          port.addEventListener('message', (event: MessageEvent<ToFrame>) => listener(event.data));
+          port.addEventListener('message', (event: MessageEvent<MessageToFrame>) => listener(event.data));
           port.start();
         },
       });
     };
     addEventListener('message', onMessage);
     // Says nothing but that it is here, so that it may go to whoever embeds it.
-    window.parent.postMessage({ mark: frameMark, type: 'here' } satisfies FrameHere, '*');
+    window.parent.postMessage({ mark: frameMark, type: 'here' } satisfies FrameReady, '*');
   });
 }

@@ -1,4 +1,4 @@
-import type { FromFrame } from '../loader/frame-protocol.ts';
+import type { MessageFromFrame } from '../loader/frame-protocol.ts';
 import type { HubError } from './api.ts';
 import type { Problem } from './state.ts';
 
@@ -21,7 +21,7 @@ export function problemOf({ status, code, isPassing }: HubError, { hasAny, isKno
 }
 
 /** What a host is told that gave no token where one is needed. */
-export const tokenRequired: FromFrame = {
+export const tokenRequired: MessageFromFrame = {
   type: 'error',
   code: 'token_required',
   message:

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 /** What counts as silence, in decibels below the loudest. */
-const floorDb = -60;
-const percentOf = (level: number) =>
-  level <= 0 ? 0 : Math.round(Math.max(0, Math.min(1, 1 - (20 * Math.log10(level)) / floorDb)) * 100);
+const silenceDb = -60;
+const toPercent = (level: number) =>
+  level <= 0 ? 0 : Math.round(Math.max(0, Math.min(1, 1 - (20 * Math.log10(level)) / silenceDb)) * 100);
 
 /** Who is told how loud the sides are, from 0 to 1. */
 export type LevelListeners = Record<'microphone' | 'answer', (level: number) => void>;
@@ -20,7 +20,7 @@ export function Level({ levels, side, label, isOn }: LevelProps) {
   const meter = useRef<HTMLDivElement>(null);
   useEffect(() => {
     levels[side] = (level) => {
-      const percent = percentOf(level);
+      const percent = toPercent(level);
       meter.current?.style.setProperty('--level', `${percent}%`);
       meter.current?.setAttribute('aria-valuenow', String(percent));
     };

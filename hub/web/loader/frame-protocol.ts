@@ -8,7 +8,7 @@ import type { ChatMessage } from '../../../shared/contract/chat/shapes.ts';
 /** Marks the two messages that go from window to window, among those of others. */
 export const frameMark = 'outrigger.chat.1';
 
-export interface FrameHere {
+export interface FrameReady {
   mark: typeof frameMark;
   type: 'here';
 }
@@ -27,14 +27,14 @@ export interface FrameBoot {
 }
 
 /** From the loader to the frame. */
-export type ToFrame =
+export type MessageToFrame =
   | { type: 'shown'; isShown: boolean; takeFocus?: boolean }
   | { type: 'send'; content: string }
   | { type: 'token'; token: string }
   | { type: 'wipe' };
 
 /** From the frame to the loader. */
-export type FromFrame =
+export type MessageFromFrame =
   | { type: 'look'; colour: string; ink: string; title: string }
   /** How many messages are unread, as a number and in words of the language of the chat. */
   | { type: 'unread'; count: number; words: string }

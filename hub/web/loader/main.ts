@@ -9,7 +9,7 @@ import type { WidgetEvent } from './widget.ts';
 
 type Listener = (detail?: unknown) => void;
 interface Outrigger {
-  (command: string, ...given: unknown[]): unknown;
+  (command: string, ...args: unknown[]): unknown;
   /** Calls from before this script came, as the snippet in a page keeps them. */
   q?: ArrayLike<unknown>[];
   isLoaded?: true;
@@ -20,92 +20,95 @@ const page = window as { Outrigger?: Outrigger };
 const script = (document.currentScript ??
   document.querySelector('script[data-site-key][src*="widget.js"]')) as HTMLScriptElement | null;
 
-function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: ArrayLike<unknown>[]): void {
+function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, queuedCalls: ArrayLike<unknown>[]): void {
   let widget: Widget | null = null;
   let listeners = new Map<string, Set<Listener>>();
-  let isDrained = false;
+  let isQueueDrained = false;
 
   /** What a host's code throws is the host's to hear of, and must not stop the widget. */
-  const apart = (work: () => unknown) => {
+  const runIsolated = (callback: () => unknown) => {
     try {
-      work();
+      callback();
     } catch (error) {
       setTimeout(() => {
         throw error;
       });
     }
   };
-  const tell = (event: WidgetEvent, detail?: unknown) => {
-    for (const listener of listeners.get(event) ?? []) apart(() => listener(detail));
+  const emit = (event: WidgetEvent, detail?: unknown) => {
+    for (const listener of listeners.get(event) ?? []) runIsolated(() => listener(detail));
   };
 
-  const fail = (code: string, message: string) => {
+  const reportFailure = (code: string, message: string) => {
     // Developers look there first, and a page without an error listener shows nothing else.
     // oxlint-disable-next-line no-console
     console.error(`Outrigger: ${message}`);
-    tell('error', { code, message });
+    emit('error', { code, message });
   };
 
   /** The token that was passed; null where there is none, with an error unless it was left out and is not needed. */
-  const tokenOf = (given: unknown, isNeeded = false): string | null => {
-    const token = (given as { token?: unknown } | null | undefined)?.token;
+  const readToken = (options: unknown, isRequired = false): string | null => {
+    const token = (options as { token?: unknown } | null | undefined)?.token;
     if (typeof token === 'string' && token !== '') return token;
-    const isLeftOut = (given ?? null) === null || (typeof given === 'object' && (token ?? '') === '');
-    if (isNeeded || !isLeftOut)
-      fail(
+    const isOmitted = (options ?? null) === null || (typeof options === 'object' && (token ?? '') === '');
+    if (isRequired || !isOmitted)
+      reportFailure(
         'token_invalid',
         'The token must be a text. Pass { token } with the visitorToken of POST /v1/chat/sessions.',
       );
     return null;
   };
 
-  const make = (token: string | null) => {
+  const createWidget = (token: string | null) => {
     if (!/^wgt_./.test(siteKey)) {
-      fail('site_key_invalid', `data-site-key is "${siteKey}". Set the site key of your chat; it begins with wgt_.`);
+      reportFailure(
+        'site_key_invalid',
+        `data-site-key is "${siteKey}". Set the site key of your chat; it begins with wgt_.`,
+      );
       return;
     }
-    const onForgotten = () => {
+    const onVisitEnded = () => {
       widget?.end(false);
-      make(null);
+      createWidget(null);
     };
-    widget = new Widget({ base, siteKey, token, tell, fail, onForgotten });
-    if (isDrained) begin(widget);
+    widget = new Widget({ base, siteKey, token, emit, reportFailure, onVisitEnded });
+    if (isQueueDrained) startWidget(widget);
   };
-  const begin = (begun: Widget) => {
-    tell('ready');
-    begun.resume();
+  const startWidget = (created: Widget) => {
+    emit('ready');
+    created.resume();
   };
   /** Runs a call on the widget. */
-  const steer = (run: (on: Widget) => void) => {
-    if (widget === null) fail('not_booted', "The chat is not booted. Call Outrigger('boot') first.");
+  const withWidget = (run: (current: Widget) => void) => {
+    if (widget === null) reportFailure('not_booted', "The chat is not booted. Call Outrigger('boot') first.");
     else run(widget);
   };
 
-  const commands: Record<string, (...given: unknown[]) => unknown> = {
-    boot(given) {
-      const token = tokenOf(given);
-      if (widget === null) make(token);
+  const commands: Record<string, (...args: unknown[]) => unknown> = {
+    boot(options) {
+      const token = readToken(options);
+      if (widget === null) createWidget(token);
       else if (token !== widget.token) {
         // An anonymous visitor signs in. Any other change is another visitor: nothing of the first may stay.
         if (widget.token === null && token !== null) widget.renew(token);
         else {
           widget.end();
-          make(token);
+          createWidget(token);
         }
       }
     },
-    update(given) {
-      const token = tokenOf(given, true);
-      if (token !== null) steer((on) => on.renew(token));
+    update(options) {
+      const token = readToken(options, true);
+      if (token !== null) withWidget((current) => current.renew(token));
     },
-    open: () => steer((on) => on.open()),
+    open: () => withWidget((current) => current.open()),
     close: () => widget?.close(false),
-    show: () => steer((on) => on.show(true)),
+    show: () => withWidget((current) => current.show(true)),
     hide: () => widget?.show(false),
     send(content) {
       if (typeof content !== 'string' || content.trim() === '')
-        fail('content_invalid', "Outrigger('send', text) needs a text that is not empty.");
-      else steer((on) => on.send(content));
+        reportFailure('content_invalid', "Outrigger('send', text) needs a text that is not empty.");
+      else withWidget((current) => current.send(content));
     },
     shutdown() {
       widget?.end();
@@ -114,37 +117,37 @@ function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: 
     },
     on(event, listener) {
       if (!widgetEvents.includes(event as WidgetEvent) || typeof listener !== 'function') {
-        fail(
+        reportFailure(
           'listener_invalid',
           `Outrigger('on', event, listener) needs a function and one of: ${widgetEvents.join(', ')}.`,
         );
         return () => false;
       }
-      const of = listeners.get(String(event)) ?? new Set();
-      listeners.set(String(event), of.add(listener as Listener));
-      if (event === 'ready' && isDrained && widget !== null) apart(listener as Listener);
-      return () => of.delete(listener as Listener);
+      const eventListeners = listeners.get(String(event)) ?? new Set();
+      listeners.set(String(event), eventListeners.add(listener as Listener));
+      if (event === 'ready' && isQueueDrained && widget !== null) runIsolated(listener as Listener);
+      return () => eventListeners.delete(listener as Listener);
     },
   };
 
-  const outrigger: Outrigger = (command, ...given) => {
+  const outrigger: Outrigger = (command, ...args) => {
     const run = Object.hasOwn(commands, command) ? commands[command] : undefined;
-    if (run !== undefined) return run(...given);
-    fail('unknown_call', `There is no call "${command}". Use one of: ${Object.keys(commands).join(', ')}.`);
+    if (run !== undefined) return run(...args);
+    reportFailure('unknown_call', `There is no call "${command}". Use one of: ${Object.keys(commands).join(', ')}.`);
     return undefined;
   };
   outrigger.isLoaded = true;
   page.Outrigger = outrigger;
-  const calls = Array.from(earlier, (call) => Array.from(call) as [string]);
-  const isBooted = autoBoot === 'false' || calls.some(([command]) => command === 'boot');
+  const calls = Array.from(queuedCalls, (call) => Array.from(call) as [string]);
+  const skipsAutoBoot = autoBoot === 'false' || calls.some(([command]) => command === 'boot');
   // Listeners first, so that they get the errors of the other calls.
-  const listening = calls.filter(([command]) => command === 'on');
-  const others = calls.filter(([command]) => command !== 'on');
-  for (const call of [...listening, ...(isBooted ? [] : [['boot'] as [string]]), ...others])
-    apart(() => outrigger(...call));
+  const listenerCalls = calls.filter(([command]) => command === 'on');
+  const otherCalls = calls.filter(([command]) => command !== 'on');
+  for (const call of [...listenerCalls, ...(skipsAutoBoot ? [] : [['boot'] as [string]]), ...otherCalls])
+    runIsolated(() => outrigger(...call));
   // A listener may stand behind the boot in a page's snippet.
-  isDrained = true;
-  if (widget !== null) begin(widget);
+  isQueueDrained = true;
+  if (widget !== null) startWidget(widget);
 }
 
 if (page.Outrigger?.isLoaded !== true && script !== null)

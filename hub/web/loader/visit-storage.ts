@@ -45,11 +45,11 @@ export class VisitStorage {
     attempt(() => (kept === null ? sessionStorage.removeItem(key) : sessionStorage.setItem(key, kept)));
   }
 
-  /** @param forgets whether the visit ends for all tabs. */
-  clear(forgets: boolean): void {
+  /** @param endsVisit whether the visit ends for all tabs. */
+  clear(endsVisit: boolean): void {
     this.isOpen = false;
     this.kept = null;
-    if (forgets) attempt(() => localStorage.removeItem(this.key));
+    if (endsVisit) attempt(() => localStorage.removeItem(this.key));
   }
 }
 

@@ -1,6 +1,6 @@
 import { readDevices } from '../voice/devices.ts';
-import { listen } from '../voice/microphone.ts';
-import type { Listening } from '../voice/microphone.ts';
+import { openMicrophone } from '../voice/microphone.ts';
+import type { MicrophoneStream } from '../voice/microphone.ts';
 import type { PhoneStore } from './state.ts';
 
 /** An `audio` element that browsers let play elsewhere than on the system's own loudspeaker. */
@@ -28,8 +28,8 @@ export class CallAudio {
   }
 
   /** Opens a microphone; the one before is closed. @throws MicrophoneError */
-  async open(deviceId: string): Promise<Listening> {
-    const listening = await listen(deviceId === '' ? null : deviceId);
+  async open(deviceId: string): Promise<MicrophoneStream> {
+    const listening = await openMicrophone(deviceId === '' ? null : deviceId);
     const { stream } = listening;
     this.closeMicrophone();
     this.#stream = stream;

@@ -9,11 +9,11 @@ const tooMany: (typeof voiceCloseCodes)['tooMany'] = 4429;
 const path = 'ai/voice/ws';
 
 /** One that lasted so long was no failure, in milliseconds. */
-const steadyMs = 10_000;
+const stableAfterMs = 10_000;
 /** How often a place is asked for that others have: one that a hub lost comes free within a few of them. */
-const busyTries = 6;
+const maxBusyRetries = 6;
 /** A connection without a place is open for a moment, and then closed; one that is open for longer has it, in milliseconds. */
-const seatedMs = 1_000;
+const acceptedAfterMs = 1_000;
 /** Sound that waits to leave beyond that is left out, in bytes: a line that takes no more of it is no line to speak over. */
 const maxUnsentBytes = 512 * 1024;
 
@@ -39,10 +39,10 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    addEventListener('online', () => this.again());
-    addEventListener('pagehide', () => this.#drop());
+    addEventListener('online', () => this.connectNow());
+    addEventListener('pagehide', () => this.#disconnect());
     // A page that comes back out of the browser's memory has lost it.
-    addEventListener('pageshow', ({ persisted }) => persisted && this.again());
+    addEventListener('pageshow', ({ persisted }) => persisted && this.connectNow());
   }
 
   get isOpen(): boolean {
@@ -50,7 +50,7 @@ export class Connection {
   }
 
   /** Connects at once, if it is not connected or about to be. */
-  again(): void {
+  connectNow(): void {
     this.#isEnded = false;
     if (this.#socket !== null) return;
     clearTimeout(this.#timer);
@@ -72,8 +72,8 @@ export class Connection {
     let openedAt: number | null = null;
     socket.addEventListener('open', () => {
       openedAt = performance.now();
-      if (this.#isBusy) this.#timer = setTimeout(() => this.#opened(), seatedMs);
-      else this.#opened();
+      if (this.#isBusy) this.#timer = setTimeout(() => this.#onOpen(), acceptedAfterMs);
+      else this.#onOpen();
     });
     socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
       const frame = typeof data === 'string' ? parse(data) : null;
@@ -84,30 +84,30 @@ export class Connection {
       if (this.#socket !== socket) return;
       this.#socket = null;
       clearTimeout(this.#timer);
-      const wasSteady = openedAt !== null && performance.now() - openedAt > steadyMs;
-      if (wasSteady) this.#attempt = 0;
+      const wasStable = openedAt !== null && performance.now() - openedAt > stableAfterMs;
+      if (wasStable) this.#attempt = 0;
       // One that lasted was closed for what was sent over it.
-      if (code === tooMany && !wasSteady) this.#refused();
-      else void this.#closed(code, reason, openedAt !== null);
+      if (code === tooMany && !wasStable) this.#onRefused();
+      else void this.#onClosed(code, reason, openedAt !== null);
     });
   }
 
-  #opened(): void {
+  #onOpen(): void {
     this.#isBusy = false;
     this.#options.onOpen();
   }
 
-  #refused(): void {
+  #onRefused(): void {
     this.#isBusy = true;
-    if (this.#attempt >= busyTries) {
+    if (this.#attempt >= maxBusyRetries) {
       this.#end('busyHub');
       return;
     }
     this.#options.onBusy();
-    this.#later();
+    this.#scheduleReconnect();
   }
 
-  async #closed(code: number, reason: string, hasOpened: boolean): Promise<void> {
+  async #onClosed(code: number, reason: string, hasOpened: boolean): Promise<void> {
     if (code === revoked) {
       const problem = problemOf(reason);
       this.#end(problem === 'notEntitled' ? problem : 'ended');
@@ -115,7 +115,7 @@ export class Connection {
     }
     this.#options.onLost();
     const problem = hasOpened ? 'unreachable' : await readRefusal(path);
-    if (problem === 'unreachable') this.#later();
+    if (problem === 'unreachable') this.#scheduleReconnect();
     else this.#end(problem);
   }
 
@@ -126,13 +126,13 @@ export class Connection {
     this.#options.onEnd(problem);
   }
 
-  #later(): void {
+  #scheduleReconnect(): void {
     clearTimeout(this.#timer);
     if (this.#isEnded || this.#socket !== null) return;
-    this.#timer = setTimeout(() => this.again(), backoffMs(this.#attempt++));
+    this.#timer = setTimeout(() => this.connectNow(), backoffMs(this.#attempt++));
   }
 
-  #drop(): void {
+  #disconnect(): void {
     const socket = this.#socket;
     this.#socket = null;
     clearTimeout(this.#timer);

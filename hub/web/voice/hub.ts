@@ -1,5 +1,5 @@
 /** Who is signed in. */
-export interface Person {
+export interface SignedInUser {
   email: string;
   workspaceName: string;
 }
@@ -27,7 +27,7 @@ export const ask = (path: string) =>
   });
 
 /** Who is signed in at this browser, or why that is not known. */
-export async function readPerson(): Promise<Person | Problem> {
+export async function readSignedInUser(): Promise<SignedInUser | Problem> {
   try {
     const response = await ask('auth/me');
     if (response.status === 401) return 'signedOut';

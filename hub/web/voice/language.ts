@@ -12,9 +12,8 @@ const others: OtherWords<Words> = {
 };
 
 /** What people may talk in, by BCP 47; services differ in what they know. */
-const spoken = 'ar bn cs da de el en es fa fi fr he hi hu id it ja ko ms nb nl pl pt ro ru sv th tr uk ur vi zh'.split(
-  ' ',
-);
+const spokenLanguageCodes =
+  'ar bn cs da de el en es fa fi fr he hi hu id it ja ko ms nb nl pl pt ro ru sv th tr uk ur vi zh'.split(' ');
 
 /** The texts of the voice page in a language, and how that language writes names and numbers. */
 export interface Language extends PageLanguage<Words> {
@@ -28,7 +27,7 @@ export function languageOf(locale: Locale, words: Words, preferred: readonly str
   const { compare } = new Intl.Collator(language.variant);
   return {
     ...language,
-    languages: spoken
+    languages: spokenLanguageCodes
       .map((code) => ({ code, name: names.of(code) ?? code }))
       .toSorted((left, right) => compare(left.name, right.name)),
   };

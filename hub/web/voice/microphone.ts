@@ -7,7 +7,7 @@ export type MicrophoneProblem = 'denied' | 'absent' | 'busy' | 'insecure' | 'los
 export type MicrophoneNotice = MicrophoneProblem | 'replaced';
 
 /** What listens. */
-export interface Listening {
+export interface MicrophoneStream {
   stream: MediaStream;
   /** Whether it is that of the system, because the one that was chosen is not there. */
   isReplaced: boolean;
@@ -34,7 +34,7 @@ export interface MicrophoneOptions {
 }
 
 /** What speech needs, so that no more is sent. */
-const speechRate = 16_000;
+const speechSampleRate = 16_000;
 const blockMs = 40;
 
 /** A microphone that is open: hands over what it hears, block by block, until it is closed. */
@@ -47,7 +47,7 @@ export class Microphone {
   readonly #node: AudioWorkletNode;
 
   private constructor(
-    { stream, isReplaced }: Listening,
+    { stream, isReplaced }: MicrophoneStream,
     context: AudioContext,
     node: AudioWorkletNode,
     sampleRate: number,
@@ -61,12 +61,12 @@ export class Microphone {
 
   /** Asks the person where they were not asked yet. @throws MicrophoneError */
   static async open({ processorUrl, deviceId, onBlock, onLost }: MicrophoneOptions): Promise<Microphone> {
-    const listening = await listen(deviceId);
-    const { stream } = listening;
+    const opened = await openMicrophone(deviceId);
+    const { stream } = opened;
     try {
-      const { context, source } = attach(stream);
+      const { context, source } = createSource(stream);
       await context.audioWorklet.addModule(processorUrl);
-      const ratio = Math.max(1, Math.floor(context.sampleRate / speechRate));
+      const ratio = Math.max(1, Math.floor(context.sampleRate / speechSampleRate));
       const processorOptions: CaptureOptions = { blockMs, ratio };
       const node = new AudioWorkletNode(context, 'capture', {
         numberOfOutputs: 0,
@@ -79,26 +79,26 @@ export class Microphone {
       source.connect(node);
       await context.resume();
       for (const track of stream.getTracks()) track.addEventListener('ended', onLost);
-      return new Microphone(listening, context, node, context.sampleRate / ratio);
+      return new Microphone(opened, context, node, context.sampleRate / ratio);
     } catch (error) {
-      release(stream);
+      stopTracks(stream);
       throw new MicrophoneError('failed', error);
     }
   }
 
   close(): void {
     this.#node.port.close();
-    release(this.#stream);
+    stopTracks(this.#stream);
     void this.#context.close();
   }
 }
 
-const release = (stream: MediaStream) => {
+const stopTracks = (stream: MediaStream) => {
   for (const track of stream.getTracks()) track.stop();
 };
 
 /** Asks the person where they were not asked yet. @param deviceId null for that of the system, which is also taken where that one is not there. @throws MicrophoneError */
-export async function listen(deviceId: string | null): Promise<Listening> {
+export async function openMicrophone(deviceId: string | null): Promise<MicrophoneStream> {
   // Browsers hide it from pages that came by plain http from another machine.
   if (!window.isSecureContext || (navigator.mediaDevices as MediaDevices | undefined) === undefined)
     throw new MicrophoneError('insecure');
@@ -116,9 +116,9 @@ export async function listen(deviceId: string | null): Promise<Listening> {
   }
 }
 
-const open = (wanted: MediaTrackConstraints): Promise<MediaStream> =>
+const open = (constraints: MediaTrackConstraints): Promise<MediaStream> =>
   navigator.mediaDevices.getUserMedia({
-    audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true, ...wanted },
+    audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true, ...constraints },
   });
 
 function problemOf(error: unknown): MicrophoneProblem {
@@ -137,14 +137,14 @@ function problemOf(error: unknown): MicrophoneProblem {
   }
 }
 
-function attach(stream: MediaStream): { context: AudioContext; source: MediaStreamAudioSourceNode } {
-  const context = new AudioContext({ sampleRate: speechRate, latencyHint: 'interactive' });
+function createSource(stream: MediaStream): { context: AudioContext; source: MediaStreamAudioSourceNode } {
+  const context = new AudioContext({ sampleRate: speechSampleRate, latencyHint: 'interactive' });
   try {
     return { context, source: context.createMediaStreamSource(stream) };
   } catch {
     // Some browsers listen at the rate of the device alone.
     void context.close();
-    const own = new AudioContext({ latencyHint: 'interactive' });
-    return { context: own, source: own.createMediaStreamSource(stream) };
+    const deviceContext = new AudioContext({ latencyHint: 'interactive' });
+    return { context: deviceContext, source: deviceContext.createMediaStreamSource(stream) };
   }
 }

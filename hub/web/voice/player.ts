@@ -2,7 +2,7 @@ export interface PlayerOptions {
   /** How loud it is now, from 0 to 1; told for each picture of the screen while it plays, and 0 at its end. */
   onLevel: (level: number) => void;
   /** The first sound of a turn begins in so long. */
-  onBegin: (turnId: string, inMs: number) => void;
+  onFirstSound: (turnId: string, delayMs: number) => void;
   /** All that came was played, or it fell silent. */
   onIdle: () => void;
 }
@@ -21,9 +21,9 @@ export class Player {
   readonly #playing = new Set<AudioBufferSourceNode>();
   #context: RoutableContext | null = null;
   #analyser: AnalyserNode | null = null;
-  #endsAt = 0;
+  #queueEndsAt = 0;
   /** Whose sound came last, and when its pieces begin and how long they are, in seconds. */
-  #turn: { id: string; pieces: { startsAt: number; seconds: number }[] } = { id: '', pieces: [] };
+  #latestTurn: { id: string; pieces: { startsAt: number; seconds: number }[] } = { id: '', pieces: [] };
   #speakerId = '';
   #samples = new Float32Array(512);
 
@@ -39,7 +39,7 @@ export class Player {
   add(turnId: string, pcm: Uint8Array, sampleRate: number): void {
     const count = Math.floor(pcm.byteLength / 2);
     if (count === 0) return;
-    const { context, analyser } = this.#open(sampleRate);
+    const { context, analyser } = this.#prepare(sampleRate);
     const buffer = context.createBuffer(1, count, sampleRate);
     const samples = buffer.getChannelData(0);
     const view = new DataView(pcm.buffer, pcm.byteOffset, count * 2);
@@ -49,37 +49,40 @@ export class Player {
     const wasIdle = !this.isPlaying;
     const startsAt = wasIdle
       ? context.currentTime + leadSeconds
-      : Math.max(this.#endsAt, context.currentTime + leadSeconds / 4);
+      : Math.max(this.#queueEndsAt, context.currentTime + leadSeconds / 4);
     source.start(startsAt);
-    this.#endsAt = startsAt + buffer.duration;
+    this.#queueEndsAt = startsAt + buffer.duration;
     this.#playing.add(source);
-    source.addEventListener('ended', () => this.#ended(source));
-    if (wasIdle) this.#watch();
-    const isFirst = this.#turn.id !== turnId;
-    if (isFirst) this.#turn = { id: turnId, pieces: [] };
-    this.#turn.pieces.push({ startsAt, seconds: buffer.duration });
-    if (isFirst) this.#options.onBegin(turnId, (startsAt - context.currentTime) * 1000);
+    source.addEventListener('ended', () => this.#onSourceEnded(source));
+    if (wasIdle) this.#reportLevel();
+    const isFirst = this.#latestTurn.id !== turnId;
+    if (isFirst) this.#latestTurn = { id: turnId, pieces: [] };
+    this.#latestTurn.pieces.push({ startsAt, seconds: buffer.duration });
+    if (isFirst) this.#options.onFirstSound(turnId, (startsAt - context.currentTime) * 1000);
   }
 
   /** Of which turn something is heard now, and how much of it was, in milliseconds; null for silence. */
-  get heard(): { turnId: string; playedMs: number } | null {
+  get nowPlaying(): { turnId: string; playedMs: number } | null {
     const context = this.#context;
     if (!this.isPlaying || context === null) return null;
-    const played = this.#turn.pieces.map(({ startsAt, seconds }) =>
+    const played = this.#latestTurn.pieces.map(({ startsAt, seconds }) =>
       Math.min(seconds, Math.max(0, context.currentTime - startsAt)),
     );
-    return { turnId: this.#turn.id, playedMs: Math.round(played.reduce((sum, seconds) => sum + seconds, 0) * 1000) };
+    return {
+      turnId: this.#latestTurn.id,
+      playedMs: Math.round(played.reduce((sum, seconds) => sum + seconds, 0) * 1000),
+    };
   }
 
   /** Plays nothing more of what came. */
-  silence(): void {
+  stop(): void {
     // Taking the way to the loudspeaker away is heard sooner than stopping each piece.
     this.#analyser?.disconnect();
     this.#analyser = null;
     const playing = [...this.#playing];
     this.#playing.clear();
     for (const source of playing) source.stop();
-    if (playing.length > 0) this.#rest();
+    if (playing.length > 0) this.#onStopped();
   }
 
   /** @param deviceId empty for that of the system. */
@@ -88,7 +91,7 @@ export class Player {
     await this.#context?.setSinkId?.(deviceId);
   }
 
-  #open(sampleRate: number): { context: AudioContext; analyser: AnalyserNode } {
+  #prepare(sampleRate: number): { context: AudioContext; analyser: AnalyserNode } {
     // A context of the rate of the sound turns all of it into that of the device as one, without seams between pieces.
     if (this.#context?.sampleRate !== sampleRate && !this.isPlaying) {
       void this.#context?.close();
@@ -105,23 +108,23 @@ export class Player {
     return { context, analyser: this.#analyser };
   }
 
-  #ended(source: AudioBufferSourceNode): void {
-    if (this.#playing.delete(source) && !this.isPlaying) this.#rest();
+  #onSourceEnded(source: AudioBufferSourceNode): void {
+    if (this.#playing.delete(source) && !this.isPlaying) this.#onStopped();
   }
 
-  #rest(): void {
+  #onStopped(): void {
     this.#options.onLevel(0);
     this.#options.onIdle();
   }
 
-  #watch(): void {
+  #reportLevel(): void {
     requestAnimationFrame(() => {
       if (!this.isPlaying || this.#analyser === null) return;
       this.#analyser.getFloatTimeDomainData(this.#samples);
       this.#options.onLevel(
         Math.sqrt(this.#samples.reduce((sum, sample) => sum + sample * sample, 0) / this.#samples.length),
       );
-      this.#watch();
+      this.#reportLevel();
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { VoiceConfigChange } from '../../../shared/contract/ai/voice.ts';
 import { Store } from '../../../shared/web/store.ts';
-import type { Person, Problem } from './hub.ts';
+import type { SignedInUser, Problem } from './hub.ts';
 import type { Language } from './language.ts';
 import type { MicrophoneNotice } from './microphone.ts';
 import type { Turn } from './turns.ts';
@@ -18,7 +18,7 @@ export interface Device {
 export interface VoiceState {
   language: Language;
   /** Null until it is known. */
-  person: Person | null;
+  signedInUser: SignedInUser | null;
   /** Why there is no talk; null for nothing. */
   problem: Problem | null;
   connection: 'connecting' | 'open' | 'lost';
@@ -30,13 +30,13 @@ export interface VoiceState {
   /** Whether what the microphone hears is for the hub. */
   isListening: boolean;
   /** Whether something was sent of which nothing came back yet. */
-  isAwaiting: boolean;
+  isAwaitingReply: boolean;
   isPlaying: boolean;
   /** Whether answers are played. */
   isSoundOn: boolean;
   turns: readonly Turn[];
   /** In which is talked; empty for whatever it is. */
-  talkLanguage: string;
+  spokenLanguage: string;
   /** With which is answered; empty for that of the hub. */
   voice: string;
   microphones: readonly Device[];
@@ -62,18 +62,21 @@ export function activityOf(
   const turn = openTurn(state);
   // Where nothing was understood yet, the person is still speaking.
   if (state.isListening && turn !== null && turn.user === '') return 'listening';
-  if (state.isAwaiting || turn !== null) return 'thinking';
+  if (state.isAwaitingReply || turn !== null) return 'thinking';
   return state.isListening ? 'listening' : 'ready';
 }
 
 /** Whether there is an answer that could be stopped. */
 export const canInterrupt = (state: VoiceState): boolean =>
-  state.isPlaying || state.isAwaiting || openTurn(state) !== null;
+  state.isPlaying || state.isAwaitingReply || openTurn(state) !== null;
 
 /** What the hub is told of how it is talked. */
-export const configOf = ({ isHandsFree, talkLanguage, voice }: VoiceState, sampleRate: number): VoiceConfigChange => ({
+export const configOf = (
+  { isHandsFree, spokenLanguage, voice }: VoiceState,
+  sampleRate: number,
+): VoiceConfigChange => ({
   sampleRate,
-  language: talkLanguage || null,
+  language: spokenLanguage || null,
   voice: voice || null,
   turnDetection: { type: isHandsFree ? 'server_vad' : 'none' },
   partial: isHandsFree,

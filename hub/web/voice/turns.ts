@@ -12,7 +12,7 @@ export interface Turn {
   /** By stage, as the hub counted; null until it is told. */
   latency: VoiceLatency | null;
   /** From the end of what was said to the first sound here, in milliseconds; null where one of both is not known. */
-  heardMs: number | null;
+  firstSoundMs: number | null;
 }
 
 /** More are not kept: the oldest go. */
@@ -26,19 +26,19 @@ const newTurn = (id: string): Turn => ({
   isInterrupted: false,
   failure: '',
   latency: null,
-  heardMs: null,
+  firstSoundMs: null,
 });
 
 /** Changes one turn; it is begun where there is none of that id. */
 export function changeTurn(turns: readonly Turn[], id: string, change: (turn: Turn) => Partial<Turn>): readonly Turn[] {
-  const at = turns.findIndex((turn) => turn.id === id);
-  const turn = turns[at] ?? newTurn(id);
+  const index = turns.findIndex((turn) => turn.id === id);
+  const turn = turns[index] ?? newTurn(id);
   const changed = { ...turn, ...change(turn) };
-  return at === -1 ? [...turns, changed].slice(-maxTurns) : turns.with(at, changed);
+  return index === -1 ? [...turns, changed].slice(-maxTurns) : turns.with(index, changed);
 }
 
 /** The turns after a frame of the hub. */
-export function heardFrame(turns: readonly Turn[], frame: VoiceFrame): readonly Turn[] {
+export function applyFrame(turns: readonly Turn[], frame: VoiceFrame): readonly Turn[] {
   switch (frame.type) {
     case 'text':
       return changeTurn(turns, frame.turnId, ({ assistant }) =>
@@ -58,11 +58,11 @@ export function heardFrame(turns: readonly Turn[], frame: VoiceFrame): readonly 
 }
 
 /** Marks what the hub is still at as interrupted. */
-export const cutShort = (turns: readonly Turn[]): readonly Turn[] =>
+export const markInterrupted = (turns: readonly Turn[]): readonly Turn[] =>
   turns.map((turn) => (turn.isDone ? turn : { ...turn, isInterrupted: true }));
 
 /** Ends what the hub will not end any more. */
-export const cutOff = (turns: readonly Turn[]): readonly Turn[] =>
+export const endOpenTurns = (turns: readonly Turn[]): readonly Turn[] =>
   turns
     .filter(({ isDone, user, assistant }) => isDone || user !== '' || assistant !== '')
     .map((turn) => (turn.isDone ? turn : { ...turn, isDone: true, isInterrupted: true }));

@@ -8,7 +8,7 @@ import { fromBase64, toBase64 } from './base64.ts';
 import { Connection } from './connection.ts';
 import { problemOf } from './hub.ts';
 import { loadLanguage } from './language.ts';
-import { changeTurn, cutOff, cutShort, heardFrame } from './turns.ts';
+import { changeTurn, endOpenTurns, markInterrupted, applyFrame } from './turns.ts';
 import type { Turn } from './turns.ts';
 import { english } from './words/english.ts';
 
@@ -19,8 +19,8 @@ const text = (turnId: string, role: 'user' | 'assistant', data: string) =>
   ({ type: 'text', turnId, role, data }) as const;
 const done = (turnId: string, interrupted = false) =>
   ({ type: 'done', turnId, done: true, latencyMs, interrupted }) as const;
-const after = (...frames: Parameters<typeof heardFrame>[1][]) =>
-  frames.reduce<readonly Turn[]>((turns, frame) => heardFrame(turns, frame), []);
+const after = (...frames: Parameters<typeof applyFrame>[1][]) =>
+  frames.reduce<readonly Turn[]>((turns, frame) => applyFrame(turns, frame), []);
 
 test('what was understood takes the place of what was before, and sentences of the answer follow one another', () => {
   const turns = after(
@@ -57,13 +57,13 @@ test('a turn of which nothing was understood leaves nothing, and one that failed
 });
 
 test('what was interrupted here stays so, whatever the hub had said of it by then', () => {
-  const turns = cutShort(after(text('one', 'user', 'Hello'), text('one', 'assistant', 'Good day.')));
-  expect(heardFrame(turns, done('one', false))).toMatchObject([{ isDone: true, isInterrupted: true }]);
+  const turns = markInterrupted(after(text('one', 'user', 'Hello'), text('one', 'assistant', 'Good day.')));
+  expect(applyFrame(turns, done('one', false))).toMatchObject([{ isDone: true, isInterrupted: true }]);
 });
 
 test('a lost connection ends what was under way, and keeps what was said', () => {
   const turns = after(text('one', 'user', 'Hello'), done('one'), text('two', 'user', 'And'), text('three', 'user', ''));
-  expect(cutOff(turns)).toMatchObject([
+  expect(endOpenTurns(turns)).toMatchObject([
     { id: 'one', isInterrupted: false },
     { id: 'two', isDone: true, isInterrupted: true },
   ]);
@@ -134,7 +134,7 @@ test('a page without a place says at once that others have them, asks for one a 
     onEnd: (problem) => told.push(problem),
   });
   for (let round = 1; round <= 2; round += 1) {
-    connection.again();
+    connection.connectNow();
     await expect.poll(() => told.length).toBe(7 * round);
     expect([told.slice(-7), asked]).toEqual([[...Array.from({ length: 6 }, () => 'busy'), 'busyHub'], 7 * round]);
   }

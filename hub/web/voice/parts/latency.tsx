@@ -6,18 +6,19 @@ const stages = ['transcribe', 'firstText', 'firstAudio'] as const;
 
 export interface LatencyProps {
   latency: VoiceLatency;
-  heardMs: number | null;
+  firstSoundMs: number | null;
   language: Language;
 }
 
 /** How long each stage of a turn took. */
-export function Latency({ latency, heardMs, language: { words, say } }: LatencyProps) {
+export function TurnLatency({ latency, firstSoundMs, language: { words, say } }: LatencyProps) {
   // Not the whole turn: for most of it somebody listens.
-  const shown = ([...stages, 'toFirstAudio'] as const).flatMap((name) => {
+  const stageTimes = ([...stages, 'toFirstAudio'] as const).flatMap((name) => {
     const ms = latency[name];
     return ms === undefined ? [] : [{ name, label: words[name], ms }];
   });
-  const all = heardMs === null ? shown : [...shown, { name: 'heard', label: words.heard, ms: heardMs }];
+  const times =
+    firstSoundMs === null ? stageTimes : [...stageTimes, { name: 'heard', label: words.heard, ms: firstSoundMs }];
   // Of a turn that came to nothing there is nothing to tell.
   if (stages.every((name) => latency[name] === undefined)) return null;
   return (
@@ -29,7 +30,7 @@ export function Latency({ latency, heardMs, language: { words, say } }: LatencyP
         })}
       </div>
       <dl>
-        {all.map(({ name, label, ms }) => (
+        {times.map(({ name, label, ms }) => (
           <div key={name} class={name}>
             <dt>{label}</dt>
             <dd>{say(words.milliseconds, { count: ms })}</dd>

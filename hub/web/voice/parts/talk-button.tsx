@@ -7,30 +7,30 @@ import type { PartProps } from './part-props.ts';
 const tapMs = 350;
 
 /** Held while somebody speaks, or pressed before and after; hands-free it switches listening on and off. */
-export function TalkButton({ talk, state }: PartProps) {
+export function TalkButton({ session, state }: PartProps) {
   const { language, isHandsFree, isListening, connection } = state;
   const { words } = language;
   const button = useRef<HTMLButtonElement>(null);
   const pressedAt = useRef<number | null>(null);
   useEffect(() => {
-    talk.levels.answer = (level) => button.current?.style.setProperty('--answer', level.toFixed(3));
-  }, [talk]);
+    session.levels.answer = (level) => button.current?.style.setProperty('--answer', level.toFixed(3));
+  }, [session]);
 
   const press = () => {
-    if (isHandsFree) void talk.toggleListening();
-    else if (isListening) talk.endUtterance();
+    if (isHandsFree) void session.toggleListening();
+    else if (isListening) session.endUtterance();
     else {
       pressedAt.current = performance.now();
-      void talk.beginUtterance();
+      void session.startUtterance();
     }
   };
   const release = () => {
-    const since = pressedAt.current;
+    const pressStartedAt = pressedAt.current;
     pressedAt.current = null;
-    if (since === null || performance.now() - since < tapMs) return;
+    if (pressStartedAt === null || performance.now() - pressStartedAt < tapMs) return;
     // Before it listens there is nothing to send: the person was asked for the microphone meanwhile.
-    if (state.microphone === 'opening') talk.cancelUtterance();
-    else talk.endUtterance();
+    if (state.microphone === 'opening') session.cancelUtterance();
+    else session.endUtterance();
   };
   const isKey = ({ key }: KeyboardEvent) => key === ' ' || key === 'Enter';
   const label = isHandsFree

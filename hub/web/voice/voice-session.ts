@@ -3,51 +3,51 @@ import type { LevelListeners } from '../kit/level.tsx';
 import { fromBase64, toBase64 } from './base64.ts';
 import { Connection } from './connection.ts';
 import { readDevices } from './devices.ts';
-import { Ears } from './ears.ts';
-import { problemOf, readPerson } from './hub.ts';
+import { problemOf, readSignedInUser } from './hub.ts';
 import type { Problem } from './hub.ts';
+import { MicrophoneCapture } from './microphone-capture.ts';
 import { canChooseSpeaker, Player } from './player.ts';
 import { canInterrupt, configOf } from './state.ts';
 import type { VoiceStore } from './state.ts';
-import { changeTurn, cutOff, cutShort, heardFrame } from './turns.ts';
+import { changeTurn, endOpenTurns, markInterrupted, applyFrame } from './turns.ts';
 import type { Turn } from './turns.ts';
 
 /** More silence than ends what is said, in seconds. */
-const endSeconds = 1;
+const trailingSilenceSeconds = 1;
 
-export interface TalkOptions {
+export interface VoiceSessionOptions {
   store: VoiceStore;
   processorUrl: string;
 }
 
 /** An answer of which nothing came for so long is none, in milliseconds: the hub gives up sooner. */
-const awaitMs = 30_000;
+const replyTimeoutMs = 30_000;
 
 /** The talk with the assistant: microphone, connection, loudspeaker, and the store that the page shows. */
-export class Talk {
+export class VoiceSession {
   readonly #store: VoiceStore;
   readonly #connection: Connection;
-  readonly #ears: Ears;
+  readonly #capture: MicrophoneCapture;
   readonly #player: Player;
   /** How loud microphone and answer are. */
   readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
   #sentConfig = '';
   /** When what was said last ended; null once its answer is heard, or where the hub finds the end. */
-  #saidAt: number | null = null;
-  #awaiting: ReturnType<typeof setTimeout> | undefined;
+  #inputEndedAt: number | null = null;
+  #replyTimer: ReturnType<typeof setTimeout> | undefined;
   /** What was written and nothing came back of yet; empty for nothing. */
-  #typed = '';
+  #pendingText = '';
 
-  constructor({ store, processorUrl }: TalkOptions) {
+  constructor({ store, processorUrl }: VoiceSessionOptions) {
     this.#store = store;
     this.#connection = new Connection({
-      onOpen: () => this.#opened(),
-      onFrame: (frame) => this.#heard(frame),
-      onLost: () => this.#lost(),
-      onBusy: () => this.#busy(),
-      onEnd: (problem) => this.#ended(problem),
+      onOpen: () => this.#onOpen(),
+      onFrame: (frame) => this.#onFrame(frame),
+      onLost: () => this.#onLost(),
+      onBusy: () => this.#onBusy(),
+      onEnd: (problem) => this.#onEnd(problem),
     });
-    this.#ears = new Ears({
+    this.#capture = new MicrophoneCapture({
       processorUrl,
       store,
       onLevel: (level) => this.levels.microphone(level),
@@ -57,7 +57,7 @@ export class Talk {
     });
     this.#player = new Player({
       onLevel: (level) => this.levels.answer(level),
-      onBegin: (turnId, inMs) => this.#begun(turnId, inMs),
+      onFirstSound: (turnId, delayMs) => this.#onFirstSound(turnId, delayMs),
       onIdle: () => store.set({ isPlaying: false }),
     });
     (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener(
@@ -68,63 +68,63 @@ export class Talk {
 
   /** Finds out who is signed in, and connects. */
   async start(): Promise<void> {
-    const problem = await this.#findPerson();
+    const problem = await this.#loadUser();
     this.#store.set({ problem });
     if (problem !== null) return;
-    this.#connection.again();
+    this.#connection.connectNow();
     await this.#listDevices();
   }
 
   /** Connects again at once. */
   retry(): void {
-    if (this.#store.state.person === null) void this.start();
+    if (this.#store.state.signedInUser === null) void this.start();
     else {
       // Whether there is a place shows once it was asked for.
       if (this.#store.state.problem !== 'busyHub') this.#store.set({ problem: null });
-      this.#connection.again();
+      this.#connection.connectNow();
     }
   }
 
   /** Begins to listen for one utterance; an answer that is heard falls silent. */
-  async beginUtterance(): Promise<void> {
+  async startUtterance(): Promise<void> {
     this.interrupt();
-    await this.#ears.begin();
+    await this.#capture.start();
   }
 
   /** Sends what was heard since. */
   endUtterance(): void {
-    this.#ears.endUtterance();
+    this.#capture.endUtterance();
   }
 
   /** Forgets it. */
   cancelUtterance(): void {
-    this.#ears.cancel();
+    this.#capture.cancel();
   }
 
   /** Hands-free: begins and ends listening. */
   async toggleListening(): Promise<void> {
     if (!this.#store.state.isListening) {
-      await this.#ears.begin();
+      await this.#capture.start();
       return;
     }
-    this.#ears.cancel();
+    this.#capture.cancel();
     this.#endStream();
   }
 
   setHandsFree(isHandsFree: boolean): void {
     if (this.#store.state.isListening && !isHandsFree) this.#endStream();
-    this.#ears.cancel();
+    this.#capture.cancel();
     this.#store.set({ isHandsFree, notice: null });
-    this.#configure();
-    if (isHandsFree) void this.#ears.begin();
+    this.#sendConfig();
+    if (isHandsFree) void this.#capture.start();
   }
 
-  say(text: string): boolean {
+  sendText(text: string): boolean {
     this.interrupt();
-    this.#configure();
+    this.#sendConfig();
     if (!this.#connection.send({ type: 'text', data: text })) return false;
-    this.#await();
-    this.#typed = text;
+    this.#awaitReply();
+    this.#pendingText = text;
     return true;
   }
 
@@ -132,31 +132,34 @@ export class Talk {
   interrupt(): void {
     const { state } = this.#store;
     if (!canInterrupt(state)) return;
-    const heard = this.#silence();
-    this.#settle();
+    const interruptedPlayback = this.#stopPlayback();
+    this.#stopAwaiting();
     // What the hub sent before it hears of it is not played, either.
-    this.#store.set({ turns: cutShort(this.#store.state.turns) });
-    this.#connection.send({ type: 'interrupt', ...(heard === null ? {} : { data: heard }) });
+    this.#store.set({ turns: markInterrupted(this.#store.state.turns) });
+    this.#connection.send({
+      type: 'interrupt',
+      ...(interruptedPlayback === null ? {} : { data: interruptedPlayback }),
+    });
   }
 
   setSound(isSoundOn: boolean): void {
     this.#store.set({ isSoundOn });
-    if (!isSoundOn) this.#player.silence();
+    if (!isSoundOn) this.#player.stop();
   }
 
-  setTalkLanguage(talkLanguage: string): void {
-    this.#store.set({ talkLanguage });
-    this.#configure();
+  setSpokenLanguage(spokenLanguage: string): void {
+    this.#store.set({ spokenLanguage });
+    this.#sendConfig();
   }
 
   setVoice(voice: string): void {
     this.#store.set({ voice });
-    this.#configure();
+    this.#sendConfig();
   }
 
   async setMicrophone(microphoneId: string): Promise<void> {
     this.#store.set({ microphoneId });
-    await this.#ears.reopen();
+    await this.#capture.reopen();
   }
 
   async setSpeaker(speakerId: string): Promise<void> {
@@ -164,39 +167,39 @@ export class Talk {
     await this.#player.setSpeaker(speakerId).catch(() => this.#store.set({ speakerId: '' }));
   }
 
-  #opened(): void {
+  #onOpen(): void {
     this.#sentConfig = '';
     this.#store.set({ connection: 'open', problem: null });
-    this.#configure();
-    if (this.#store.state.person === null) void this.#findPerson();
+    this.#sendConfig();
+    if (this.#store.state.signedInUser === null) void this.#loadUser();
   }
 
   /** Answers why there can be no talk; null where there can. */
-  async #findPerson(): Promise<Problem | null> {
-    const found = await readPerson();
-    if (typeof found !== 'string') this.#store.set({ person: found });
-    return typeof found === 'string' && found !== 'unreachable' ? found : null;
+  async #loadUser(): Promise<Problem | null> {
+    const result = await readSignedInUser();
+    if (typeof result !== 'string') this.#store.set({ signedInUser: result });
+    return typeof result === 'string' && result !== 'unreachable' ? result : null;
   }
 
-  #lost(): void {
-    this.#player.silence();
-    this.#settle();
-    this.#store.set({ connection: 'lost', turns: cutOff(this.#store.state.turns) });
+  #onLost(): void {
+    this.#player.stop();
+    this.#stopAwaiting();
+    this.#store.set({ connection: 'lost', turns: endOpenTurns(this.#store.state.turns) });
   }
 
   /** What the hub says of it is said by the page, in its own words. */
-  #busy(): void {
-    this.#lost();
+  #onBusy(): void {
+    this.#onLost();
     this.#store.set({ problem: 'busyHub', notice: null });
   }
 
-  #ended(problem: Problem): void {
-    this.#lost();
-    this.#ears.close();
+  #onEnd(problem: Problem): void {
+    this.#onLost();
+    this.#capture.close();
     this.#store.set({ problem, notice: null });
   }
 
-  #heard(frame: VoiceFrame): void {
+  #onFrame(frame: VoiceFrame): void {
     const { state } = this.#store;
     if (frame.type === 'audio') {
       const turn = state.turns.find(({ id }) => id === frame.turnId);
@@ -205,33 +208,33 @@ export class Talk {
     }
     // Of a turn that fails before it began the hub does not say what it was about.
     if (frame.type === 'error' && frame.turnId !== undefined)
-      this.#change(frame.turnId, ({ user }) => ({ user: user || this.#typed }));
-    this.#settle();
-    const isOfHeard = frame.turnId === this.#player.heard?.turnId;
+      this.#updateTurn(frame.turnId, ({ user }) => ({ user: user || this.#pendingText }));
+    this.#stopAwaiting();
+    const isPlayingTurn = frame.turnId === this.#player.nowPlaying?.turnId;
     // A new turn begins while the end of the one before, which the hub is done with, is still heard.
-    const isNew = frame.type === 'text' && frame.role === 'user' && !isOfHeard;
-    if (isNew || (frame.type === 'done' && frame.interrupted && isOfHeard)) this.#silence();
-    this.#store.set({ turns: heardFrame(this.#store.state.turns, frame) });
-    if (frame.type === 'error') this.#failed(frame.code, frame.turnId !== undefined);
+    const isNew = frame.type === 'text' && frame.role === 'user' && !isPlayingTurn;
+    if (isNew || (frame.type === 'done' && frame.interrupted && isPlayingTurn)) this.#stopPlayback();
+    this.#store.set({ turns: applyFrame(this.#store.state.turns, frame) });
+    if (frame.type === 'error') this.#showFailure(frame.code, frame.turnId !== undefined);
   }
 
   /** Answers what was heard, and of which turn; that turn counts as interrupted from now on. */
-  #silence(): { turnId: string; playedMs: number } | null {
-    const heard = this.#player.heard;
-    if (heard === null) return null;
-    this.#player.silence();
-    this.#change(heard.turnId, () => ({ isInterrupted: true }));
-    return heard;
+  #stopPlayback(): { turnId: string; playedMs: number } | null {
+    const playback = this.#player.nowPlaying;
+    if (playback === null) return null;
+    this.#player.stop();
+    this.#updateTurn(playback.turnId, () => ({ isInterrupted: true }));
+    return playback;
   }
 
-  #change(turnId: string, change: (turn: Turn) => Partial<Turn>): void {
+  #updateTurn(turnId: string, change: (turn: Turn) => Partial<Turn>): void {
     this.#store.set({ turns: changeTurn(this.#store.state.turns, turnId, change) });
   }
 
-  #failed(code: string, isOfTurn: boolean): void {
+  #showFailure(code: string, belongsToTurn: boolean): void {
     if (code === 'nothing_heard') this.#store.set({ notice: { kind: 'notHeard' } });
     else if (problemOf(code) === 'notConfigured') this.#store.set({ problem: 'notConfigured' });
-    else if (!isOfTurn) this.#store.set({ notice: { kind: 'hub', code } });
+    else if (!belongsToTurn) this.#store.set({ notice: { kind: 'hub', code } });
   }
 
   #play(turnId: string, data: string, sampleRate: number): void {
@@ -239,51 +242,54 @@ export class Talk {
     this.#player.add(turnId, fromBase64(data), sampleRate);
   }
 
-  #begun(turnId: string, inMs: number): void {
-    const saidAt = this.#saidAt;
-    this.#saidAt = null;
-    if (saidAt === null) return;
-    const heardMs = Math.round(performance.now() + inMs - saidAt);
-    this.#change(turnId, () => ({ heardMs }));
+  #onFirstSound(turnId: string, delayMs: number): void {
+    const inputEndedAt = this.#inputEndedAt;
+    this.#inputEndedAt = null;
+    if (inputEndedAt === null) return;
+    const firstSoundMs = Math.round(performance.now() + delayMs - inputEndedAt);
+    this.#updateTurn(turnId, () => ({ firstSoundMs }));
   }
 
   #sendUtterance(pcm: Uint8Array, sampleRate: number): void {
-    this.#configure(sampleRate);
-    if (this.#connection.send({ type: 'audio', data: toBase64(pcm) })) this.#await();
+    this.#sendConfig(sampleRate);
+    if (this.#connection.send({ type: 'audio', data: toBase64(pcm) })) this.#awaitReply();
     else this.#store.set({ notice: { kind: 'failed' } });
   }
 
   #sendBlock(pcm: Uint8Array, sampleRate: number): void {
-    this.#configure(sampleRate);
+    this.#sendConfig(sampleRate);
     this.#connection.send({ type: 'audio', data: toBase64(pcm) });
   }
 
   /** The hub hears the end of what is being said by the silence after it. */
   #endStream(): void {
-    this.#sendBlock(new Uint8Array(Math.round(this.#ears.sampleRate * endSeconds) * 2), this.#ears.sampleRate);
+    this.#sendBlock(
+      new Uint8Array(Math.round(this.#capture.sampleRate * trailingSilenceSeconds) * 2),
+      this.#capture.sampleRate,
+    );
   }
 
-  #configure(sampleRate = this.#ears.sampleRate): void {
+  #sendConfig(sampleRate = this.#capture.sampleRate): void {
     const data = configOf(this.#store.state, sampleRate);
     const text = JSON.stringify(data);
     if (text !== this.#sentConfig && this.#connection.send({ type: 'config', data })) this.#sentConfig = text;
   }
 
-  #await(): void {
-    this.#saidAt = performance.now();
-    clearTimeout(this.#awaiting);
-    this.#awaiting = setTimeout(() => {
-      this.#settle();
+  #awaitReply(): void {
+    this.#inputEndedAt = performance.now();
+    clearTimeout(this.#replyTimer);
+    this.#replyTimer = setTimeout(() => {
+      this.#stopAwaiting();
       this.#store.set({ notice: { kind: 'failed' } });
-    }, awaitMs);
+    }, replyTimeoutMs);
     const { problem } = this.#store.state;
-    this.#store.set({ isAwaiting: true, notice: null, problem: problem === 'notConfigured' ? null : problem });
+    this.#store.set({ isAwaitingReply: true, notice: null, problem: problem === 'notConfigured' ? null : problem });
   }
 
-  #settle(): void {
-    clearTimeout(this.#awaiting);
-    this.#typed = '';
-    if (this.#store.state.isAwaiting) this.#store.set({ isAwaiting: false });
+  #stopAwaiting(): void {
+    clearTimeout(this.#replyTimer);
+    this.#pendingText = '';
+    if (this.#store.state.isAwaitingReply) this.#store.set({ isAwaitingReply: false });
   }
 
   async #listDevices(): Promise<void> {
