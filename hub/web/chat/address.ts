@@ -7,19 +7,19 @@ export interface PageAddress {
   languages: readonly string[];
 }
 
-function takeAddress(): PageAddress {
+function readAddress(): PageAddress {
   const query = new URLSearchParams(location.search);
   const siteKey = query.get('siteKey') ?? '';
   const isEmbedded = query.has('embed');
   const lang = query.get('lang');
-  const kept = new URLSearchParams({
+  const cleanQuery = new URLSearchParams({
     siteKey,
     ...(isEmbedded ? { embed: '1' } : {}),
     ...(lang === null ? {} : { lang }),
   });
   const languages = lang === null ? navigator.languages : [lang, ...navigator.languages];
-  history.replaceState(null, '', `${location.pathname}?${kept.toString()}`);
+  history.replaceState(null, '', `${location.pathname}?${cleanQuery.toString()}`);
   return { siteKey, linkToken: query.get('token'), isEmbedded, languages };
 }
 
-export const address = takeAddress();
+export const address = readAddress();

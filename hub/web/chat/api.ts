@@ -18,15 +18,15 @@ export class HubError extends Error {
   }
 
   /** Whether the same may succeed later. */
-  get isPassing(): boolean {
+  get isTemporary(): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
   }
 }
 
 /** An answer that took longer is none, in milliseconds. */
-const answerTimeoutMs = 20_000;
+const requestTimeoutMs = 20_000;
 
-export function errorOf(status: number, text: string, retryAfter: string | null): HubError {
+export function parseError(status: number, text: string, retryAfter: string | null): HubError {
   let body: { code?: string; message?: string } = {};
   try {
     body = (JSON.parse(text) ?? {}) as typeof body;
@@ -36,7 +36,7 @@ export function errorOf(status: number, text: string, retryAfter: string | null)
   return new HubError(status, body.code ?? 'unknown', body.message ?? '', Number(retryAfter ?? 0) * 1000 || 0);
 }
 
-export interface Call {
+export interface CallOptions {
   method?: 'GET' | 'POST';
   query?: Record<string, string>;
   body?: unknown;
@@ -45,9 +45,9 @@ export interface Call {
 }
 
 /** Asks the hub, and answers what it answered once its headers are there. @throws HubError */
-export async function open(
+export async function sendRequest(
   path: string,
-  { method = 'GET', query = {}, body, token, signal }: Call,
+  { method = 'GET', query = {}, body, token, signal }: CallOptions,
   headers: Record<string, string> = {},
 ): Promise<Response> {
   const text = new URLSearchParams(query).toString();
@@ -70,14 +70,14 @@ export async function open(
     throw new HubError(0, 'unreachable', '');
   }
   if (response.ok) return response;
-  throw errorOf(response.status, await response.text().catch(() => ''), response.headers.get('retry-after'));
+  throw parseError(response.status, await response.text().catch(() => ''), response.headers.get('retry-after'));
 }
 
 /** Asks the hub for an answer in JSON. @throws HubError */
-export async function call<Answer>(path: string, given: Call = {}): Promise<Answer> {
-  const timeout = AbortSignal.timeout(answerTimeoutMs);
-  const signal = given.signal === undefined ? timeout : AbortSignal.any([given.signal, timeout]);
-  const response = await open(path, { ...given, signal });
+export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
+  const timeout = AbortSignal.timeout(requestTimeoutMs);
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const response = await sendRequest(path, { ...options, signal });
   return (await response.json().catch(() => {
     throw new HubError(0, 'unreachable', '');
   })) as Answer;

@@ -1,11 +1,11 @@
 import type { MessageFromFrame } from '../loader/frame-protocol.ts';
 import type { PageAddress } from './address.ts';
-import type { Kept } from './kept.ts';
 import type { SharedSession } from './shared-session.ts';
 import type { Store } from './state.ts';
+import type { TabStorage } from './tab-storage.ts';
 
 /** What somebody says who begins as nobody. */
-export interface Introduction {
+export interface AnonymousStart {
   name?: string;
   email?: string;
   content: string;
@@ -15,10 +15,10 @@ export interface Introduction {
 export interface ChatOptions {
   address: PageAddress;
   store: Store;
-  kept: Kept;
+  storage: TabStorage;
   /** Of the link, or of the host; null for none. */
   token: string | null;
-  tellHost: (message: MessageFromFrame) => void;
+  postToHost: (message: MessageFromFrame) => void;
   /** Null in a tab of its own. */
-  shared: SharedSession | null;
+  sharedSession: SharedSession | null;
 }

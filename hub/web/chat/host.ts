@@ -3,19 +3,19 @@ import type { FrameBoot, FrameReady, MessageFromFrame, MessageToFrame } from '..
 import type { Store } from './state.ts';
 
 /** Tells how many messages are unread, each time when that changed. */
-export function tellUnread(store: Store, tell: (message: MessageFromFrame) => void): void {
-  let told = 0;
+export function postUnreadCounts(store: Store, post: (message: MessageFromFrame) => void): void {
+  let postedCount = 0;
   store.subscribe(() => {
     const { unread, language } = store.state;
-    if (unread !== told) tell({ type: 'unread', count: unread, words: language.unread(unread) });
-    told = unread;
+    if (unread !== postedCount) post({ type: 'unread', count: unread, words: language.unread(unread) });
+    postedCount = unread;
   });
 }
 
 /** The loader in the page around this frame. */
 export interface Host {
   boot: FrameBoot;
-  say: (message: MessageFromFrame) => void;
+  post: (message: MessageFromFrame) => void;
   /** What is told before somebody listens waits. */
   listen: (listener: (message: MessageToFrame) => void) => void;
 }
@@ -30,7 +30,7 @@ export function findHost(allowedOrigins: readonly string[]): Promise<Host> {
       removeEventListener('message', onMessage);
       resolve({
         boot: data,
-        say: (message) => port.postMessage(message),
+        post: (message) => port.postMessage(message),
         listen(listener) {
           port.addEventListener('message', (event: MessageEvent<MessageToFrame>) => listener(event.data));
           port.start();

@@ -53,13 +53,13 @@ export class Messages {
   add(messages: readonly ChatMessage[]): ChatMessage[] {
     const sorted = messages.toSorted((left, right) => left.seq - right.seq);
     for (const message of sorted) if (!this.#bySeq.has(message.seq)) this.#ahead.set(message.seq, message);
-    const begin = sorted[0];
-    if (this.#first === 0 && begin !== undefined) {
-      this.#first = begin.seq;
-      this.#last = begin.seq - 1;
+    const lowest = sorted[0];
+    if (this.#first === 0 && lowest !== undefined) {
+      this.#first = lowest.seq;
+      this.#last = lowest.seq - 1;
     }
     const added: ChatMessage[] = [];
-    const take = (seq: number): boolean => {
+    const admit = (seq: number): boolean => {
       const message = this.#ahead.get(seq);
       if (message === undefined) return false;
       this.#ahead.delete(seq);
@@ -67,9 +67,9 @@ export class Messages {
       added.push(message);
       return true;
     };
-    while (take(this.#last + 1)) this.#last += 1;
-    while (this.#first > 1 && take(this.#first - 1)) this.#first -= 1;
-    this.#redraw(added);
+    while (admit(this.#last + 1)) this.#last += 1;
+    while (this.#first > 1 && admit(this.#first - 1)) this.#first -= 1;
+    this.#rebuildChunks(added);
     return added;
   }
 
@@ -89,10 +89,10 @@ export class Messages {
     this.add(newer);
   }
 
-  #redraw(added: readonly ChatMessage[]): void {
+  #rebuildChunks(added: readonly ChatMessage[]): void {
     const touched = new Set(added.map(({ seq }) => chunkOf(seq)));
     if (touched.size === 0) return;
-    const made = [...touched].map((index) => {
+    const rebuilt = [...touched].map((index) => {
       const messages: ChatMessage[] = [];
       for (let seq = index * chunkSize; seq < (index + 1) * chunkSize; seq += 1) {
         const message = this.#bySeq.get(seq);
@@ -100,7 +100,7 @@ export class Messages {
       }
       return { index, messages };
     });
-    this.#chunks = [...this.#chunks.filter(({ index }) => !touched.has(index)), ...made].toSorted(
+    this.#chunks = [...this.#chunks.filter(({ index }) => !touched.has(index)), ...rebuilt].toSorted(
       (left, right) => left.index - right.index,
     );
   }

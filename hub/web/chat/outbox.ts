@@ -49,7 +49,7 @@ export class Outbox {
   }
 
   /** It arrived: by what the hub answered, or as others see it. */
-  arrived(clientId: string): void {
+  remove(clientId: string): void {
     if (this.#waiting.some((message) => message.clientId === clientId))
       this.#change(this.#waiting.filter((message) => message.clientId !== clientId));
   }
@@ -75,10 +75,10 @@ export class Outbox {
         if (this.#hasEnded) return;
         this.#attempt = 0;
         this.#options.onSent(sent);
-        this.arrived(next.clientId);
+        this.remove(next.clientId);
       }
     } catch (error) {
-      if (!this.#hasEnded) this.#failed(error);
+      if (!this.#hasEnded) this.#onFailed(error);
     } finally {
       this.#isSending = false;
     }
@@ -89,9 +89,9 @@ export class Outbox {
     clearTimeout(this.#timer);
   }
 
-  #failed(error: unknown): void {
+  #onFailed(error: unknown): void {
     if (!(error instanceof HubError)) throw error;
-    if (error.isPassing) {
+    if (error.isTemporary) {
       const delayMs = Math.max(error.retryAfterMs, backoffMs(this.#attempt++));
       this.#timer = setTimeout(() => void this.flush(), delayMs);
     } else if (error.status === 401 || error.status === 403 || error.code === 'conversation_closed') {

@@ -2,22 +2,25 @@ import type { MessageFromFrame } from '../loader/frame-protocol.ts';
 import type { HubError } from './api.ts';
 import type { Problem } from './state.ts';
 
-export interface Came {
+export interface VisitorAccess {
   /** Whether there is a token or a session. */
-  hasAny: boolean;
+  hasCredentials: boolean;
   /** Whether somebody's token led here. */
   isKnown: boolean;
 }
 
 /** What the page says of a refusal, to somebody who came so. */
-export function problemOf({ status, code, isPassing }: HubError, { hasAny, isKnown }: Came): Problem {
-  if (isPassing) return 'unreachable';
+export function problemOf(
+  { status, code, isTemporary }: HubError,
+  { hasCredentials, isKnown }: VisitorAccess,
+): Problem {
+  if (isTemporary) return 'unreachable';
   if (code === 'visitor_blocked') return 'blocked';
-  if (status === 401 && !hasAny) return 'needed';
+  if (status === 401 && !hasCredentials) return 'needed';
   // Who had no link has none that could be wrong or replaced.
   if (status === 401 && !isKnown) return 'over';
   if (code === 'chat_token_expired') return 'expired';
-  return hasAny && (status === 401 || status === 400) ? 'invalid' : 'unavailable';
+  return hasCredentials && (status === 401 || status === 400) ? 'invalid' : 'unavailable';
 }
 
 /** What a host is told that gave no token where one is needed. */
@@ -36,5 +39,5 @@ const remedies: Record<string, string> = {
 };
 
 /** What a host's developers read of a refusal: the remedy where there is one. */
-export const forDevelopers = ({ code, message }: HubError): string =>
+export const developerMessage = ({ code, message }: HubError): string =>
   remedies[code] ?? (message === '' ? 'The hub did not answer. Check that this browser reaches it.' : message);

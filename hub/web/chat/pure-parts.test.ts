@@ -5,10 +5,10 @@ import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 import type { StreamedEvent } from './event-stream-parser.ts';
-import { Kept } from './kept.ts';
 import { loadLanguage } from './language.ts';
 import { linkParts } from './links.ts';
 import { problemOf } from './problems.ts';
+import { TabStorage } from './tab-storage.ts';
 
 test('a text cut into links is the same text, and only http and https become links', () => {
   const piece = fc.oneof(
@@ -89,11 +89,11 @@ test('what another visit left is gone, and a browser without storage keeps it in
     removeItem: (key: string) => void items.delete(key),
     clear: () => items.clear(),
   };
-  new Kept(storage, 'wgt_a', 'first').set('session', { token: 't' });
-  new Kept(storage, 'wgt_b', 'first').set('session', 1);
-  const second = new Kept(storage, 'wgt_a', 'second');
+  new TabStorage(storage, 'wgt_a', 'first').set('session', { token: 't' });
+  new TabStorage(storage, 'wgt_b', 'first').set('session', 1);
+  const second = new TabStorage(storage, 'wgt_a', 'second');
   expect([second.get('session'), [...items.keys()]]).toEqual([null, ['outrigger.chat.wgt_b.first.session']]);
-  const without = new Kept(null, 'wgt_a', 'page');
+  const without = new TabStorage(null, 'wgt_a', 'page');
   without.set('draft', 'typed');
   expect(without.get('draft')).toBe('typed');
   without.set('draft', null);
@@ -101,8 +101,8 @@ test('what another visit left is gone, and a browser without storage keeps it in
 });
 
 test('a refusal is told in words that fit how its visitor came', () => {
-  const said = (status: number, code: string, isKnown: boolean, hasAny = true) =>
-    problemOf(new HubError(status, code, ''), { hasAny, isKnown });
+  const said = (status: number, code: string, isKnown: boolean, hasCredentials = true) =>
+    problemOf(new HubError(status, code, ''), { hasCredentials, isKnown });
   expect(said(401, 'chat_token_invalid', true)).toBe('invalid');
   expect(said(401, 'chat_token_expired', true)).toBe('expired');
   expect(said(401, 'chat_token_invalid', false)).toBe('over');

@@ -1,4 +1,4 @@
-import type { KeptSession } from './kept.ts';
+import type { StoredSession } from './tab-storage.ts';
 
 // A channel has one origin; it is windows that need one.
 /* oxlint-disable unicorn/require-post-message-target-origin */
@@ -6,18 +6,18 @@ import type { KeptSession } from './kept.ts';
 /** How long the other pages of a visit have to answer, in milliseconds. */
 const answerTimeoutMs = 300;
 
-type Message = 'wanted' | KeptSession | null;
+type Message = 'wanted' | StoredSession | null;
 
 /** The session of an anonymous visitor, shared by the pages of one visit in all tabs. */
 export interface SharedSession {
   /** Asks the other pages; null where none has one. */
-  find: () => Promise<KeptSession | null>;
+  find: () => Promise<StoredSession | null>;
   /** Answers the other pages from now on. */
-  offer: (session: () => KeptSession | null) => void;
+  offer: (session: () => StoredSession | null) => void;
 }
 
 /** @param mayExist whether another page may have a session: else none is asked. */
-export function shareSessions(visit: string, mayExist: boolean): SharedSession | null {
+export function openSharedSession(visit: string, mayExist: boolean): SharedSession | null {
   if (typeof BroadcastChannel === 'undefined') return null;
   const channel = new BroadcastChannel(`outrigger.chat.${visit}`);
   const listen = (onMessage: (message: Message) => void) =>

@@ -4,13 +4,13 @@ import type {
   visitorProtocol,
   VisitorFrame,
 } from '../../../shared/contract/chat/live.ts';
-import { open, urlOf } from './api.ts';
+import { sendRequest, urlOf } from './api.ts';
 import { HubError } from './api.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 
 // The contract itself would bring its whole library of schemas into the page; its types hold these to what it says.
 const protocol: typeof visitorProtocol = 'outrigger.chat.visitor.v1';
-const bearer: typeof bearerProtocolPrefix = 'bearer.';
+const bearerPrefix: typeof bearerProtocolPrefix = 'bearer.';
 const revoked: (typeof chatCloseCodes)['revoked'] = 4401;
 
 export type RequestFrame =
@@ -43,8 +43,8 @@ function parse(text: string): VisitorFrame | null {
 
 export function openSocket(token: string, after: number, events: TransportEvents): Transport {
   const url = urlOf('live').replace(/^http/, 'ws');
-  const socket = new WebSocket(url, [protocol, `${bearer}${token}`]);
-  const say = (frame: RequestFrame) => {
+  const socket = new WebSocket(url, [protocol, `${bearerPrefix}${token}`]);
+  const sendFrame = (frame: RequestFrame) => {
     if (socket.readyState !== WebSocket.OPEN) return false;
     socket.send(JSON.stringify(frame));
     return true;
@@ -56,7 +56,7 @@ export function openSocket(token: string, after: number, events: TransportEvents
       return;
     }
     events.onAlive();
-    say({ type: 'hello', after });
+    sendFrame({ type: 'hello', after });
   });
   socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
     events.onAlive();
@@ -69,11 +69,11 @@ export function openSocket(token: string, after: number, events: TransportEvents
     // Closed while it connects, a browser writes an error to the console of the page around.
     if (socket.readyState !== WebSocket.CONNECTING) socket.close();
   };
-  return { send: say, close };
+  return { send: sendFrame, close };
 }
 
 export function openStream(token: string, after: number, events: TransportEvents): Transport {
-  const closing = new AbortController();
+  const aborter = new AbortController();
   let isRevoked = false;
   const parser = createEventStreamParser(({ event, data }) => {
     const frame = parse(data);
@@ -82,9 +82,9 @@ export function openStream(token: string, after: number, events: TransportEvents
     else if (frame !== null) events.onFrame(frame);
   });
   const read = async () => {
-    const response = await open(
+    const response = await sendRequest(
       'events',
-      { query: { after: String(after) }, token, signal: closing.signal },
+      { query: { after: String(after) }, token, signal: aborter.signal },
       { accept: 'text/event-stream', 'last-event-id': String(after) },
     );
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -102,7 +102,7 @@ export function openStream(token: string, after: number, events: TransportEvents
       isRevoked ||= error instanceof HubError && error.status === 401;
     })
     .finally(() => {
-      if (!closing.signal.aborted) events.onEnd(isRevoked);
+      if (!aborter.signal.aborted) events.onEnd(isRevoked);
     });
-  return { send: () => false, close: () => closing.abort() };
+  return { send: () => false, close: () => aborter.abort() };
 }

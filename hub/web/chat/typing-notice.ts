@@ -5,29 +5,29 @@ const idleMs = 5_000;
 
 /** Tells that the visitor types, seldom, and that they stopped, once. */
 export class TypingNotice {
-  readonly #tell: (typing: boolean) => void;
-  #toldAt = 0;
+  readonly #notify: (typing: boolean) => void;
+  #notifiedAt = 0;
   #isTyping = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(tell: (typing: boolean) => void) {
-    this.#tell = tell;
+  constructor(notify: (typing: boolean) => void) {
+    this.#notify = notify;
   }
 
-  typed(): void {
+  onInput(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.stop(), idleMs);
-    if (this.#isTyping && Date.now() - this.#toldAt < repeatMs) return;
+    if (this.#isTyping && Date.now() - this.#notifiedAt < repeatMs) return;
     this.#isTyping = true;
-    this.#toldAt = Date.now();
-    this.#tell(true);
+    this.#notifiedAt = Date.now();
+    this.#notify(true);
   }
 
   stop(): void {
     this.end();
     if (!this.#isTyping) return;
     this.#isTyping = false;
-    this.#tell(false);
+    this.#notify(false);
   }
 
   end(): void {

@@ -36,19 +36,19 @@ export class VisitStorage {
   }
 
   /** Kept for a frame that has no storage; null for nothing. */
-  get kept(): string | null {
+  get frameData(): string | null {
     return attempt(() => sessionStorage.getItem(`${this.key}.kept`));
   }
 
-  set kept(kept: string | null) {
+  set frameData(value: string | null) {
     const key = `${this.key}.kept`;
-    attempt(() => (kept === null ? sessionStorage.removeItem(key) : sessionStorage.setItem(key, kept)));
+    attempt(() => (value === null ? sessionStorage.removeItem(key) : sessionStorage.setItem(key, value)));
   }
 
   /** @param endsVisit whether the visit ends for all tabs. */
   clear(endsVisit: boolean): void {
     this.isOpen = false;
-    this.kept = null;
+    this.frameData = null;
     if (endsVisit) attempt(() => localStorage.removeItem(this.key));
   }
 }

@@ -259,7 +259,7 @@ export class Widget {
       token: this.#token,
       visit: visit.id,
       mayShare: visit.until > Date.now(),
-      kept: this.#storage.kept,
+      kept: this.#storage.frameData,
     };
     frameWindow.postMessage(boot, this.#origin, [port2]);
     this.#launcher.classList.add('here');
@@ -296,7 +296,7 @@ export class Widget {
         this.#storage.visit = { ...message, id: this.#storage.visit.id };
         break;
       case 'keep':
-        this.#storage.kept = message.kept;
+        this.#storage.frameData = message.kept;
         break;
       case 'error':
         this.#options.reportFailure(message.code, message.message);

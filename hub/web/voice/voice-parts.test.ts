@@ -41,7 +41,7 @@ test('what was understood takes the place of what was before, and sentences of t
       isInterrupted: false,
       failure: '',
       latency: latencyMs,
-      heardMs: null,
+      firstSoundMs: null,
     },
   ]);
 });

@@ -20,11 +20,11 @@ export function StartForm({ chat, state: { settings, language, draft } }: PartPr
     setBusy(true);
     setFailure('');
     try {
-      const [called, reached] = [name.trim(), email.trim()];
-      await chat.introduce({
+      const [trimmedName, trimmedEmail] = [name.trim(), email.trim()];
+      await chat.startAnonymous({
         content,
-        ...(called === '' ? {} : { name: called }),
-        ...(reached === '' ? {} : { email: reached }),
+        ...(trimmedName === '' ? {} : { name: trimmedName }),
+        ...(trimmedEmail === '' ? {} : { email: trimmedEmail }),
       });
       chat.setDraft('');
     } catch (error) {

@@ -3,17 +3,17 @@ import { backoffMs } from './backoff.ts';
 import { openSocket, openStream } from './transports.ts';
 import type { RequestFrame, Transport } from './transports.ts';
 
-const silence: typeof chatSilenceSeconds = 45;
-const silenceMs = silence * 1000;
+const silenceSeconds: typeof chatSilenceSeconds = 45;
+const silenceMs = silenceSeconds * 1000;
 /** How often is looked whether the connection is silent or the machine has slept, in milliseconds. */
-const watchMs = 5_000;
+const checkIntervalMs = 5_000;
 const pollMs = { shown: 3_000, hidden: 15_000 };
 /** After so many polls the better ways are tried again. */
 const pollsBeforeRetry = 20;
 /** A way that failed so often without having come about is taken for blocked. */
 const failuresUntilBlocked = 2;
 
-export interface LiveOptions {
+export interface LiveConnectionOptions {
   token: () => string;
   /** Seq of the last message without a gap before it. */
   after: () => number;
@@ -26,42 +26,42 @@ export interface LiveOptions {
   poll: () => Promise<void>;
 }
 
-type Way = 'socket' | 'stream' | 'poll';
-const ways = ['socket', 'stream', 'poll'] as const satisfies Way[];
+type TransportKind = 'socket' | 'stream' | 'poll';
+const transportKinds = ['socket', 'stream', 'poll'] as const satisfies TransportKind[];
 
 /**
  * Keeps a conversation live: by a WebSocket, an event stream where those are blocked, polling where both are. A connection that is silent for 45 seconds is
  * given up; after each that is lost the next one says where it goes on.
  */
-export class Live {
-  readonly #options: LiveOptions;
+export class LiveConnection {
+  readonly #options: LiveConnectionOptions;
   readonly #ended = new AbortController();
-  #way = 0;
+  #kindIndex = 0;
   #transport: Transport | null = null;
-  #heardAt = 0;
+  #lastReceivedAt = 0;
   #hasOpened = false;
   #failures = 0;
   #attempt = 0;
   #polls = 0;
   #isReachable = true;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #watch: ReturnType<typeof setInterval> | undefined;
+  #checkTimer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(options: LiveOptions) {
+  constructor(options: LiveConnectionOptions) {
     this.#options = options;
   }
 
-  get way(): Way {
-    return ways[this.#way] ?? 'poll';
+  get kind(): TransportKind {
+    return transportKinds[this.#kindIndex] ?? 'poll';
   }
 
   start(): void {
     const { signal } = this.#ended;
-    this.#watch = setInterval(() => this.#look(), watchMs);
+    this.#checkTimer = setInterval(() => this.#checkSilence(), checkIntervalMs);
     // What slept, or was away, is back at once rather than after its wait.
-    addEventListener('online', () => this.#again(), { signal });
-    addEventListener('pageshow', () => this.#look(), { signal });
-    document.addEventListener('visibilitychange', () => document.hidden || this.#look(), { signal });
+    addEventListener('online', () => this.#reconnectNow(), { signal });
+    addEventListener('pageshow', () => this.#checkSilence(), { signal });
+    document.addEventListener('visibilitychange', () => document.hidden || this.#checkSilence(), { signal });
     this.#connect();
   }
 
@@ -72,24 +72,24 @@ export class Live {
 
   end(): void {
     this.#ended.abort();
-    clearInterval(this.#watch);
+    clearInterval(this.#checkTimer);
     clearTimeout(this.#timer);
-    this.#drop();
+    this.#closeTransport();
   }
 
-  #drop(): void {
+  #closeTransport(): void {
     const transport = this.#transport;
     this.#transport = null;
     transport?.close();
   }
 
-  #look(): void {
-    if (this.#transport !== null && Date.now() - this.#heardAt > silenceMs) this.#lost(false);
+  #checkSilence(): void {
+    if (this.#transport !== null && Date.now() - this.#lastReceivedAt > silenceMs) this.#onLost(false);
   }
 
-  #again(): void {
-    if (this.#transport === null || Date.now() - this.#heardAt > silenceMs / 2) {
-      this.#drop();
+  #reconnectNow(): void {
+    if (this.#transport === null || Date.now() - this.#lastReceivedAt > silenceMs / 2) {
+      this.#closeTransport();
       this.#attempt = 0;
       this.#connect();
     }
@@ -98,26 +98,26 @@ export class Live {
   #connect(): void {
     clearTimeout(this.#timer);
     if (this.#ended.signal.aborted) return;
-    if (this.way === 'poll') {
+    if (this.kind === 'poll') {
       void this.#poll();
       return;
     }
-    this.#heardAt = Date.now();
+    this.#lastReceivedAt = Date.now();
     this.#hasOpened = false;
     // A transport that was dropped may still speak.
     const isCurrent = () => this.#transport === transport;
     const events = {
       onFrame: (frame: VisitorFrame) => isCurrent() && this.#options.onFrame(frame),
-      onAlive: () => isCurrent() && this.#alive(),
-      onEnd: (isRevoked: boolean) => isCurrent() && this.#lost(isRevoked),
+      onAlive: () => isCurrent() && this.#onAlive(),
+      onEnd: (isRevoked: boolean) => isCurrent() && this.#onLost(isRevoked),
     };
-    const make = this.way === 'socket' ? openSocket : openStream;
-    const transport = make(this.#options.token(), this.#options.after(), events);
+    const openTransport = this.kind === 'socket' ? openSocket : openStream;
+    const transport = openTransport(this.#options.token(), this.#options.after(), events);
     this.#transport = transport;
   }
 
-  #alive(): void {
-    this.#heardAt = Date.now();
+  #onAlive(): void {
+    this.#lastReceivedAt = Date.now();
     if (this.#hasOpened) return;
     this.#hasOpened = true;
     this.#failures = 0;
@@ -126,25 +126,25 @@ export class Live {
     this.#options.onConnected(true);
   }
 
-  #lost(isRevoked: boolean): void {
-    this.#drop();
+  #onLost(isRevoked: boolean): void {
+    this.#closeTransport();
     this.#options.onConnected(false);
     if (isRevoked) this.#options.onRevoked();
     if (this.#hasOpened) {
       // It came about, so that it is not blocked; what was blocked before may be open by now.
-      this.#way = 0;
+      this.#kindIndex = 0;
       this.#failures = 0;
     } else {
       this.#failures += 1;
-      if (this.#failures >= failuresUntilBlocked && this.#way < 2) {
-        this.#way += 1;
+      if (this.#failures >= failuresUntilBlocked && this.#kindIndex < 2) {
+        this.#kindIndex += 1;
         this.#failures = 0;
       }
     }
-    this.#later(backoffMs(this.#attempt++));
+    this.#scheduleConnect(backoffMs(this.#attempt++));
   }
 
-  #later(delayMs: number): void {
+  #scheduleConnect(delayMs: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#connect(), delayMs);
   }
@@ -153,23 +153,23 @@ export class Live {
     try {
       await this.#options.poll();
       if (this.#ended.signal.aborted) return;
-      const wasAway = !this.#isReachable;
+      const wasUnreachable = !this.#isReachable;
       this.#isReachable = true;
       this.#attempt = 0;
       this.#polls += 1;
       this.#options.onConnected(true);
-      if (wasAway || this.#polls >= pollsBeforeRetry) {
+      if (wasUnreachable || this.#polls >= pollsBeforeRetry) {
         // The hub was away, which says nothing of what is blocked; or it is time to look again.
         this.#polls = 0;
-        this.#way = 0;
+        this.#kindIndex = 0;
         // One attempt of each way is enough to see.
-        this.#failures = wasAway ? 0 : failuresUntilBlocked - 1;
+        this.#failures = wasUnreachable ? 0 : failuresUntilBlocked - 1;
       }
-      this.#later(document.hidden ? pollMs.hidden : pollMs.shown);
+      this.#scheduleConnect(document.hidden ? pollMs.hidden : pollMs.shown);
     } catch {
       this.#isReachable = false;
       this.#options.onConnected(false);
-      this.#later(backoffMs(this.#attempt++));
+      this.#scheduleConnect(backoffMs(this.#attempt++));
     }
   }
 }

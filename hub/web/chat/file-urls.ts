@@ -1,7 +1,7 @@
-import { open } from './api.ts';
+import { sendRequest } from './api.ts';
 
 /** Files of the conversation as addresses of this page's own: the hub gives them to nobody without the session, which no address of a picture could carry. */
-export class Blobs {
+export class FileUrls {
   readonly #token: () => string;
   readonly #urls = new Map<string, Promise<string>>();
 
@@ -11,14 +11,14 @@ export class Blobs {
 
   /** @throws HubError */
   url(id: string): Promise<string> {
-    const known = this.#urls.get(id);
-    if (known !== undefined) return known;
-    const made = open(`files/${encodeURIComponent(id)}`, { token: this.#token() }).then(async (response) =>
+    const existing = this.#urls.get(id);
+    if (existing !== undefined) return existing;
+    const loading = sendRequest(`files/${encodeURIComponent(id)}`, { token: this.#token() }).then(async (response) =>
       URL.createObjectURL(await response.blob()),
     );
-    this.#urls.set(id, made);
-    made.catch(() => this.#urls.delete(id));
-    return made;
+    this.#urls.set(id, loading);
+    loading.catch(() => this.#urls.delete(id));
+    return loading;
   }
 
   /** Saves a file under its name. @throws HubError */

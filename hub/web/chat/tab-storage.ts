@@ -1,5 +1,5 @@
 /** The session that a tab keeps over a reload, and whether a token of somebody's led to it. */
-export interface KeptSession {
+export interface StoredSession {
   token: string;
   isKnown: boolean;
 }
@@ -7,15 +7,15 @@ export interface KeptSession {
 /** Keeps a frame's values in the page around it. */
 export interface HostStorage {
   /** What it kept before. */
-  kept: string | null;
-  keep: (kept: string | null) => void;
+  saved: string | null;
+  save: (values: string | null) => void;
 }
 
 /**
  * What a tab keeps of a chat over a reload: in the storage of its session. Browsers that block third-party storage give a frame none: the page around it
  * keeps the values then. Without either they last as long as the page.
  */
-export class Kept {
+export class TabStorage {
   readonly #prefix: string;
   readonly #storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'> | null;
   readonly #memory = new Map<string, string>();
@@ -31,7 +31,7 @@ export class Kept {
     this.#prefix = `${site}${visit}.`;
     this.#storage = storage;
     this.#host = storage === null ? host : null;
-    this.#readHost();
+    this.#loadFromHost();
     this.#remove((key) => key.startsWith(site) && !key.startsWith(this.#prefix));
   }
 
@@ -52,7 +52,7 @@ export class Kept {
     try {
       if (value === null) {
         this.#storage?.removeItem(key);
-        this.#tellHost();
+        this.#saveInHost();
         return;
       }
       if (this.#storage === null) throw new Error('no storage');
@@ -60,27 +60,27 @@ export class Kept {
     } catch {
       // Full, or not allowed: it lasts as long as the page then.
       if (value !== null) this.#memory.set(key, JSON.stringify(value));
-      this.#tellHost();
+      this.#saveInHost();
     }
   }
 
   wipe(): void {
     this.#memory.clear();
-    this.#tellHost();
+    this.#saveInHost();
     this.#remove((key) => key.startsWith(this.#prefix));
   }
 
-  #readHost(): void {
+  #loadFromHost(): void {
     try {
-      const entries = JSON.parse(this.#host?.kept ?? '{}') as Record<string, string>;
+      const entries = JSON.parse(this.#host?.saved ?? '{}') as Record<string, string>;
       for (const [key, text] of Object.entries(entries)) if (key.startsWith(this.#prefix)) this.#memory.set(key, text);
     } catch {
       // Not written by this page.
     }
   }
 
-  #tellHost(): void {
-    this.#host?.keep(this.#memory.size === 0 ? null : JSON.stringify(Object.fromEntries(this.#memory)));
+  #saveInHost(): void {
+    this.#host?.save(this.#memory.size === 0 ? null : JSON.stringify(Object.fromEntries(this.#memory)));
   }
 
   #remove(matches: (key: string) => boolean): void {
@@ -92,7 +92,7 @@ export class Kept {
 }
 
 /** The storage of this tab's session; null where the browser lets the page have none. */
-export function tabStorage(): Storage | null {
+export function openSessionStorage(): Storage | null {
   try {
     return window.sessionStorage;
   } catch {
