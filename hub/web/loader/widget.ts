@@ -4,27 +4,27 @@ import { style } from './style.ts';
 import { VisitStorage } from './visit-storage.ts';
 import { launcherWords } from './words.ts';
 
-/** What a host's page can listen to. */
+/** Events that a host's page can listen to. */
 export const widgetEvents = ['ready', 'unread', 'message', 'open', 'close', 'error', 'tokenExpired'] as const;
 export type WidgetEvent = (typeof widgetEvents)[number];
 
 export interface WidgetOptions {
-  /** Where the hub is, ending in a slash. */
+  /** URL of the hub, with a trailing slash. */
   base: string;
   siteKey: string;
   token: string | null;
   emit: (event: WidgetEvent, detail?: unknown) => void;
-  /** Reports an error to the host's listeners and to the developer's console. */
-  reportFailure: (code: string, message: string) => void;
-  /** Another page of this site ended the visit, or its visitor signed in there. */
+  /** Reports an error to the host's `error` listeners and to the console. */
+  fail: (code: string, message: string) => void;
+  /** Another page of this site ended the visit, or the visitor signed in on that page. */
   onVisitEnded: () => void;
 }
 
-/** A frame that has loaded and says nothing for so long was refused by the hub or by the host's policy, in milliseconds. */
+/** A loaded frame that does not post `here` within this time was refused by the hub or by the host's policy. */
 const handshakeTimeoutMs = 5_000;
-/** One that does not load for so long is given up, too, in milliseconds. */
+/** A frame that does not load within this time also counts as refused. */
 const loadTimeoutMs = 20_000;
-/** How long the frame has to wipe what it kept, in milliseconds. */
+/** Time that the frame has to delete its stored values. */
 const wipeTimeoutMs = 1_000;
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
@@ -40,26 +40,29 @@ function icon(className: string, path: string): SVGSVGElement {
   return svg;
 }
 
-/** A launcher, and the chat in a frame once it is opened or a session of an earlier page is checked. */
+/**
+ * Shows the launcher, and loads the chat in a frame once the visitor opens the chat or an earlier page's session must
+ * be checked.
+ */
 export class Widget {
   readonly #options: WidgetOptions;
   readonly #origin: string;
   readonly #host = document.createElement('outrigger-chat');
   readonly #launcher = document.createElement('button');
   readonly #badge = document.createElement('b');
-  /** Behind the label of the launcher. */
+  /** Suffix of the launcher's label, such as " (2 new messages)". */
   #unreadSuffix = '';
   readonly #words = launcherWords([document.documentElement.lang, ...navigator.languages].filter(Boolean));
   readonly #ended = new AbortController();
   #frame: HTMLIFrameElement | null = null;
-  /** Over the frame until it says that it is there: what a browser shows of a refused one is nothing to look at. */
+  /** Covers the frame until the frame posts `here`, because browsers show an error page in a refused frame. */
   readonly #cover = document.createElement('p');
   #port: MessagePort | null = null;
   #pendingMessages: MessageToFrame[] = [];
   #timer = 0;
   #isOpen = false;
   #token: string | null;
-  /** Whether the chat may take the focus once its frame is there. */
+  /** Whether the chat may take the focus once its frame has loaded. */
   #takesFocus = false;
   readonly #storage: VisitStorage;
 
@@ -95,13 +98,13 @@ export class Widget {
       },
       { signal },
     );
-    // Beside the body: sites that navigate without a page load replace that.
+    // The element is appended beside the body: sites that navigate without a page load replace the body.
     const attach = () => document.documentElement.append(this.#host);
     if (document.body === null) addEventListener('DOMContentLoaded', attach, { signal, once: true });
     else attach();
   }
 
-  /** The token with which it was made, or that it was told since. */
+  /** The token from `boot` or the latest `renew` call. */
   get token(): string | null {
     return this.#token;
   }
@@ -110,10 +113,10 @@ export class Widget {
     return this.#isOpen;
   }
 
-  /** Goes on after a page load: restores the open chat, or checks in a hidden frame whether something is unread. */
+  /** Continues after a page load: restores the open chat, or checks in a hidden frame for unread messages. */
   resume(): void {
     const { until, isKnown } = this.#storage.visit;
-    // The session of an identified visitor needs the host's token, which may follow.
+    // The session of an identified visitor needs the host's token, which a later call may pass.
     if (this.#frame !== null || (isKnown && this.#token === null)) return;
     if (this.#storage.isOpen) this.open(false);
     else if (until > Date.now()) {
@@ -123,7 +126,7 @@ export class Widget {
     }
   }
 
-  /** @param takeFocus whether the chat gets it: not when it was open before the page loaded. */
+  /** @param takeFocus whether the chat takes the focus; false when the chat was open before the page loaded. */
   open(takeFocus = true): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -138,7 +141,7 @@ export class Widget {
     this.#options.emit('open');
   }
 
-  /** @param takeFocus whether the launcher gets it: not when the host's page closed the chat. */
+  /** @param takeFocus whether the launcher takes the focus; false when the host's page closed the chat. */
   close(takeFocus = true): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -161,7 +164,7 @@ export class Widget {
     this.#post({ type: 'send', content });
   }
 
-  /** A newer token of the same visitor. */
+  /** Sets a newer token of the same visitor. */
   renew(token: string): void {
     this.#token = token;
     if (this.#frame === null) this.resume();
@@ -169,8 +172,9 @@ export class Widget {
   }
 
   /**
-   * Removes everything. What the frame stores goes with the visit's key, and the frame itself once it has wiped its storage.
-   * @param endsVisit false where another page has removed the visit, which may have begun a new one since.
+   * Removes the widget, the visit and the frame. The frame is removed once it has deleted its stored values, or after
+   * `wipeTimeoutMs`.
+   * @param endsVisit false when another page has already removed the visit; a new visit may have started since.
    */
   end(endsVisit = true): void {
     this.#ended.abort();
@@ -217,9 +221,9 @@ export class Widget {
     this.#timer = setTimeout(() => {
       this.#cover.textContent = this.#words.refused;
       if (this.#frame !== null) this.#frame.inert = true;
-      this.#options.reportFailure(
+      this.#options.fail(
         'frame_refused',
-        `The chat did not open in this page. Look whether data-site-key, "${this.#options.siteKey}", is that of your chat; add ${location.origin} to allowedOrigins in its settings, and ${this.#origin} to frame-src of this page's policy where it has one.`,
+        `The chat did not open in this page. Check data-site-key, "${this.#options.siteKey}". Add ${location.origin} to allowedOrigins in the settings of the chat, and ${this.#origin} to frame-src if this page has a content security policy.`,
       );
     }, delayMs);
   }
@@ -233,7 +237,7 @@ export class Widget {
 
   #post(message: MessageToFrame): void {
     if (this.#port === null) this.#pendingMessages.push(message);
-    // A port goes to one place; it is windows that need an origin.
+    // A port has one receiver; only window messages need a target origin.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
     else this.#port.postMessage(message);
   }
@@ -263,7 +267,8 @@ export class Widget {
     };
     frameWindow.postMessage(boot, this.#origin, [port2]);
     this.#launcher.classList.add('here');
-    // What the frame was told before it could hear; a frame that was loaded anew hears only how it stands.
+    // Only queued `send` messages are posted: a frame that loads again needs the current state, not its earlier
+    // changes.
     const pendingSends = this.#pendingMessages.filter(({ type }) => type === 'send');
     this.#pendingMessages = [];
     const shown = { type: 'shown' as const, isShown: this.#isOpen, takeFocus: this.#takesFocus };
@@ -299,7 +304,7 @@ export class Widget {
         this.#storage.frameData = message.kept;
         break;
       case 'error':
-        this.#options.reportFailure(message.code, message.message);
+        this.#options.fail(message.code, message.message);
         break;
       case 'token-expired':
         emit('tokenExpired');
