@@ -1,4 +1,4 @@
-/** As many bytes as one call takes as its arguments. */
+/** Bytes per call: engines limit the number of arguments. */
 const chunkBytes = 0x2000;
 
 export function toBase64(bytes: Uint8Array): string {

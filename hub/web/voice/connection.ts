@@ -3,32 +3,35 @@ import { backoffMs } from '../chat/backoff.ts';
 import { problemOf, readRefusal } from './hub.ts';
 import type { Problem } from './hub.ts';
 
-// The contract itself would bring its whole library of schemas into the page; its types hold these to what it says.
+// Importing the contract would add its schema library to the page. The types keep these values equal to the contract's.
 const revoked: (typeof voiceCloseCodes)['revoked'] = 4401;
 const tooMany: (typeof voiceCloseCodes)['tooMany'] = 4429;
 const path = 'ai/voice/ws';
 
-/** One that lasted so long was no failure, in milliseconds. */
+/** A connection that lasted this long resets the back-off. */
 const stableAfterMs = 10_000;
-/** How often a place is asked for that others have: one that a hub lost comes free within a few of them. */
+/**
+ * Retries while the limit of voice sessions is reached. The session of a stopped hub process is released within a few
+ * retries.
+ */
 const maxBusyRetries = 6;
-/** A connection without a place is open for a moment, and then closed; one that is open for longer has it, in milliseconds. */
+/** The hub opens and then closes a connection above the limit. A connection open for this long is within the limit. */
 const acceptedAfterMs = 1_000;
-/** Sound that waits to leave beyond that is left out, in bytes: a line that takes no more of it is no line to speak over. */
+/** Audio frames are dropped while this many bytes are unsent: the connection is too slow for speech. */
 const maxUnsentBytes = 512 * 1024;
 
 export interface ConnectionOptions {
   onOpen: () => void;
   onFrame: (frame: VoiceFrame) => void;
-  /** It is gone and comes again by itself. */
+  /** The connection was lost. It reconnects automatically. */
   onLost: () => void;
-  /** Others have all places; one is asked for again by itself. */
+  /** The limit of voice sessions is reached. The connection is retried automatically. */
   onBusy: () => void;
-  /** It does not come again by itself. */
+  /** The connection ended and does not reconnect automatically. */
   onEnd: (problem: Problem) => void;
 }
 
-/** The connection to the hub: comes again after it was lost, each time after a longer while, until the hub says that it may not. */
+/** The connection to the hub. Reconnects with increasing back-off after a loss, until the hub refuses access. */
 export class Connection {
   readonly #options: ConnectionOptions;
   #socket: WebSocket | null = null;
@@ -41,7 +44,7 @@ export class Connection {
     this.#options = options;
     addEventListener('online', () => this.connectNow());
     addEventListener('pagehide', () => this.#disconnect());
-    // A page that comes back out of the browser's memory has lost it.
+    // A page restored from the browser's back/forward cache has lost its connection.
     addEventListener('pageshow', ({ persisted }) => persisted && this.connectNow());
   }
 
@@ -49,7 +52,7 @@ export class Connection {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Connects at once, if it is not connected or about to be. */
+  /** Connects now, unless a connection is open or opening. */
   connectNow(): void {
     this.#isEnded = false;
     if (this.#socket !== null) return;
@@ -57,7 +60,7 @@ export class Connection {
     this.#connect();
   }
 
-  /** Answers whether the frame was taken. */
+  /** Returns whether the frame was sent. */
   send(frame: VoiceRequestFrame): boolean {
     const socket = this.#socket;
     if (socket === null || socket.readyState !== WebSocket.OPEN) return false;
@@ -77,7 +80,7 @@ export class Connection {
     });
     socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
       const frame = typeof data === 'string' ? parse(data) : null;
-      // Without a place it only hears that there is none.
+      // Above the limit, the only frame is the error that reports it.
       if (frame !== null && this.#socket === socket && !this.#isBusy) this.#options.onFrame(frame);
     });
     socket.addEventListener('close', ({ code, reason }) => {
@@ -86,7 +89,7 @@ export class Connection {
       clearTimeout(this.#timer);
       const wasStable = openedAt !== null && performance.now() - openedAt > stableAfterMs;
       if (wasStable) this.#attempt = 0;
-      // One that lasted was closed for what was sent over it.
+      // A connection that lasted is closed with this code because of the frames sent over it.
       if (code === tooMany && !wasStable) this.#onRefused();
       else void this.#onClosed(code, reason, openedAt !== null);
     });

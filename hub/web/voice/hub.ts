@@ -1,10 +1,10 @@
-/** Who is signed in. */
+/** The signed-in user. */
 export interface SignedInUser {
   email: string;
   workspaceName: string;
 }
 
-/** Why there is no talk, as the page says it. */
+/** Why voice is unavailable. Each value has a title and a text in the words of the page. */
 export type Problem =
   | 'signedOut'
   | 'ended'
@@ -14,10 +14,10 @@ export type Problem =
   | 'unreachable'
   | 'unsupported';
 
-/** An answer that took longer is none, in milliseconds. */
+/** Requests without a response within this time fail. */
 const answerTimeoutMs = 10_000;
 
-// The browser adds the cookie of the session, which no script can read: the page has nothing that could be taken from it.
+// The browser adds the session cookie, which scripts cannot read, so the page holds no secret.
 export const ask = (path: string) =>
   fetch(new URL(path, document.baseURI), {
     cache: 'no-store',
@@ -26,7 +26,7 @@ export const ask = (path: string) =>
     signal: AbortSignal.timeout(answerTimeoutMs),
   });
 
-/** Who is signed in at this browser, or why that is not known. */
+/** Reads the signed-in user, or why the user is unknown. */
 export async function readSignedInUser(): Promise<SignedInUser | Problem> {
   try {
     const response = await ask('auth/me');
@@ -39,7 +39,7 @@ export async function readSignedInUser(): Promise<SignedInUser | Problem> {
   }
 }
 
-/** Why a WebSocket was refused, which browsers do not tell: the same is asked for without one. */
+/** Finds out why a WebSocket was refused. Browsers hide the reason, so the same path is requested over HTTP. */
 export async function readRefusal(path: string): Promise<Problem> {
   try {
     const response = await ask(path);
@@ -50,7 +50,7 @@ export async function readRefusal(path: string): Promise<Problem> {
   }
 }
 
-/** What a code of an error means for the page as a whole. */
+/** Maps an error code of the hub to a problem of the page. */
 export function problemOf(code: string): Problem {
   if (code === 'unauthenticated') return 'signedOut';
   if (code === 'product_not_entitled' || code === 'role_required') return 'notEntitled';

@@ -43,5 +43,5 @@ async function start(root: Element): Promise<void> {
 }
 
 const rootElement = document.getElementById('voice');
-if (rootElement === null) throw new Error('The page has no place for the talk.');
+if (rootElement === null) throw new Error('The page has no element with the id "voice".');
 void start(rootElement);

@@ -6,24 +6,27 @@ export interface MicrophoneCaptureOptions {
   processorUrl: string;
   store: VoiceStore;
   onLevel: (level: number) => void;
-  /** All of one utterance, as PCM s16le mono. */
+  /** A complete utterance, as PCM s16le mono. */
   onUtterance: (pcm: Uint8Array, sampleRate: number) => void;
-  /** Hands-free: what was heard since the block before. */
+  /** A block of audio in hands-free mode. */
   onBlock: (pcm: Uint8Array, sampleRate: number) => void;
-  /** The person allowed the microphone, so that devices have names. */
+  /** The user has allowed the microphone, so devices now have names. */
   onDevices: () => void;
 }
 
 const maxSeconds: typeof maxUtteranceSeconds = 60;
-/** Less is a slip of the finger, in seconds. */
+/** Shorter utterances are ignored as accidental presses. */
 const minSeconds = 0.2;
-/** What is nowhere louder is silence, as root mean square of a block from 0 to 1. */
+/** An utterance whose loudest block is below this level is silence. Root mean square, 0 to 1. */
 const silenceLevel = 0.003;
-/** A microphone that nobody uses is let go after so long, in milliseconds. */
+/** An unused microphone is closed after this time. */
 const idleMs = 60_000;
 const defaultSampleRate = 16_000;
 
-/** Listens when it is told to, and keeps the microphone a while, so that the next word is heard from its beginning. */
+/**
+ * Records utterances, or passes on blocks in hands-free mode. The microphone stays open for a while after use, so that
+ * the next utterance is recorded from its start.
+ */
 export class MicrophoneCapture {
   readonly #options: MicrophoneCaptureOptions;
   #microphone: Microphone | null = null;
@@ -42,7 +45,7 @@ export class MicrophoneCapture {
     return this.#microphone?.sampleRate ?? defaultSampleRate;
   }
 
-  /** Listens, if that is still wanted once there is a microphone. */
+  /** Starts recording once a microphone is open, unless the request was cancelled meanwhile. */
   async start(): Promise<void> {
     this.#isRequested = true;
     this.#options.store.set({ notice: null });
@@ -55,7 +58,7 @@ export class MicrophoneCapture {
     this.#options.store.set({ isListening: true });
   }
 
-  /** Hands over what it heard as one utterance. */
+  /** Passes on the recorded audio as one utterance. */
   endUtterance(): void {
     const { store, onUtterance } = this.#options;
     const wasListening = store.state.isListening;
@@ -78,7 +81,7 @@ export class MicrophoneCapture {
     if (seconds >= maxSeconds) store.set({ notice: { kind: 'tooLong' } });
   }
 
-  /** Listens no more, and forgets what it heard. */
+  /** Stops recording and discards the recorded audio. */
   cancel(): void {
     this.#isRequested = false;
     this.#clearBlocks();
@@ -87,9 +90,9 @@ export class MicrophoneCapture {
     this.#idleTimer = setTimeout(() => this.close(), idleMs);
   }
 
-  /** With the device that is chosen now, if one is open. */
+  /** Switches an open microphone to the selected device. */
   async reopen(): Promise<void> {
-    // One that is being opened is the one that was chosen before.
+    // A microphone that is still opening uses the previous selection.
     await this.#opening;
     if (this.#microphone === null) return;
     const wasListening = this.#options.store.state.isListening;

@@ -1,19 +1,19 @@
 import type { CapturedBlock, CaptureOptions } from './capture/processor.ts';
 
-/** Why nothing can be heard. */
+/** Why the microphone cannot be used. */
 export type MicrophoneProblem = 'denied' | 'absent' | 'busy' | 'insecure' | 'lost' | 'failed';
 
-/** What a page says of its microphone: also that another one listens than the one that was chosen. */
+/** Problems that a page shows; `replaced`: the system default is used instead of the selected microphone. */
 export type MicrophoneNotice = MicrophoneProblem | 'replaced';
 
-/** What listens. */
+/** An open microphone. */
 export interface MicrophoneStream {
   stream: MediaStream;
-  /** Whether it is that of the system, because the one that was chosen is not there. */
+  /** Whether the system default is used because the selected microphone is not available. */
   isReplaced: boolean;
 }
 
-/** What goes wrong when a microphone is opened, in one of the words above. */
+/** A microphone could not be opened. */
 export class MicrophoneError extends Error {
   readonly problem: MicrophoneProblem;
 
@@ -24,23 +24,23 @@ export class MicrophoneError extends Error {
 }
 
 export interface MicrophoneOptions {
-  /** Address of the built `capture/processor.ts`. */
+  /** URL of the built `capture/processor.ts`. */
   processorUrl: string;
-  /** The one of that id; null for that of the system. */
+  /** Id of the device; null for the system default. */
   deviceId: string | null;
   onBlock: (block: CapturedBlock) => void;
-  /** It was unplugged or taken away. */
+  /** The microphone was disconnected, or its permission was withdrawn. */
   onLost: () => void;
 }
 
-/** What speech needs, so that no more is sent. */
+/** The sample rate that speech needs; a higher one would only send more data. */
 const speechSampleRate = 16_000;
 const blockMs = 40;
 
-/** A microphone that is open: hands over what it hears, block by block, until it is closed. */
+/** An open microphone that delivers its audio in blocks until it is closed. */
 export class Microphone {
   readonly sampleRate: number;
-  /** Whether it is that of the system, because the one that was chosen is not there. */
+  /** Whether the system default is used because the selected microphone is not available. */
   readonly isReplaced: boolean;
   readonly #stream: MediaStream;
   readonly #context: AudioContext;
@@ -59,7 +59,7 @@ export class Microphone {
     this.sampleRate = sampleRate;
   }
 
-  /** Asks the person where they were not asked yet. @throws MicrophoneError */
+  /** Opens a microphone and asks the user for permission if necessary. @throws MicrophoneError */
   static async open({ processorUrl, deviceId, onBlock, onLost }: MicrophoneOptions): Promise<Microphone> {
     const opened = await openMicrophone(deviceId);
     const { stream } = opened;
@@ -97,14 +97,18 @@ const stopTracks = (stream: MediaStream) => {
   for (const track of stream.getTracks()) track.stop();
 };
 
-/** Asks the person where they were not asked yet. @param deviceId null for that of the system, which is also taken where that one is not there. @throws MicrophoneError */
+/**
+ * Opens a microphone and asks the user for permission if necessary.
+ * @param deviceId null for the system default, which is also used when the device is not available.
+ * @throws MicrophoneError
+ */
 export async function openMicrophone(deviceId: string | null): Promise<MicrophoneStream> {
-  // Browsers hide it from pages that came by plain http from another machine.
+  // Browsers offer no microphone to pages loaded over plain HTTP from another machine.
   if (!window.isSecureContext || (navigator.mediaDevices as MediaDevices | undefined) === undefined)
     throw new MicrophoneError('insecure');
   if (deviceId !== null)
     try {
-      // A mere wish for it browsers leave unheard, and take that of the system.
+      // Without `exact`, browsers may silently use the system default instead.
       return { stream: await open({ deviceId: { exact: deviceId } }), isReplaced: false };
     } catch (error) {
       if (problemOf(error) !== 'absent') throw new MicrophoneError(problemOf(error), error);
@@ -142,7 +146,7 @@ function createSource(stream: MediaStream): { context: AudioContext; source: Med
   try {
     return { context, source: context.createMediaStreamSource(stream) };
   } catch {
-    // Some browsers listen at the rate of the device alone.
+    // Some browsers support only the sample rate of the device.
     void context.close();
     const deviceContext = new AudioContext({ latencyHint: 'interactive' });
     return { context: deviceContext, source: deviceContext.createMediaStreamSource(stream) };

@@ -1,28 +1,28 @@
 export interface PlayerOptions {
-  /** How loud it is now, from 0 to 1; told for each picture of the screen while it plays, and 0 at its end. */
+  /** The playback level, from 0 to 1: for each animation frame while audio plays, and 0 at the end. */
   onLevel: (level: number) => void;
-  /** The first sound of a turn begins in so long. */
+  /** The first audio of a turn starts after this delay. */
   onFirstSound: (turnId: string, delayMs: number) => void;
-  /** All that came was played, or it fell silent. */
+  /** All queued audio was played, or playback was stopped. */
   onIdle: () => void;
 }
 
-/** Until what comes first begins, so that what follows it is there in time, in seconds. */
+/** Delay before the first piece, so that the next piece arrives in time. */
 const leadSeconds = 0.04;
 
-/** Contexts that can be sent to another device; not all browsers know it yet. */
+/** An audio context with a selectable output device, which not all browsers support. */
 type RoutableContext = AudioContext & { setSinkId?: (deviceId: string) => Promise<void> };
 
 export const canChooseSpeaker = (): boolean => 'setSinkId' in AudioContext.prototype;
 
-/** Plays pieces of sound one right after the other, and falls silent at once. */
+/** Plays pieces of audio without gaps and can stop at any time. */
 export class Player {
   readonly #options: PlayerOptions;
   readonly #playing = new Set<AudioBufferSourceNode>();
   #context: RoutableContext | null = null;
   #analyser: AnalyserNode | null = null;
   #queueEndsAt = 0;
-  /** Whose sound came last, and when its pieces begin and how long they are, in seconds. */
+  /** The turn of the latest audio, with the start and length of each piece in seconds. */
   #latestTurn: { id: string; pieces: { startsAt: number; seconds: number }[] } = { id: '', pieces: [] };
   #speakerId = '';
   #samples = new Float32Array(512);
@@ -61,7 +61,7 @@ export class Player {
     if (isFirst) this.#options.onFirstSound(turnId, (startsAt - context.currentTime) * 1000);
   }
 
-  /** Of which turn something is heard now, and how much of it was, in milliseconds; null for silence. */
+  /** The turn that is playing and the milliseconds of it played so far; null when nothing plays. */
   get nowPlaying(): { turnId: string; playedMs: number } | null {
     const context = this.#context;
     if (!this.isPlaying || context === null) return null;
@@ -74,9 +74,9 @@ export class Player {
     };
   }
 
-  /** Plays nothing more of what came. */
+  /** Stops playback and discards the queued audio. */
   stop(): void {
-    // Taking the way to the loudspeaker away is heard sooner than stopping each piece.
+    // Disconnecting the output takes effect sooner than stopping each piece.
     this.#analyser?.disconnect();
     this.#analyser = null;
     const playing = [...this.#playing];
@@ -85,14 +85,15 @@ export class Player {
     if (playing.length > 0) this.#onStopped();
   }
 
-  /** @param deviceId empty for that of the system. */
+  /** @param deviceId empty for the system default. */
   async setSpeaker(deviceId: string): Promise<void> {
     this.#speakerId = deviceId;
     await this.#context?.setSinkId?.(deviceId);
   }
 
   #prepare(sampleRate: number): { context: AudioContext; analyser: AnalyserNode } {
-    // A context of the rate of the sound turns all of it into that of the device as one, without seams between pieces.
+    // With a context at the sample rate of the audio, the browser resamples the whole stream, without seams between
+    // pieces.
     if (this.#context?.sampleRate !== sampleRate && !this.isPlaying) {
       void this.#context?.close();
       this.#analyser = null;

@@ -12,7 +12,7 @@ import type { VoiceStore } from './state.ts';
 import { changeTurn, endOpenTurns, markInterrupted, applyFrame } from './turns.ts';
 import type { Turn } from './turns.ts';
 
-/** More silence than ends what is said, in seconds. */
+/** Silence sent after the user stops listening: more than the hub needs to detect the end of speech. */
 const trailingSilenceSeconds = 1;
 
 export interface VoiceSessionOptions {
@@ -20,22 +20,25 @@ export interface VoiceSessionOptions {
   processorUrl: string;
 }
 
-/** An answer of which nothing came for so long is none, in milliseconds: the hub gives up sooner. */
+/** An answer without any frame within this time counts as failed. The hub gives up sooner. */
 const replyTimeoutMs = 30_000;
 
-/** The talk with the assistant: microphone, connection, loudspeaker, and the store that the page shows. */
+/**
+ * A voice conversation with the assistant: connects microphone, hub connection and playback to the store that the page
+ * shows.
+ */
 export class VoiceSession {
   readonly #store: VoiceStore;
   readonly #connection: Connection;
   readonly #capture: MicrophoneCapture;
   readonly #player: Player;
-  /** How loud microphone and answer are. */
+  /** Callbacks for the levels of the microphone and the answer. */
   readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
   #sentConfig = '';
-  /** When what was said last ended; null once its answer is heard, or where the hub finds the end. */
+  /** When the latest input ended. Null once its answer plays, and in hands-free mode, where the hub detects the end. */
   #inputEndedAt: number | null = null;
   #replyTimer: ReturnType<typeof setTimeout> | undefined;
-  /** What was written and nothing came back of yet; empty for nothing. */
+  /** The written input that has no frame yet; empty for none. */
   #pendingText = '';
 
   constructor({ store, processorUrl }: VoiceSessionOptions) {
@@ -66,7 +69,7 @@ export class VoiceSession {
     );
   }
 
-  /** Finds out who is signed in, and connects. */
+  /** Reads the signed-in user and connects. */
   async start(): Promise<void> {
     const problem = await this.#loadUser();
     this.#store.set({ problem });
@@ -75,33 +78,33 @@ export class VoiceSession {
     await this.#listDevices();
   }
 
-  /** Connects again at once. */
+  /** Reconnects now. */
   retry(): void {
     if (this.#store.state.signedInUser === null) void this.start();
     else {
-      // Whether there is a place shows once it was asked for.
+      // The problem of the session limit stays until a connection is accepted.
       if (this.#store.state.problem !== 'busyHub') this.#store.set({ problem: null });
       this.#connection.connectNow();
     }
   }
 
-  /** Begins to listen for one utterance; an answer that is heard falls silent. */
+  /** Starts recording one utterance and stops a playing answer. */
   async startUtterance(): Promise<void> {
     this.interrupt();
     await this.#capture.start();
   }
 
-  /** Sends what was heard since. */
+  /** Sends the recorded utterance. */
   endUtterance(): void {
     this.#capture.endUtterance();
   }
 
-  /** Forgets it. */
+  /** Discards the recorded utterance. */
   cancelUtterance(): void {
     this.#capture.cancel();
   }
 
-  /** Hands-free: begins and ends listening. */
+  /** Starts or stops listening in hands-free mode. */
   async toggleListening(): Promise<void> {
     if (!this.#store.state.isListening) {
       await this.#capture.start();
@@ -128,13 +131,13 @@ export class VoiceSession {
     return true;
   }
 
-  /** Silences the answer, and has the hub end it. */
+  /** Stops the answer here and in the hub. */
   interrupt(): void {
     const { state } = this.#store;
     if (!canInterrupt(state)) return;
     const interruptedPlayback = this.#stopPlayback();
     this.#stopAwaiting();
-    // What the hub sent before it hears of it is not played, either.
+    // Audio that the hub sends before it handles the interruption is not played either.
     this.#store.set({ turns: markInterrupted(this.#store.state.turns) });
     this.#connection.send({
       type: 'interrupt',
@@ -174,7 +177,7 @@ export class VoiceSession {
     if (this.#store.state.signedInUser === null) void this.#loadUser();
   }
 
-  /** Answers why there can be no talk; null where there can. */
+  /** Reads the signed-in user. Returns why voice is unavailable, or null. */
   async #loadUser(): Promise<Problem | null> {
     const result = await readSignedInUser();
     if (typeof result !== 'string') this.#store.set({ signedInUser: result });
@@ -187,7 +190,7 @@ export class VoiceSession {
     this.#store.set({ connection: 'lost', turns: endOpenTurns(this.#store.state.turns) });
   }
 
-  /** What the hub says of it is said by the page, in its own words. */
+  /** The page shows its own text instead of the hub's error message. */
   #onBusy(): void {
     this.#onLost();
     this.#store.set({ problem: 'busyHub', notice: null });
@@ -206,19 +209,19 @@ export class VoiceSession {
       if (state.isSoundOn && turn?.isInterrupted !== true) this.#play(frame.turnId, frame.data, frame.sampleRate);
       return;
     }
-    // Of a turn that fails before it began the hub does not say what it was about.
+    // The hub sends no input text for a turn that fails before it starts.
     if (frame.type === 'error' && frame.turnId !== undefined)
       this.#updateTurn(frame.turnId, ({ user }) => ({ user: user || this.#pendingText }));
     this.#stopAwaiting();
     const isPlayingTurn = frame.turnId === this.#player.nowPlaying?.turnId;
-    // A new turn begins while the end of the one before, which the hub is done with, is still heard.
+    // A new turn can start while the audio of the previous, completed turn is still playing.
     const isNew = frame.type === 'text' && frame.role === 'user' && !isPlayingTurn;
     if (isNew || (frame.type === 'done' && frame.interrupted && isPlayingTurn)) this.#stopPlayback();
     this.#store.set({ turns: applyFrame(this.#store.state.turns, frame) });
     if (frame.type === 'error') this.#showFailure(frame.code, frame.turnId !== undefined);
   }
 
-  /** Answers what was heard, and of which turn; that turn counts as interrupted from now on. */
+  /** Stops playback, marks the playing turn as interrupted and returns how much of it was played. */
   #stopPlayback(): { turnId: string; playedMs: number } | null {
     const playback = this.#player.nowPlaying;
     if (playback === null) return null;
@@ -261,7 +264,7 @@ export class VoiceSession {
     this.#connection.send({ type: 'audio', data: toBase64(pcm) });
   }
 
-  /** The hub hears the end of what is being said by the silence after it. */
+  /** Sends silence, so that the hub detects the end of the speech. */
   #endStream(): void {
     this.#sendBlock(
       new Uint8Array(Math.round(this.#capture.sampleRate * trailingSilenceSeconds) * 2),
@@ -299,5 +302,5 @@ export class VoiceSession {
 }
 
 function ignore(): void {
-  // Nobody looks.
+  // Replaced by the parts that show the levels.
 }

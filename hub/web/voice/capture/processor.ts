@@ -1,4 +1,7 @@
-/** Runs in the thread of the audio, where no library of the page is: cuts what the microphone hears into blocks, and hands them over. */
+/**
+ * Audio worklet: splits the microphone's audio into blocks and posts them to the page. It runs in the audio thread,
+ * without the page's modules.
+ */
 
 declare const sampleRate: number;
 declare class AudioWorkletProcessor {
@@ -11,11 +14,11 @@ declare function registerProcessor(
 
 export interface CaptureOptions {
   blockMs: number;
-  /** So many samples become one. */
+  /** Number of input samples averaged into one output sample. */
   ratio: number;
 }
 
-/** What was heard for one block: PCM s16le mono, and how loud it was, as root mean square from 0 to 1. */
+/** One block of audio: PCM s16le mono, and its level as root mean square from 0 to 1. */
 export interface CapturedBlock {
   pcm: Uint8Array<ArrayBuffer>;
   level: number;
@@ -37,7 +40,7 @@ class Capture extends AudioWorkletProcessor {
     this.#block = this.#newBlock();
   }
 
-  /** @returns whether it goes on. */
+  /** @returns whether the worklet stays active. */
   process([input]: Float32Array[][]): boolean {
     for (const sample of input?.[0] ?? []) {
       this.#sum += sample;

@@ -8,7 +8,7 @@ import { Settings } from './settings.tsx';
 import { TextForm } from './text-form.tsx';
 import { Transcript } from './transcript.tsx';
 
-/** Keeps a text in its own direction from turning those around it. */
+/** Isolates a text, so that its direction does not change the text around it. */
 const isolated = (text: string) => `\u2068${text}\u2069`;
 
 export function App({ session, store }: { session: VoiceSession; store: VoiceStore }) {

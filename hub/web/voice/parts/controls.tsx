@@ -4,7 +4,7 @@ import { StopIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 import { TalkButton } from './talk-button.tsx';
 
-/** The button to talk with, what goes on, and what stops it. */
+/** The talk button, the current activity and the stop button. */
 export function Controls({ session, state }: PartProps) {
   const { language, isHandsFree, microphone } = state;
   const { words } = language;
@@ -39,7 +39,7 @@ export function Controls({ session, state }: PartProps) {
         </button>
       </div>
       <Level levels={session.levels} side="microphone" label={words.level} isOn={microphone === 'open'} />
-      {/* Known once somebody has talked, and in the way on small screens then; hands-free it says why nothing is to be pressed. */}
+      {/* After the first turn the hint is hidden, to save space on small screens. Hands-free, it explains that no button is needed. */}
       <p id="hint" class={isHandsFree || state.turns.length === 0 ? 'soft hint' : 'visually-hidden'}>
         {isHandsFree ? words.handsFreeHint : words.holdHint}
       </p>

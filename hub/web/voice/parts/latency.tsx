@@ -1,7 +1,7 @@
 import type { VoiceLatency } from '../../../../shared/contract/ai/voice.ts';
 import type { Language } from '../language.ts';
 
-/** Stages that follow one another. */
+/** Consecutive stages of a turn. */
 const stages = ['transcribe', 'firstText', 'firstAudio'] as const;
 
 export interface LatencyProps {
@@ -10,16 +10,16 @@ export interface LatencyProps {
   language: Language;
 }
 
-/** How long each stage of a turn took. */
+/** Shows the duration of each stage of a turn. */
 export function TurnLatency({ latency, firstSoundMs, language: { words, say } }: LatencyProps) {
-  // Not the whole turn: for most of it somebody listens.
+  // The total time is not shown, because most of it is playback.
   const stageTimes = ([...stages, 'toFirstAudio'] as const).flatMap((name) => {
     const ms = latency[name];
     return ms === undefined ? [] : [{ name, label: words[name], ms }];
   });
   const times =
     firstSoundMs === null ? stageTimes : [...stageTimes, { name: 'heard', label: words.heard, ms: firstSoundMs }];
-  // Of a turn that came to nothing there is nothing to tell.
+  // A turn without any completed stage has no times to show.
   if (stages.every((name) => latency[name] === undefined)) return null;
   return (
     <div class="latency" role="group" aria-label={words.latency}>

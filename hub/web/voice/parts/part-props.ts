@@ -1,7 +1,7 @@
 import type { VoiceState } from '../state.ts';
 import type { VoiceSession } from '../voice-session.ts';
 
-/** What every part of the page is given. */
+/** Props of every part of the page. */
 export interface PartProps {
   session: VoiceSession;
   state: VoiceState;

@@ -5,7 +5,7 @@ import type { PartProps } from './part-props.ts';
 
 const retryableProblems: readonly ProblemName[] = ['busyHub', 'unreachable', 'notConfigured'];
 
-/** Says in words what stands in the way, and what to do. */
+/** Shows the current problems with the actions that solve them. */
 export function Problems({ session, state }: PartProps) {
   const { language, problem, microphoneProblem, connection, notice, signedInUser } = state;
   const { words, say } = language;

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Device } from '../state.ts';
 import type { PartProps } from './part-props.ts';
 
-/** How is talked and with which devices. The page forgets it when it is left. */
+/** Languages, voice and devices. The settings last until the user leaves the page. */
 export function Settings({ session, state }: PartProps) {
   const { language, isSoundOn, spokenLanguage, voice, microphones, microphoneId, speakers, speakerId } = state;
   const { words } = language;

@@ -5,7 +5,7 @@ import type { PartProps } from './part-props.ts';
 
 const maxLength: typeof maxInputLength = 4_000;
 
-/** For whoever rather writes. */
+/** Sends written input. */
 export function TextForm({ session, state: { language, connection } }: PartProps) {
   const { words } = language;
   const [draft, setDraft] = useState('');

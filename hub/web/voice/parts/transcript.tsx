@@ -5,10 +5,10 @@ import type { Turn } from '../turns.ts';
 import { TurnLatency } from './latency.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** Closer to its end the reader follows what comes, in pixels. */
+/** Within this distance from its end, the list scrolls with new text, in pixels. */
 const followWithinPx = 80;
 
-/** What was said by both. */
+/** The turns of the conversation. */
 export function Transcript({ state }: PartProps) {
   const { language, turns, isSoundOn, problem } = state;
   const { words } = language;
@@ -16,7 +16,7 @@ export function Transcript({ state }: PartProps) {
   const isFollowing = useRef(true);
   const follow = () => {
     const list = scroller.current;
-    // Where nothing was said yet there is no end to follow to.
+    // An empty list has no end to scroll to.
     if (list !== null && isFollowing.current && list.querySelector('.turn') !== null)
       list.scrollTop = list.scrollHeight;
   };
@@ -38,7 +38,7 @@ export function Transcript({ state }: PartProps) {
           <p class="soft">{words.emptyKept}</p>
         </div>
       )}
-      {/* What is spoken aloud is not read out over it. */}
+      {/* Screen readers do not announce answers that are played aloud. */}
       <div role="log" aria-label={words.transcript} aria-live={isSoundOn ? 'off' : 'polite'} aria-relevant="additions">
         {turns.map((turn) => (
           <TurnView key={turn.id} turn={turn} state={state} />
@@ -63,7 +63,8 @@ function TurnView({ turn, state: { language } }: { turn: Turn; state: PartProps[
         </div>
       )}
       {assistant !== '' && (
-        // As it grows it is shown alone; once it is whole it comes anew, so that it is read out once.
+        // A growing answer is hidden from screen readers. The complete one is a new element, so that it is announced
+        // once.
         <div key={isDone ? 'whole' : 'partial'} class="row other" aria-hidden={!isDone}>
           <h2>{words.assistant}</h2>
           <p class="bubble" dir="auto">
