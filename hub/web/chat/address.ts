@@ -1,9 +1,12 @@
-/** What the address of the page said, read and taken out of it before anything else is done: a link's token is for nobody's history, picture or referrer. */
+/**
+ * The parameters of the page's URL. They are read first and the token of a link is removed from the URL, so that the
+ * token does not reach the history, screenshots or referrers.
+ */
 export interface PageAddress {
   siteKey: string;
   linkToken: string | null;
   isEmbedded: boolean;
-  /** Languages of the visitor, that of the host's page first. */
+  /** Preferred languages of the visitor; the language of the host's page comes first. */
   languages: readonly string[];
 }
 

@@ -1,10 +1,10 @@
-/** The path of an operation below the place from which the page came. */
+/** Returns the URL of a widget API operation, relative to the page. */
 export const urlOf = (path: string): string => new URL(`widget/v1/${path}`, document.baseURI).href;
 
-/** The URL of a picture. Its path begins at the URL of the hub, below which the page lies. */
+/** Returns the URL of a picture. The path is relative to the hub's base URL. */
 export const pictureUrl = (path: string): string => new URL(path.replace(/^\//, ''), document.baseURI).href;
 
-/** An answer of the hub that is no success; status 0 where none came. */
+/** An error response of the hub. The status is 0 when no response arrived. */
 export class HubError extends Error {
   readonly status: number;
   readonly code: string;
@@ -17,13 +17,13 @@ export class HubError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Whether the same may succeed later. */
+  /** Whether the same request may succeed later. */
   get isTemporary(): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** An answer that took longer is none, in milliseconds. */
+/** Requests without a response within this time fail. */
 const requestTimeoutMs = 20_000;
 
 export function parseError(status: number, text: string, retryAfter: string | null): HubError {
@@ -31,7 +31,7 @@ export function parseError(status: number, text: string, retryAfter: string | nu
   try {
     body = (JSON.parse(text) ?? {}) as typeof body;
   } catch {
-    // Something before the hub answered.
+    // A proxy in front of the hub answered.
   }
   return new HubError(status, body.code ?? 'unknown', body.message ?? '', Number(retryAfter ?? 0) * 1000 || 0);
 }
@@ -44,7 +44,7 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** Asks the hub, and answers what it answered once its headers are there. @throws HubError */
+/** Sends a request to the hub. Resolves once the response headers have arrived. @throws HubError */
 export async function sendRequest(
   path: string,
   { method = 'GET', query = {}, body, token, signal }: CallOptions,
@@ -73,7 +73,7 @@ export async function sendRequest(
   throw parseError(response.status, await response.text().catch(() => ''), response.headers.get('retry-after'));
 }
 
-/** Asks the hub for an answer in JSON. @throws HubError */
+/** Sends a request to the hub and returns the JSON body of the response. @throws HubError */
 export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
   const timeout = AbortSignal.timeout(requestTimeoutMs);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);

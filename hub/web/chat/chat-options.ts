@@ -4,21 +4,21 @@ import type { SharedSession } from './shared-session.ts';
 import type { Store } from './state.ts';
 import type { TabStorage } from './tab-storage.ts';
 
-/** What somebody says who begins as nobody. */
+/** The first message and the contact details of an anonymous visitor. */
 export interface AnonymousStart {
   name?: string;
   email?: string;
   content: string;
 }
 
-/** What a chat is given, and whom it tells. */
+/** Dependencies of a chat. */
 export interface ChatOptions {
   address: PageAddress;
   store: Store;
   storage: TabStorage;
-  /** Of the link, or of the host; null for none. */
+  /** The token from the link or from the host; null for none. */
   token: string | null;
   postToHost: (message: MessageFromFrame) => void;
-  /** Null in a tab of its own. */
+  /** Null when the chat is not embedded. */
   sharedSession: SharedSession | null;
 }

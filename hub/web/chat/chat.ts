@@ -15,14 +15,12 @@ import type { Theme } from './theme.ts';
 import { UnreadAlert } from './unread-alert.ts';
 import type { Upload } from './uploads.ts';
 
-/** So many texts of the host's wait for a session; what comes on top is left out. */
+/** Limit for texts of the host that wait for a session. Further texts are dropped. */
 const maxPendingTexts = 20;
-/** How long a page of the site checks by itself for a visitor whom its token names and who has opened the chat, in milliseconds. */
+/** After opening the chat, an identified visitor is checked for unread messages on the site's pages for this time. */
 const identifiedVisitMs = 30 * 24 * 60 * 60 * 1_000;
 
-/**
- * The chat of a visitor: how it begins, and what they can do in it.
- */
+/** The chat of a visitor: starts or resumes a session and carries out the visitor's actions. */
 export class Chat {
   readonly #options: ChatOptions;
   readonly #unreadAlert = new UnreadAlert();
@@ -31,11 +29,11 @@ export class Chat {
   #isShown: boolean;
   #mayTakeFocus: boolean;
   readonly #draft: Draft;
-  /** Texts of the host's that came before there was a session. */
+  /** Texts of the host that wait for a session. */
   #pendingTexts: string[] = [];
-  /** Of the session before. */
+  /** Visitor and uploads of the previous session. */
   #previous: { visitorId: string; uploads: readonly Upload[] } | null = null;
-  /** Which beginning is under way: of two at once the later one counts, and the first one stops where it is. */
+  /** Number of the latest attempt to start a session. An earlier attempt that is still running stops. */
   #latestAttempt = 0;
   /** The pending start of an anonymous conversation. */
   #startingAnonymous: Promise<void> | null = null;
@@ -53,23 +51,24 @@ export class Chat {
     postUnreadCounts(options.store, options.postToHost);
   }
 
-  /** Files of the conversation; null while there is none. */
+  /** Files of the conversation; null without an open conversation. */
   get fileUrls(): FileUrls | null {
     return this.#open?.fileUrls ?? null;
   }
 
-  /** Begins: with the token, else with what the tab has, else as nobody where that is allowed. */
+  /** Starts with the token, else with the stored session, else anonymously if the workspace allows it. */
   async start(): Promise<void> {
     const { address, store, storage, sharedSession } = this.#options;
     const attempt = this.#beginAttempt();
     store.set({ phase: 'loading' });
     const stored = storage.get<StoredSession>('session');
     try {
-      // What is refused is refused in the same language and colour.
+      // A problem page uses the language and color of the workspace, too.
       await this.#applyTheme(themeFromPage(store.state.title));
       if (attempt !== this.#latestAttempt) return;
       if (this.#token !== null) {
-        // A session that a token or a link led to may be another visitor's. An anonymous one is of the visitor who signs in now.
+        // A session started by a token or a link may be another visitor's. An anonymous session belongs to the visitor
+        // who signs in now.
         const isAnonymous = address.isEmbedded && stored?.isKnown !== true;
         if (!isAnonymous) storage.set('session', null);
         const anonymous = isAnonymous ? (stored ?? (await sharedSession?.find()) ?? null) : null;
@@ -87,7 +86,7 @@ export class Chat {
       }
       const found = stored ?? (await sharedSession?.find()) ?? null;
       if (attempt !== this.#latestAttempt) return;
-      // Without a token of its host a frame is not for somebody whom an earlier page knew.
+      // Without the host's token, a frame does not resume the session of an identified visitor.
       const usable = found !== null && !(found.isKnown && address.isEmbedded) ? found : null;
       if (usable !== null && (await this.#resumeSession(usable, attempt))) return;
       const settings = await call<ChatPageSettings>('page', { query: { siteKey: address.siteKey } });
@@ -101,7 +100,9 @@ export class Chat {
     }
   }
 
-  /** Begins an anonymous conversation. @throws HubError when it may succeed later, or another address is needed. */
+  /**
+   * Starts an anonymous conversation. @throws HubError if a retry may succeed or the email address must be corrected.
+   */
   startAnonymous(details: AnonymousStart): Promise<void> {
     const starting = this.#sendAnonymousStart(details).finally(() => {
       if (this.#startingAnonymous === starting) this.#startingAnonymous = null;
@@ -133,14 +134,20 @@ export class Chat {
     }
   }
 
-  /** A newer token of the host's. A pending anonymous conversation begins first, so that the token's visitor gets its message. */
+  /**
+   * Sets a newer token from the host. A pending anonymous conversation starts first, so that the visitor of the token
+   * keeps its message.
+   */
   async renewToken(token: string): Promise<void> {
     this.#token = token;
     await this.#startingAnonymous?.catch(() => undefined);
     await this.start();
   }
 
-  /** A new conversation after the old one was closed; what was typed and chosen goes into it. @throws HubError when it may succeed later. */
+  /**
+   * Starts a new conversation after the old one was closed. The draft and the files move to it. @throws HubError if a
+   * retry may succeed.
+   */
   async startNewConversation(): Promise<void> {
     const attempt = this.#beginAttempt();
     try {
@@ -153,7 +160,9 @@ export class Chat {
     }
   }
 
-  /** Opens the conversation that an agent started after this one was closed. All of its messages are news. */
+  /**
+   * Opens the conversation that an agent started after this one was closed. All of its messages are reported as new.
+   */
   async #openContinuation(): Promise<void> {
     const attempt = this.#beginAttempt();
     try {
@@ -162,7 +171,7 @@ export class Chat {
       this.#options.storage.set(reportedKey(session.conversation.id), 0);
       await this.#useSession(session, { isKnown: this.#isKnown(), attempt });
     } catch (error) {
-      // The closed conversation stays, and its button leads to the new one.
+      // On failure the closed conversation stays, and its button leads to the new one.
       if (
         attempt === this.#latestAttempt &&
         !(error instanceof HubError && (error.isTemporary || error.status === 409))
@@ -171,7 +180,7 @@ export class Chat {
     }
   }
 
-  /** Sends what is in the draft and the files that arrived. */
+  /** Sends the draft and the uploaded files. */
   send(): void {
     const content = this.#draft.text.trim();
     const attachments = this.#open?.uploads.takeUploaded() ?? [];
@@ -181,7 +190,7 @@ export class Chat {
     this.setDraft('');
   }
 
-  /** Sends a text of the host's: as soon as there is a session, or with what its visitor writes where they are asked who they are. */
+  /** Sends a text of the host. Before there is a session the text waits; at the start form it is added to the draft. */
   sendText(content: string): void {
     const { phase } = this.#options.store.state;
     if (phase === 'chat') this.#open?.conversation.send(content, []);
@@ -194,7 +203,7 @@ export class Chat {
     this.#open?.conversation.draftChanged(text);
   }
 
-  /** @returns false if there were more than a message takes. */
+  /** @returns false if there are more files than a message allows. */
   addFiles(files: readonly File[]): boolean {
     return this.#open?.uploads.add(files) ?? true;
   }
@@ -203,7 +212,7 @@ export class Chat {
     this.#open?.uploads.remove(key);
   }
 
-  /** @returns false if there are already as many as a message takes. */
+  /** @returns false if the message already has the maximum number of files. */
   retryFile(key: number): boolean {
     return this.#open?.uploads.retry(key) ?? true;
   }
@@ -228,30 +237,33 @@ export class Chat {
     if (rating !== undefined && conversation !== null) this.#open?.conversation.update({ ...conversation, rating });
   }
 
-  /** The reader scrolled, or came back. */
+  /** Reports whether the message list is scrolled to its end. */
   setAtEnd(isAtEnd: boolean): void {
     this.#isAtEnd = isAtEnd;
     this.#updateReadState();
   }
 
-  /** Whether a part may take the focus: not in a frame that is hidden, or that was open before its page loaded. */
+  /**
+   * Whether parts of the page may take the focus: not in a hidden frame, nor in a frame that was open before its page
+   * loaded.
+   */
   get mayTakeFocus(): boolean {
     return this.#mayTakeFocus || document.hasFocus();
   }
 
-  /** @param takeFocus whether the visitor opened it just now. */
+  /** @param takeFocus whether the visitor has just opened the chat. */
   setShown(isShown: boolean, takeFocus: boolean): void {
     this.#isShown = isShown;
     this.#mayTakeFocus = isShown && takeFocus;
     this.#updateReadState();
   }
 
-  /** Asks the page around it to close it. */
+  /** Requests the host's page to close the chat. */
   close(): void {
     this.#options.postToHost({ type: 'close' });
   }
 
-  /** Forgets all that the tab has of it. */
+  /** Ends the session and deletes all stored values of the tab. */
   wipe(): void {
     this.#beginAttempt();
     this.#closeChat();
@@ -267,7 +279,7 @@ export class Chat {
     this.#unreadAlert.showCount(this.#options.store.state.unread);
   }
 
-  /** Whether somebody's token led here, now or before a reload. */
+  /** Whether a token identified the visitor, now or before a reload. */
   #isKnown(): boolean {
     return this.#token !== null || this.#options.storage.get<StoredSession>('session')?.isKnown === true;
   }
@@ -286,7 +298,10 @@ export class Chat {
     this.#options.store.set({ phase: 'start' });
   }
 
-  /** Whether what the tab kept led anywhere; a session of nobody that is over is just forgotten. @throws HubError */
+  /**
+   * Resumes the stored session. Returns false if an anonymous session has expired; its stored values are deleted.
+   * @throws HubError
+   */
   async #resumeSession({ token, isKnown }: StoredSession, attempt: number): Promise<boolean> {
     try {
       const session = await call<VisitorSession>('renew', { method: 'POST', token });
@@ -341,7 +356,7 @@ export class Chat {
     for (const text of this.#pendingTexts.splice(0)) open.conversation.send(text, []);
   }
 
-  /** Puts on the language and the colour of the workspace. */
+  /** Applies the settings, the language and the color of the workspace. */
   async #applySettings(settings: ChatPageSettings): Promise<void> {
     this.#options.store.set({ settings });
     await this.#applyTheme(settings);

@@ -14,21 +14,19 @@ import { TypingNotice } from './typing-notice.ts';
 
 type MessagePage = { data: ChatMessage[]; meta: { nextCursor: string | null } };
 
-/** More than these are not read to close a gap: the conversation begins at its end again. */
+/** A larger gap is not filled: only the newest messages are read. */
 const maxMissedMessages = 1_000;
-/** Somebody who types says so again and again; silence for so long is the end of it, in milliseconds. */
+/** Typing events repeat while a person types. Without one for this time, typing has ended. */
 const typingTimeoutMs = 10_000;
 const pageLimit = 50;
 const isFromOthers = ({ senderType }: ChatMessage) => senderType !== 'visitor' && senderType !== 'system';
 
 const typingNameOf = (who: string, { language }: ChatState) => (who === 'ai' ? language.words.assistant : '');
 
-/** Under which it is kept up to which message the host was told of a conversation's messages. */
+/** Storage key of the sequence number up to which messages were reported to the host. */
 export const reportedKey = (conversationId: string) => `reported.${conversationId}`;
 
-/**
- * One conversation: what was said, what comes in, what goes out.
- */
+/** One conversation: its messages, the outbox and the live connection. */
 export class Conversation {
   readonly #options: ConversationOptions;
   readonly #messages = new Messages();
@@ -121,7 +119,7 @@ export class Conversation {
     else this.#typingNotice.onInput();
   }
 
-  /** Where the reader stands, or whether they look, changed. */
+  /** Reports whether the message list is scrolled to its end, or that visibility changed. */
   setAtEnd(isAtEnd: boolean): void {
     this.#isAtEnd = isAtEnd;
     this.#markRead();
@@ -148,7 +146,7 @@ export class Conversation {
     this.update(await session.call<VisitorConversation>('handoff', { method: 'POST', query }));
   }
 
-  /** Takes over what the hub says of it. */
+  /** Applies a newer state of the conversation from the hub. */
   update(conversation: VisitorConversation): void {
     if (conversation.id !== this.#conversation.id || this.#hasEnded) return;
     const { visitorReadSeq, agentReadSeq } = this.#conversation;
@@ -181,14 +179,15 @@ export class Conversation {
     for (const { clientId } of data) if (clientId !== null) this.#outbox.remove(clientId);
     const { visitorReadSeq } = this.#conversation;
     this.#markRead();
-    // What came between two pages of a site is news, once; on the first page everything before is history.
+    // A message that arrived between two page loads is reported once. On the first page, all existing messages are
+    // history.
     const reported = this.#options.storage.get<number>(this.#reportedKey) ?? this.#messages.last;
     this.#reportIncoming(
       data.filter((message) => isFromOthers(message) && message.seq > Math.max(reported, visitorReadSeq)),
     );
   }
 
-  /** Reads what is missing behind the last message, once at a time. */
+  /** Reads the messages after the last known one. Concurrent calls share one run. */
   #fillGap(): Promise<void> {
     this.#fillingGap ??= (async () => {
       try {
@@ -219,10 +218,13 @@ export class Conversation {
     }
   }
 
-  /** Where that fails, the next sync says it again. */
+  /** After a failure, the next `sync` frame triggers another refresh. */
   #tryRefresh = (): Promise<void> => this.#refresh().catch(() => undefined);
 
-  /** Whether the hub has refused this visitor for good. */
+  /**
+   * Handles a permanent refusal of this visitor by the hub. Returns whether the error was one, or the conversation has
+   * ended.
+   */
   #handleRefusal(error: unknown): boolean {
     if (this.#hasEnded) return true;
     if (!(error instanceof HubError)) throw error;
@@ -315,7 +317,7 @@ export class Conversation {
     }
   }
 
-  /** What was written goes back to its writer, who may begin a new conversation with it. */
+  /** Returns unsent messages to the draft, so that the visitor can send them in a new conversation. */
   #onClosed(error: HubError): void {
     if (this.#handleRefusal(error)) return;
     const { store, onReturned } = this.#options;

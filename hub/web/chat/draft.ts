@@ -1,13 +1,13 @@
 import type { Store } from './state.ts';
 import type { TabStorage } from './tab-storage.ts';
 
-/** What the tab has of it: without an owner while it is not known whose it will be. */
+/** The stored draft. It has no visitor until the visitor is known. */
 interface StoredDraft {
   text: string;
   visitorId: string | null;
 }
 
-/** What is typed and not sent yet; a tab may see one visitor after another, and shows none what another typed. */
+/** The unsent text. Several visitors may use a tab one after another; each sees only their own draft. */
 export class Draft {
   readonly #store: Store;
   readonly #storage: TabStorage;
@@ -30,8 +30,8 @@ export class Draft {
   }
 
   /**
-   * From here on it is this visitor's: what they typed before is there again, and what anybody else did is gone.
-   * @param isCarriedOver whether they are the anonymous visitor who typed here, signed in.
+   * Assigns the draft to a visitor: restores the visitor's stored draft and deletes another visitor's.
+   * @param isCarriedOver whether the visitor is the anonymous visitor who typed here and has signed in.
    */
   assignTo(visitorId: string, isCarriedOver = false): void {
     const before = this.#read();

@@ -3,7 +3,7 @@ export interface StreamedEvent {
   data: string;
 }
 
-/** Reads server-sent events out of a text that comes in pieces of any size. */
+/** Returns a function that parses server-sent events from chunks of any size. */
 export function createEventStreamParser(onEvent: (event: StreamedEvent) => void): (piece: string) => void {
   let unfinished = '';
   let event = '';

@@ -1,6 +1,9 @@
 import { sendRequest } from './api.ts';
 
-/** Files of the conversation as addresses of this page's own: the hub gives them to nobody without the session, which no address of a picture could carry. */
+/**
+ * Downloads the files of the conversation and provides them as object URLs. The hub requires the session's token for
+ * each file, and the URL in an `img` element cannot send it.
+ */
 export class FileUrls {
   readonly #token: () => string;
   readonly #urls = new Map<string, Promise<string>>();
@@ -21,7 +24,7 @@ export class FileUrls {
     return loading;
   }
 
-  /** Saves a file under its name. @throws HubError */
+  /** Saves a file on the visitor's device. @throws HubError */
   async save(id: string, name: string): Promise<void> {
     const link = document.createElement('a');
     link.href = await this.url(id);

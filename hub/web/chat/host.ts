@@ -2,7 +2,7 @@ import { frameMark } from '../loader/frame-protocol.ts';
 import type { FrameBoot, FrameReady, MessageFromFrame, MessageToFrame } from '../loader/frame-protocol.ts';
 import type { Store } from './state.ts';
 
-/** Tells how many messages are unread, each time when that changed. */
+/** Posts the number of unread messages to the host after each change. */
 export function postUnreadCounts(store: Store, post: (message: MessageFromFrame) => void): void {
   let postedCount = 0;
   store.subscribe(() => {
@@ -12,15 +12,18 @@ export function postUnreadCounts(store: Store, post: (message: MessageFromFrame)
   });
 }
 
-/** The loader in the page around this frame. */
+/** The loader in the host's page. */
 export interface Host {
   boot: FrameBoot;
   post: (message: MessageFromFrame) => void;
-  /** What is told before somebody listens waits. */
+  /** Messages that arrive before this call are queued by the port. */
   listen: (listener: (message: MessageToFrame) => void) => void;
 }
 
-/** Finds the loader: the parent window, of an origin that may embed this chat, which hands over a port when it is told that the frame is here. */
+/**
+ * Announces the frame to the parent window and waits for the loader's `boot` message with its port. The message must
+ * come from an origin that may embed this chat.
+ */
 export function findHost(allowedOrigins: readonly string[]): Promise<Host> {
   return new Promise((resolve) => {
     const onMessage = ({ source, origin, data, ports }: MessageEvent<FrameBoot | null>) => {
@@ -38,7 +41,7 @@ export function findHost(allowedOrigins: readonly string[]): Promise<Host> {
       });
     };
     addEventListener('message', onMessage);
-    // Says nothing but that it is here, so that it may go to whoever embeds it.
+    // The target origin is unknown at this point, so the message contains nothing confidential.
     window.parent.postMessage({ mark: frameMark, type: 'here' } satisfies FrameReady, '*');
   });
 }

@@ -1,7 +1,7 @@
 export type TextPart = { text: string; href?: undefined } | { text: string; href: string };
 
 const addressPattern = /\bhttps?:\/\/[^\s<>"'`]+/gi;
-/** Ends a sentence rather than an address. */
+/** Characters that end a sentence rather than a URL. */
 const sentenceEnds = new Set('.,;:!?\'"»”’');
 
 function trimAddress(candidate: string): string {
@@ -10,14 +10,14 @@ function trimAddress(candidate: string): string {
   for (; end > 0; end -= 1) {
     const last = candidate[end - 1] as string;
     if (sentenceEnds.has(last)) continue;
-    // A closing bracket belongs to the address only where it was opened in it.
+    // A closing bracket belongs to the URL only if the URL contains its opening bracket.
     if (last !== ')' || surplus <= 0) break;
     surplus -= 1;
   }
   return candidate.slice(0, end);
 }
 
-/** A text cut into plain parts and addresses of the web, which alone become links. All parts together are the text. */
+/** Splits a text into plain parts and http or https URLs, which become links. The joined parts equal the text. */
 export function linkParts(text: string): TextPart[] {
   const parts: TextPart[] = [];
   let plainFrom = 0;

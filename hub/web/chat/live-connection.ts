@@ -5,24 +5,24 @@ import type { RequestFrame, Transport } from './transports.ts';
 
 const silenceSeconds: typeof chatSilenceSeconds = 45;
 const silenceMs = silenceSeconds * 1000;
-/** How often is looked whether the connection is silent or the machine has slept, in milliseconds. */
+/** Interval of the checks for a silent connection or a machine that has slept. */
 const checkIntervalMs = 5_000;
 const pollMs = { shown: 3_000, hidden: 15_000 };
-/** After so many polls the better ways are tried again. */
+/** After this many polls, the WebSocket and the event stream are tried again. */
 const pollsBeforeRetry = 20;
-/** A way that failed so often without having come about is taken for blocked. */
+/** A transport that failed this often without opening is treated as blocked. */
 const failuresUntilBlocked = 2;
 
 export interface LiveConnectionOptions {
   token: () => string;
-  /** Seq of the last message without a gap before it. */
+  /** Sequence number of the last message without a gap before it. */
   after: () => number;
   onFrame: (frame: VisitorFrame) => void;
-  /** Whether news come in. */
+  /** Reports whether new messages are received. */
   onConnected: (isConnected: boolean) => void;
-  /** The session may count no more. */
+  /** The session may no longer be valid. */
   onRevoked: () => void;
-  /** Reads what is new by plain requests. @throws when that failed. */
+  /** Reads new messages and state by plain requests. @throws if a request fails. */
   poll: () => Promise<void>;
 }
 
@@ -30,8 +30,9 @@ type TransportKind = 'socket' | 'stream' | 'poll';
 const transportKinds = ['socket', 'stream', 'poll'] as const satisfies TransportKind[];
 
 /**
- * Keeps a conversation live: by a WebSocket, an event stream where those are blocked, polling where both are. A connection that is silent for 45 seconds is
- * given up; after each that is lost the next one says where it goes on.
+ * Keeps a conversation up to date: by a WebSocket, by an event stream if WebSockets are blocked, by polling if both are
+ * blocked. A connection without data for 45 seconds is closed. Each new connection continues after the last received
+ * message.
  */
 export class LiveConnection {
   readonly #options: LiveConnectionOptions;
@@ -58,14 +59,14 @@ export class LiveConnection {
   start(): void {
     const { signal } = this.#ended;
     this.#checkTimer = setInterval(() => this.#checkSilence(), checkIntervalMs);
-    // What slept, or was away, is back at once rather than after its wait.
+    // A machine that wakes up or comes online reconnects immediately instead of after its back-off.
     addEventListener('online', () => this.#reconnectNow(), { signal });
     addEventListener('pageshow', () => this.#checkSilence(), { signal });
     document.addEventListener('visibilitychange', () => document.hidden || this.#checkSilence(), { signal });
     this.#connect();
   }
 
-  /** Says a frame if the connection takes any. */
+  /** Sends a frame. Returns false if the current transport cannot send. */
   send(frame: RequestFrame): boolean {
     return this.#transport?.send(frame) ?? false;
   }
@@ -104,7 +105,7 @@ export class LiveConnection {
     }
     this.#lastReceivedAt = Date.now();
     this.#hasOpened = false;
-    // A transport that was dropped may still speak.
+    // A closed transport may still emit events.
     const isCurrent = () => this.#transport === transport;
     const events = {
       onFrame: (frame: VisitorFrame) => isCurrent() && this.#options.onFrame(frame),
@@ -131,7 +132,7 @@ export class LiveConnection {
     this.#options.onConnected(false);
     if (isRevoked) this.#options.onRevoked();
     if (this.#hasOpened) {
-      // It came about, so that it is not blocked; what was blocked before may be open by now.
+      // The transport opened, so it is not blocked. The next attempt starts with the WebSocket again.
       this.#kindIndex = 0;
       this.#failures = 0;
     } else {
@@ -159,10 +160,10 @@ export class LiveConnection {
       this.#polls += 1;
       this.#options.onConnected(true);
       if (wasUnreachable || this.#polls >= pollsBeforeRetry) {
-        // The hub was away, which says nothing of what is blocked; or it is time to look again.
+        // An unreachable hub says nothing about blocked transports, and after enough polls they are due for a check.
         this.#polls = 0;
         this.#kindIndex = 0;
-        // One attempt of each way is enough to see.
+        // For the check, one failed attempt of each transport suffices.
         this.#failures = wasUnreachable ? 0 : failuresUntilBlocked - 1;
       }
       this.#scheduleConnect(document.hidden ? pollMs.hidden : pollMs.shown);

@@ -11,7 +11,7 @@ import { openSessionStorage, TabStorage } from './tab-storage.ts';
 import './style.css';
 
 const rootElement = document.getElementById('chat');
-if (rootElement === null) throw new Error('The page has no place for the chat.');
+if (rootElement === null) throw new Error('The page has no element with the id "chat".');
 
 const store = new Store({
   phase: 'loading',

@@ -1,17 +1,19 @@
 import type { ChatMessage } from '../../../shared/contract/chat/shapes.ts';
 
-/** Messages that are drawn together. Those of one chunk are one and the same array until one of them changes. */
+/**
+ * Messages that are rendered together. The array of a chunk stays the same object until one of its messages changes.
+ */
 export interface Chunk {
   index: number;
   messages: readonly ChatMessage[];
 }
 
-/** So many are drawn, measured and put away together. */
+/** Messages per chunk. */
 export const chunkSize = 50;
 
 const chunkOf = (seq: number) => Math.floor(seq / chunkSize);
 
-/** The messages of a conversation from some place to some later one, without a gap; what came ahead of a gap waits until it is filled. */
+/** A range of a conversation's messages without a gap. Messages beyond a gap wait until the gap is filled. */
 export class Messages {
   readonly #bySeq = new Map<number, ChatMessage>();
   readonly #ahead = new Map<number, ChatMessage>();
@@ -23,22 +25,22 @@ export class Messages {
     return this.#chunks;
   }
 
-  /** Seq of the first that is here, or would be; 0 while nothing is known. */
+  /** Sequence number at which the range starts; 0 while it is unknown. */
   get first(): number {
     return this.#first;
   }
 
-  /** Seq of the last that is here. */
+  /** Sequence number of the last message of the range. */
   get last(): number {
     return this.#last;
   }
 
-  /** Whether some came that have a gap before them. */
+  /** Whether messages wait beyond a gap. */
   get hasGap(): boolean {
     return this.#ahead.size > 0;
   }
 
-  /** How many behind a message are such. */
+  /** Counts the matching messages after a sequence number. */
   countAfter(seq: number, matches: (message: ChatMessage) => boolean): number {
     let count = 0;
     for (let at = this.#last; at > seq; at -= 1) {
@@ -49,7 +51,7 @@ export class Messages {
     return count;
   }
 
-  /** Takes messages in, in any order, each once; answers those that stand in the conversation by it. */
+  /** Adds messages in any order; duplicates are ignored. Returns the messages that joined the range. */
   add(messages: readonly ChatMessage[]): ChatMessage[] {
     const sorted = messages.toSorted((left, right) => left.seq - right.seq);
     for (const message of sorted) if (!this.#bySeq.has(message.seq)) this.#ahead.set(message.seq, message);
@@ -74,8 +76,8 @@ export class Messages {
   }
 
   /**
-   * Begins at the messages of the end, none where the conversation has none: between them and those that were here may be too much to be read. What is
-   * newer than they are stays.
+   * Restarts the range with the newest messages, or empty. The gap to the earlier messages may be too large to fill.
+   * Known messages that are newer stay.
    */
   restart(messages: readonly ChatMessage[]): void {
     const end = messages.reduce((last, { seq }) => Math.max(last, seq), 0);

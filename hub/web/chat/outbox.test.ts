@@ -18,7 +18,7 @@ const storedMessageOf = ({ clientId, content }: Outgoing): ChatMessage => ({
   createdAt: '2026-11-22T12:00:00.000Z',
 });
 
-/** An outbox before a hub that notes what it is sent, and fails as it is told. */
+/** Creates an outbox with a fake hub that records the messages and fails as specified. */
 function createOutbox(failures: (HubError | null)[], waiting: readonly Outgoing[] = []) {
   const sent: Outgoing[] = [];
   const closed: string[] = [];
@@ -40,7 +40,7 @@ function createOutbox(failures: (HubError | null)[], waiting: readonly Outgoing[
   return { outbox: new Outbox(options), sent, closed, pending: () => pending };
 }
 
-test('messages go out one after the other in the order in which they were written, the same again after a failure that passes', async () => {
+test('messages are sent one at a time in the order written, and a message is sent again after a temporary failure', async () => {
   const { outbox, sent, pending } = createOutbox([
     new HubError(0, 'unreachable', ''),
     new HubError(503, 'unavailable', ''),
@@ -51,7 +51,7 @@ test('messages go out one after the other in the order in which they were writte
   expect(new Set(sent.map(({ clientId }) => clientId)).size).toBe(3);
 });
 
-test('what was kept over a reload is sent before what is written then, under the ids that it had', async () => {
+test('messages stored before a reload are sent first, with their original client ids', async () => {
   const before = createOutbox([new HubError(0, 'unreachable', '')]);
   before.outbox.add('from before', []);
   await expect.poll(() => before.sent.length).toBe(1);
@@ -63,7 +63,7 @@ test('what was kept over a reload is sent before what is written then, under the
   expect(after.sent[0]?.clientId).toBe(before.sent[0]?.clientId);
 });
 
-test('one that the hub refuses waits for its writer, and holds up no other', async () => {
+test('a refused message waits for a retry by the visitor and does not block the next message', async () => {
   const { outbox, sent, pending } = createOutbox([new HubError(400, 'validation_failed', '')]);
   outbox.add('refused', []);
   outbox.add('next', []);
@@ -73,7 +73,7 @@ test('one that the hub refuses waits for its writer, and holds up no other', asy
   expect(sent.map(({ content }) => content)).toEqual(['refused', 'next', 'refused']);
 });
 
-test('a closed conversation takes nothing more, and what was written is still there', async () => {
+test('sending to a closed conversation stops and keeps the unsent message', async () => {
   const { outbox, sent, closed, pending } = createOutbox([new HubError(409, 'conversation_closed', '')]);
   outbox.add('too late', []);
   await expect.poll(() => closed).toEqual(['conversation_closed']);

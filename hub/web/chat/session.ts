@@ -2,22 +2,22 @@ import type { VisitorSession } from '../../../shared/contract/chat/visitor-page.
 import { call, HubError } from './api.ts';
 import type { CallOptions } from './api.ts';
 
-/** Renewed when this part of its time is over. */
+/** A session is renewed after this fraction of its remaining lifetime. */
 const renewAtFraction = 0.5;
 const renewRetryMs = 20_000;
 const minRenewDelayMs = 5_000;
 
 export interface SessionOptions {
   onRenewed: (session: VisitorSession) => void;
-  /** It counts no more. */
+  /** The session is no longer valid. */
   onRefused: (error: HubError) => void;
 }
 
-/** Tells the other pages that use a session which one replaces it. */
+/** Announces to the other pages with this session which session replaces it. */
 export function announceRenewal(replaced: string, session: VisitorSession): void {
   if (typeof BroadcastChannel === 'undefined') return;
   const channel = new BroadcastChannel(channelOf(session));
-  // A channel has one origin; it is windows that need one.
+  // A channel has one origin; only window messages need a target origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   channel.postMessage({ replaced, session } satisfies Renewal);
   channel.close();
@@ -30,7 +30,9 @@ interface Renewal {
   session: VisitorSession;
 }
 
-/** The session by which the page speaks for its visitor, renewed for as long as the page is there; pages that share one agree on its successor. */
+/**
+ * The session of the visitor, renewed while the page is open. Pages that share a session adopt the same replacement.
+ */
 export class Session {
   readonly #options: SessionOptions;
   readonly #ended = new AbortController();
@@ -45,10 +47,10 @@ export class Session {
     this.#options = options;
     this.#channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(channelOf(session));
     this.#channel?.addEventListener('message', ({ data }: MessageEvent<Renewal>) => {
-      // A tab that was made as a copy of another has the same one.
+      // A duplicated tab has the same session.
       if (data.replaced === this.#session.token) this.#adopt(data.session);
     });
-    // Timers of a machine that slept are late.
+    // Timers are late after a machine has slept.
     document.addEventListener(
       'visibilitychange',
       () => !document.hidden && Date.now() >= this.#renewAt && void this.renew(),
@@ -65,13 +67,13 @@ export class Session {
     return this.#session.visitorId;
   }
 
-  /** Asks the hub as this visitor. @throws HubError */
+  /** Sends a request to the hub as this visitor. @throws HubError */
   async call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
     const { token } = this;
     try {
       return await call<Answer>(path, { ...options, token, signal: this.#ended.signal });
     } catch (error) {
-      // Its successor may have come meanwhile.
+      // A replacement session may have arrived meanwhile.
       if (error instanceof HubError && error.status === 401 && token !== this.token)
         return call<Answer>(path, { ...options, token: this.token, signal: this.#ended.signal });
       throw error;

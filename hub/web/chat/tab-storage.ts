@@ -1,19 +1,20 @@
-/** The session that a tab keeps over a reload, and whether a token of somebody's led to it. */
+/** The session of a tab, and whether a token identified its visitor. */
 export interface StoredSession {
   token: string;
   isKnown: boolean;
 }
 
-/** Keeps a frame's values in the page around it. */
+/** Stores a frame's values in the host's page. */
 export interface HostStorage {
-  /** What it kept before. */
+  /** The values stored earlier. */
   saved: string | null;
   save: (values: string | null) => void;
 }
 
 /**
- * What a tab keeps of a chat over a reload: in the storage of its session. Browsers that block third-party storage give a frame none: the page around it
- * keeps the values then. Without either they last as long as the page.
+ * The values of a chat that survive a reload of the tab, in the session storage.
+ * Browsers that block third-party storage give a frame no session storage; then the host's page stores the values.
+ * Without either, the values last until the page closes.
  */
 export class TabStorage {
   readonly #prefix: string;
@@ -23,8 +24,8 @@ export class TabStorage {
   readonly #host: HostStorage | null;
 
   /**
-   * @param visit of which it is: what another visit of the same site left is taken away.
-   * @param host used only where there is no storage.
+   * @param visit scopes the values; values of other visits of the same site are deleted.
+   * @param host used only without a session storage.
    */
   constructor(storage: Storage | null, siteKey: string, visit: string, host: HostStorage | null = null) {
     const site = `outrigger.chat.${siteKey}.`;
@@ -45,7 +46,7 @@ export class TabStorage {
     }
   }
 
-  /** @param value null to forget it. */
+  /** @param value null deletes the value. */
   set(name: string, value: unknown): void {
     const key = this.#prefix + name;
     this.#memory.delete(key);
@@ -58,7 +59,7 @@ export class TabStorage {
       if (this.#storage === null) throw new Error('no storage');
       this.#storage.setItem(key, JSON.stringify(value));
     } catch {
-      // Full, or not allowed: it lasts as long as the page then.
+      // The storage is full or blocked: the value lasts until the page closes, or is stored by the host.
       if (value !== null) this.#memory.set(key, JSON.stringify(value));
       this.#saveInHost();
     }
@@ -75,7 +76,7 @@ export class TabStorage {
       const entries = JSON.parse(this.#host?.saved ?? '{}') as Record<string, string>;
       for (const [key, text] of Object.entries(entries)) if (key.startsWith(this.#prefix)) this.#memory.set(key, text);
     } catch {
-      // Not written by this page.
+      // The stored text is not valid JSON, so it is ignored.
     }
   }
 
@@ -91,7 +92,7 @@ export class TabStorage {
   }
 }
 
-/** The storage of this tab's session; null where the browser lets the page have none. */
+/** Returns the session storage; null when the browser blocks it. */
 export function openSessionStorage(): Storage | null {
   try {
     return window.sessionStorage;

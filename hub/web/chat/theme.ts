@@ -8,16 +8,16 @@ import type { UnreadAlert } from './unread-alert.ts';
 
 const defaultTitle: typeof defaultChatTitle = 'Chat with us';
 
-/** What the workspace chose of how its chat looks. */
+/** The appearance of the chat, as the workspace configured it. */
 export type Theme = Pick<ChatPageSettings, 'title' | 'colour' | 'locale'>;
 
-/** As the hub wrote it into the page, for as long as nobody may know more. */
+/** Reads the theme that the hub wrote into the page. It applies until the settings are loaded. */
 export function themeFromPage(title: string): Theme {
   const { locale, colour } = document.documentElement.dataset;
   return { title, colour: colour || '#0b5fff', locale: (locale || null) as Theme['locale'] };
 }
 
-/** Puts a look on the page, and tells the page around it. */
+/** Applies a theme to the page and reports it to the host. */
 export async function applyTheme(
   { colour, locale, title: configuredTitle }: Theme,
   { store, postToHost, address }: Pick<ChatOptions, 'store' | 'postToHost' | 'address'>,

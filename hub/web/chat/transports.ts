@@ -8,7 +8,7 @@ import { sendRequest, urlOf } from './api.ts';
 import { HubError } from './api.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 
-// The contract itself would bring its whole library of schemas into the page; its types hold these to what it says.
+// Importing the contract would add its schema library to the page. The types keep these values equal to the contract's.
 const protocol: typeof visitorProtocol = 'outrigger.chat.visitor.v1';
 const bearerPrefix: typeof bearerProtocolPrefix = 'bearer.';
 const revoked: (typeof chatCloseCodes)['revoked'] = 4401;
@@ -20,15 +20,15 @@ export type RequestFrame =
 
 export interface TransportEvents {
   onFrame: (frame: VisitorFrame) => void;
-  /** Something came, if only a sign of life. */
+  /** Data arrived, possibly only a keep-alive. */
   onAlive: () => void;
-  /** It is over. @param isRevoked whether the session counts no more. */
+  /** The transport ended. @param isRevoked whether the session is no longer valid. */
   onEnd: (isRevoked: boolean) => void;
 }
 
 /** A live connection. */
 export interface Transport {
-  /** Whether the frame was taken; else it has to go another way. */
+  /** Returns whether the frame was sent. If not, it must be sent by a plain request. */
   send: (frame: RequestFrame) => boolean;
   close: () => void;
 }
@@ -66,7 +66,7 @@ export function openSocket(token: string, after: number, events: TransportEvents
   socket.addEventListener('close', ({ code }) => events.onEnd(code === revoked));
   const close = () => {
     isClosed = true;
-    // Closed while it connects, a browser writes an error to the console of the page around.
+    // Closing a connecting socket would log an error to the console of the host's page.
     if (socket.readyState !== WebSocket.CONNECTING) socket.close();
   };
   return { send: sendFrame, close };
@@ -77,7 +77,7 @@ export function openStream(token: string, after: number, events: TransportEvents
   let isRevoked = false;
   const parser = createEventStreamParser(({ event, data }) => {
     const frame = parse(data);
-    // The hub ends a stream so when its caller may no more.
+    // The hub sends `end` when the caller has lost access.
     if (event === 'end') isRevoked = true;
     else if (frame !== null) events.onFrame(frame);
   });

@@ -1,9 +1,9 @@
-/** Told again so often while somebody types, in milliseconds. */
+/** Interval of the notices while the visitor types. */
 const repeatMs = 3_000;
-/** Who types nothing for so long has stopped, in milliseconds. */
+/** Typing has stopped after this time without input. */
 const idleMs = 5_000;
 
-/** Tells that the visitor types, seldom, and that they stopped, once. */
+/** Sends a typing notice at most every 3 seconds while the visitor types, and one when typing stops. */
 export class TypingNotice {
   readonly #notify: (typing: boolean) => void;
   #notifiedAt = 0;

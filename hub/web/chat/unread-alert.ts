@@ -1,10 +1,10 @@
-/** What reaches a visitor who does not look: a number in the title of the page, and a sound. */
+/** Alerts a visitor who does not look at the page: the number of unread messages in the page's title, and a sound. */
 export class UnreadAlert {
   #title = '';
   #audio: AudioContext | null = null;
 
   constructor() {
-    // Browsers let a page sound only once its visitor did something in it.
+    // Browsers allow a page to play sound only after the visitor has interacted with it.
     const createAudio = () => {
       this.#audio ??= typeof AudioContext === 'undefined' ? null : new AudioContext();
     };

@@ -3,10 +3,10 @@ import { HubError, parseError, urlOf } from './api.ts';
 
 export const maxUploads: typeof maxFilesPerMessage = 5;
 export const maxUploadBytes: typeof maxFileBytes = (10 * 1024 * 1024) as typeof maxFileBytes;
-/** A name may have so many characters. */
+/** Maximum length of a file name, in characters. */
 const maxNameLength = 200;
 
-/** A file on its way to the hub, or there and in no message yet. */
+/** A file that is being uploaded, or is uploaded and not yet part of a message. */
 export interface Upload {
   key: number;
   name: string;
@@ -14,31 +14,31 @@ export interface Upload {
   /** From 0 to 1. */
   progress: number;
   attachment: ChatAttachment | null;
-  /** A code of the hub's, or `too_large`; null where all is well. */
+  /** An error code of the hub, or `too_large`, `lost` or `left_over`; null for no error. */
   failure: string | null;
-  /** What it holds; null where a reload has lost that. */
+  /** The content; null if a reload has lost it. */
   file: File | null;
 }
 
-/** Whether it goes along with a message, or may yet. */
+/** Whether the file has not failed and belongs to the next message. */
 export const isSendable = ({ failure }: Upload): boolean => failure === null;
 
-/** Whether it may yet be sent, by this conversation or the next, if only it is still there. */
+/** Whether the file can still be sent, in this conversation or the next one, if its content is available. */
 export const canStillBeSent = ({ failure }: Upload): boolean =>
   failure === null || !permanentFailures.includes(failure);
 
-/** Whether the same file may succeed another time. */
+/** Whether uploading the same file again may succeed. */
 export const isRetryable = (upload: Upload): boolean =>
   upload.failure !== null && upload.file !== null && canStillBeSent(upload);
 
 const permanentFailures = ['too_large', 'payload_too_large', 'unsupported_media_type'];
 
-/** Sends files as they are chosen, a few at once; each can be cancelled. */
+/** Uploads files when they are selected. Each upload can be cancelled. */
 export class Uploads {
   readonly #token: () => string;
   readonly #onChange: (uploads: readonly Upload[]) => void;
   readonly #requests = new Map<number, XMLHttpRequest>();
-  /** What the files of messages hold, by the ids that the hub gave them: one that is not sent may be needed again. */
+  /** Contents of files in messages, by the id from the hub. They are needed again if the message cannot be sent. */
   readonly #sentFiles = new Map<string, File>();
   #uploads: readonly Upload[] = [];
   #nextKey = 1;
@@ -48,7 +48,7 @@ export class Uploads {
     this.#onChange = onChange;
   }
 
-  /** @returns false if there were more files than a message takes. */
+  /** @returns false if there are more files than a message allows. */
   add(files: readonly File[]): boolean {
     let isWithinLimit = true;
     for (const file of files) {
@@ -63,7 +63,7 @@ export class Uploads {
     return isWithinLimit;
   }
 
-  /** Sends one again that failed. @returns false if there are already as many as a message takes. */
+  /** Uploads a failed file again. @returns false if the message already has the maximum number of files. */
   retry(key: number): boolean {
     const upload = this.#uploads.find((candidate) => candidate.key === key);
     if (upload === undefined || !isRetryable(upload) || upload.file === null) return true;
@@ -73,7 +73,7 @@ export class Uploads {
     return true;
   }
 
-  /** Takes back files of a message that was not sent. */
+  /** Restores the files of a message that was not sent. */
   restore(attachments: readonly ChatAttachment[]): void {
     for (const { id, name, bytes } of attachments) {
       const file = this.#sentFiles.get(id) ?? null;
@@ -82,7 +82,9 @@ export class Uploads {
     }
   }
 
-  /** Sends what another conversation did not take; what can't be sent again is named as failed. */
+  /**
+   * Uploads the unsent files of another conversation again. A file that cannot be uploaded again is marked as failed.
+   */
   carryOver(uploads: readonly Upload[]): void {
     for (const { name, bytes, file } of uploads.filter(canStillBeSent))
       if (file === null || !this.add([file])) this.#set(this.#add(name, bytes, file).key, { failure: 'left_over' });
@@ -94,7 +96,7 @@ export class Uploads {
     this.#change(this.#uploads.filter((upload) => upload.key !== key));
   }
 
-  /** Those that arrived, for a message that takes them along. */
+  /** Removes the uploaded files from the list and returns them for a message. */
   takeUploaded(): ChatAttachment[] {
     const uploaded = this.#uploads.flatMap(({ attachment, file }) => {
       if (attachment !== null && file !== null) this.#sentFiles.set(attachment.id, file);
@@ -128,7 +130,7 @@ export class Uploads {
   }
 
   #send(key: number, name: string, file: File): void {
-    // Unlike `fetch`, it tells how much has gone out.
+    // Unlike `fetch`, XMLHttpRequest reports upload progress.
     const request = new XMLHttpRequest();
     this.#requests.set(key, request);
     request.open('POST', `${urlOf('files')}?name=${encodeURIComponent(name)}`);

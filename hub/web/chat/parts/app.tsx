@@ -36,7 +36,7 @@ export function App({ chat, store }: { chat: Chat; store: Store }) {
 function ConversationView({ chat, state }: PartProps) {
   const { settings, conversation, isConnected, language } = state;
   const isClosed = conversation?.status === 'closed';
-  // Looked at while what had the focus is still there.
+  // Read during the render, while the focused element still exists.
   const hadComposerFocus = isClosed && document.activeElement?.matches('.composer *') === true;
   return (
     <main class="talk">

@@ -12,7 +12,7 @@ interface FileProps {
 
 const pictureTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
-/** A file of a message: a picture is shown, sound can be heard, anything else is offered for saving. */
+/** A file of a message: pictures are shown, audio can be played, other files can be downloaded. */
 export function Attachment(props: FileProps) {
   const { contentType } = props.file;
   if (pictureTypes.includes(contentType)) return <Picture {...props} />;
@@ -41,7 +41,7 @@ function FileButton({ chat, file, language }: FileProps) {
   );
 }
 
-/** The address of a file in this page, once it is there. */
+/** Loads a file and returns its object URL once it is available. */
 function useBlob({ chat, file }: FileProps) {
   const [url, setUrl] = useState<string | null>(null);
   const [hasFailed, setFailed] = useState(false);
@@ -87,7 +87,7 @@ function Picture(props: FileProps) {
       <button type="button" class="picture" aria-label={file.name} onClick={() => dialog.current?.showModal()}>
         {url !== null && <img src={url} alt="" onError={fail} />}
       </button>
-      {/* A click beside the picture closes it, as Escape does. */}
+      {/* A click anywhere closes the dialog, like Escape. */}
       <dialog ref={dialog} aria-label={file.name} onClick={() => dialog.current?.close()}>
         <button type="button" class="plain" aria-label={language.words.close}>
           <CloseIcon />

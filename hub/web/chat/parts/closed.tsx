@@ -3,19 +3,19 @@ import { canStillBeSent } from '../uploads.ts';
 import { FileIcon, StarIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** Below a conversation that was closed: how it was, and the way to a new one. */
+/** The end of a closed conversation: the rating, unsent text and files, and the button for a new conversation. */
 export function ClosedConversation({ chat, state, takesFocus }: PartProps & { takesFocus: boolean }) {
   const { language, settings, conversation, draft, uploads, chunks, hasOlder } = state;
   const { words } = language;
   const [failure, setFailure] = useState('');
   const [isBusy, setBusy] = useState(false);
-  // How nothing was is no question.
+  // A conversation without messages is not rated.
   const hasMessages =
     hasOlder || chunks.some(({ messages }) => messages.some(({ senderType }) => senderType !== 'system'));
   const startButton = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
     if (takesFocus) startButton.current?.focus();
-    // Only of how it came here.
+    // Runs only once, after the first render.
   }, []);
   const files = uploads.filter((upload) => canStillBeSent(upload) && upload.file !== null);
   const lostFiles = uploads.filter(({ file }) => file === null);

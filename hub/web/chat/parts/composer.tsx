@@ -10,7 +10,7 @@ const maxCharacters: typeof maxMessageLength = 10_000;
 const acceptedTypes = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/plain,text/csv,audio/*';
 const maxHeightPx = 160;
 
-/** Where the visitor writes. */
+/** The form in which the visitor writes messages and attaches files. */
 export function Composer({ chat, state }: PartProps) {
   const { language, draft, uploads } = state;
   const { words, say } = language;
@@ -19,7 +19,7 @@ export function Composer({ chat, state }: PartProps) {
   const [failure, setFailure] = useState('');
   const [isDraggedOver, setDraggedOver] = useState(false);
   const excessCharacters = Array.from(draft).length - maxCharacters;
-  // What failed goes nowhere, and holds nothing up.
+  // Failed files are not sent and do not block the message.
   const sendable = uploads.filter(isSendable);
   const isReady =
     excessCharacters <= 0 &&
@@ -33,7 +33,7 @@ export function Composer({ chat, state }: PartProps) {
     area.style.height = `${Math.min(area.scrollHeight, maxHeightPx)}px`;
   }, [draft]);
   useEffect(() => {
-    // A screen keyboard that nobody asked for would hide what was written.
+    // Focusing on a touch device would open the on-screen keyboard over the messages.
     if (chat.mayTakeFocus && matchMedia('(pointer: fine)').matches) field.current?.focus();
   }, []);
 

@@ -2,12 +2,12 @@ import { ChatIcon, CloseIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 import { Portrait } from './portrait.tsx';
 
-/** Whom the visitor talks to, and whether somebody is there. */
+/** Shows the title, the agent and whether an agent is online. */
 export function Header({ chat, state }: PartProps) {
   const { title, conversation, language, isEmbedded, phase, isConnected, settings } = state;
   const { words } = language;
   const agent = conversation?.agentName ?? null;
-  // What was heard before the connection was lost may be over, and out of hours nobody is waited for.
+  // After a lost connection the last known presence may be outdated. Outside office hours presence is not shown.
   const isPresenceKnown = isConnected && settings?.open !== false;
   const isAgentOnline = conversation?.agentOnline === true;
   return (

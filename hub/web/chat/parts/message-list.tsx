@@ -8,15 +8,15 @@ import { DownIcon } from './icons.tsx';
 import { MessageRow } from './message-row.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** What one person writes within so long stands together, in milliseconds. */
+/** Messages of one sender within this time are grouped, in milliseconds. */
 const groupWithinMs = 5 * 60_000;
-/** Chunks so far from what is seen are empty boxes of their height. */
+/** Chunks farther than this from the visible area are rendered as empty boxes of the same height. */
 const renderMargin = '1600px 0px';
-/** Fewer are always drawn. */
+/** Up to this many chunks are all rendered. */
 const alwaysRenderedChunks = 4;
-/** Closer to its end the reader follows what comes, in pixels. */
+/** Within this distance, the list counts as scrolled to its end, in pixels. */
 const atEndWithinPx = 60;
-/** Closer to its beginning earlier messages are read, in pixels. */
+/** Within this distance from the start, older messages are loaded, in pixels. */
 const loadOlderWithinPx = 600;
 
 const isSameDay = (left: string, right: string) => new Date(left).toDateString() === new Date(right).toDateString();
@@ -27,7 +27,10 @@ const isContinuationOf = (previous: ChatMessage | undefined, message: ChatMessag
   isSameDay(previous.createdAt, message.createdAt) &&
   Date.parse(message.createdAt) - Date.parse(previous.createdAt) < groupWithinMs;
 
-/** The conversation. Its scroller counts from its end, so that it stays there, and where the reader is, whatever comes before or after. */
+/**
+ * The messages of the conversation. The scroll position counts from the end, so the view stays in place when messages
+ * are added at either end.
+ */
 export function MessageList({ chat, state }: PartProps) {
   const { chunks, language, settings, hasOlder, outgoing, typing, partial, conversation, isLoaded, unread } = state;
   const { words, say } = language;
@@ -44,7 +47,7 @@ export function MessageList({ chat, state }: PartProps) {
     chat.setAtEnd(isNowAtEnd);
     if (list.scrollHeight - list.clientHeight - fromEnd < loadOlderWithinPx) void chat.loadOlder();
   };
-  // Few or short messages leave nothing to scroll by which more would be read.
+  // With few or short messages the list cannot be scrolled, so older messages are loaded without a scroll event.
   useEffect(onScroll, [chunks.length, hasOlder]);
   const scrollToEnd = () => scroller.current?.scrollTo({ top: 0 });
   const outgoingCount = outgoing.length;
@@ -98,7 +101,7 @@ export function MessageList({ chat, state }: PartProps) {
             />
           ))}
           {partial !== '' && (
-            // The message is read out as a whole.
+            // Screen readers announce only the complete message.
             <div class="message partial" aria-hidden="true">
               <MessageRow
                 chat={chat}
@@ -214,7 +217,7 @@ function ChunkView({
     return () => observer.disconnect();
   }, [scroller]);
   const isRendered = isAlwaysRendered || isNear;
-  // The same tree as before is not looked at again, so that a new message costs no walk over all others.
+  // Preact skips an unchanged tree, so a new message does not cause a walk over all others.
   const rows = useMemo(
     () =>
       chunk.messages.map((message, at) => {

@@ -5,7 +5,7 @@ import { linkParts } from '../links.ts';
 import { Attachment } from './attachments.tsx';
 import { Portrait } from './portrait.tsx';
 
-/** A text as it was typed; of what is in it only addresses of the web become anything, and those only when they are clicked. */
+/** Renders a text literally. Only http and https URLs become links. */
 export function MessageText({ text }: { text: string }) {
   return (
     <>
@@ -26,16 +26,16 @@ export interface RowProps {
   chat: Chat;
   language: Language;
   senderType: SenderType;
-  /** Of whoever wrote it; empty where the row before has it. */
+  /** Name of the sender. */
   name: string;
   content: string;
   attachments: readonly ChatAttachment[];
-  /** Path of the picture of the agent who wrote it. */
+  /** Path of the agent's picture. */
   picture?: string | null;
   at: string;
-  /** Whether it continues what the same sender wrote just before. */
+  /** Whether the message is grouped with the previous one of the same sender. */
   isContinuation: boolean;
-  /** What became of it; empty for nothing to tell. */
+  /** Delivery status; empty to show none. */
   deliveryStatus?: string;
   isRefused?: boolean;
   onRetry?: () => void;
