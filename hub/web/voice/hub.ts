@@ -18,7 +18,7 @@ export type Problem =
 const answerTimeoutMs = 10_000;
 
 // The browser adds the session cookie, which scripts cannot read, so the page holds no secret.
-export const ask = (path: string) =>
+export const fetchFromHub = (path: string) =>
   fetch(new URL(path, document.baseURI), {
     cache: 'no-store',
     credentials: 'same-origin',
@@ -29,7 +29,7 @@ export const ask = (path: string) =>
 /** Reads the signed-in user, or why the user is unknown. */
 export async function readSignedInUser(): Promise<SignedInUser | Problem> {
   try {
-    const response = await ask('auth/me');
+    const response = await fetchFromHub('auth/me');
     if (response.status === 401) return 'signedOut';
     if (!response.ok) return 'unreachable';
     const { user, workspaceName } = (await response.json()) as { user: { email: string }; workspaceName: string };
@@ -42,7 +42,7 @@ export async function readSignedInUser(): Promise<SignedInUser | Problem> {
 /** Finds out why a WebSocket was refused. Browsers hide the reason, so the same path is requested over HTTP. */
 export async function readRefusal(path: string): Promise<Problem> {
   try {
-    const response = await ask(path);
+    const response = await fetchFromHub(path);
     const { code = '' } = (await response.json().catch(() => ({}))) as { code?: string };
     return problemOf(response.status === 401 ? 'unauthenticated' : code);
   } catch {
