@@ -10,13 +10,13 @@ export interface OpenChatOptions extends Pick<
   ConversationOptions,
   'store' | 'storage' | 'isVisible' | 'onIncoming' | 'onContinued' | 'onRefused'
 > {
-  /** The hub gave the session another token. */
+  /** The hub issued a new token for the session. */
   onRenewed: (session: VisitorSession) => void;
-  /** The conversation was closed before this was sent. */
+  /** The conversation was closed before this text was sent. */
   onReturned: (text: string) => void;
 }
 
-/** All that stands on one session of a visitor, and ends with it. */
+/** The parts of the chat that depend on one session and end with it. */
 export class OpenChat implements Disposable {
   readonly session: Session;
   readonly fileUrls: FileUrls;

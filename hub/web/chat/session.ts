@@ -2,7 +2,7 @@ import type { VisitorSession } from '../../../shared/contract/chat/visitor-page.
 import { call, HubError } from './api.ts';
 import type { CallOptions } from './api.ts';
 
-/** A session is renewed after this fraction of its remaining lifetime. */
+/** The fraction of the remaining lifetime after which a session is renewed. */
 const renewAtFraction = 0.5;
 const renewRetryMs = 20_000;
 const minRenewDelayMs = 5_000;

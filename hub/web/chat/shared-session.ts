@@ -1,6 +1,6 @@
 import type { StoredSession } from './tab-storage.ts';
 
-// A channel has one origin; it is windows that need one.
+// A channel has one origin; only window messages need a target origin.
 /* oxlint-disable unicorn/require-post-message-target-origin */
 
 /** Time that the other pages of a visit have to answer. */

@@ -15,7 +15,9 @@ const stableAfterMs = 10_000;
  * retries.
  */
 const maxBusyRetries = 6;
-/** The hub opens and then closes a connection above the limit. A connection open for this long is within the limit. */
+/**
+ * The hub accepts and then closes a connection above the limit. A connection open for this long is within the limit.
+ */
 const acceptedAfterMs = 1_000;
 /** Audio frames are dropped while this many bytes are unsent: the connection is too slow for speech. */
 const maxUnsentBytes = 512 * 1024;

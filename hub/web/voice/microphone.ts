@@ -59,7 +59,7 @@ export class Microphone {
     this.sampleRate = sampleRate;
   }
 
-  /** Opens a microphone and asks the user for permission if necessary. @throws MicrophoneError */
+  /** Opens a microphone and requests permission if necessary. @throws MicrophoneError */
   static async open({ processorUrl, deviceId, onBlock, onLost }: MicrophoneOptions): Promise<Microphone> {
     const opened = await openMicrophone(deviceId);
     const { stream } = opened;
@@ -98,7 +98,7 @@ const stopTracks = (stream: MediaStream) => {
 };
 
 /**
- * Opens a microphone and asks the user for permission if necessary.
+ * Opens a microphone and requests permission if necessary.
  * @param deviceId null for the system default, which is also used when the device is not available.
  * @throws MicrophoneError
  */

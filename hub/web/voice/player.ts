@@ -15,7 +15,7 @@ type RoutableContext = AudioContext & { setSinkId?: (deviceId: string) => Promis
 
 export const canChooseSpeaker = (): boolean => 'setSinkId' in AudioContext.prototype;
 
-/** Plays pieces of audio without gaps and can stop at any time. */
+/** Plays pieces of audio one after another without gaps. Playback can be stopped at any time. */
 export class Player {
   readonly #options: PlayerOptions;
   readonly #playing = new Set<AudioBufferSourceNode>();

@@ -12,7 +12,7 @@ import type { PartProps } from './part-props.ts';
 const groupWithinMs = 5 * 60_000;
 /** Chunks farther than this from the visible area are rendered as empty boxes of the same height. */
 const renderMargin = '1600px 0px';
-/** Up to this many chunks are all rendered. */
+/** A conversation with at most this many chunks is rendered completely. */
 const alwaysRenderedChunks = 4;
 /** Within this distance, the list counts as scrolled to its end, in pixels. */
 const atEndWithinPx = 60;
