@@ -135,7 +135,7 @@ function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, queuedCal
   const outrigger: Outrigger = (command, ...args) => {
     const run = Object.hasOwn(commands, command) ? commands[command] : undefined;
     if (run !== undefined) return run(...args);
-    fail('unknown_call', `There is no command "${command}". Use one of: ${Object.keys(commands).join(', ')}.`);
+    fail('unknown_call', `There is no call "${command}". Use one of: ${Object.keys(commands).join(', ')}.`);
     return undefined;
   };
   outrigger.isLoaded = true;
