@@ -223,7 +223,7 @@ export class Widget {
       if (this.#frame !== null) this.#frame.inert = true;
       this.#options.fail(
         'frame_refused',
-        `The chat did not open in this page. Check data-site-key, "${this.#options.siteKey}". Add ${location.origin} to allowedOrigins in the settings of the chat, and ${this.#origin} to frame-src if this page has a content security policy.`,
+        `The chat did not open in this page. Check data-site-key, "${this.#options.siteKey}". If needed, add ${location.origin} to allowedOrigins in the settings of the chat, and ${this.#origin} to frame-src in the content security policy of this page.`,
       );
     }, delayMs);
   }
