@@ -16,8 +16,8 @@ export class Draft {
   constructor(store: Store, storage: TabStorage) {
     this.#store = store;
     this.#storage = storage;
-    const before = this.#read();
-    store.set({ draft: before !== null && before.visitorId === null ? before.text : '' });
+    const stored = this.#read();
+    store.set({ draft: stored !== null && stored.visitorId === null ? stored.text : '' });
   }
 
   get text(): string {
@@ -34,9 +34,9 @@ export class Draft {
    * @param isCarriedOver whether the visitor is the anonymous visitor who typed here and has signed in.
    */
   assignTo(visitorId: string, isCarriedOver = false): void {
-    const before = this.#read();
+    const stored = this.#read();
     this.#visitorId = visitorId;
-    this.set(isCarriedOver || before?.visitorId === visitorId ? (before?.text ?? '') : '');
+    this.set(isCarriedOver || stored?.visitorId === visitorId ? (stored?.text ?? '') : '');
   }
 
   #read(): StoredDraft | null {

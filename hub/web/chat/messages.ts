@@ -16,7 +16,7 @@ const chunkOf = (seq: number) => Math.floor(seq / chunkSize);
 /** A range of a conversation's messages without a gap. Messages beyond a gap wait until the gap is filled. */
 export class Messages {
   readonly #bySeq = new Map<number, ChatMessage>();
-  readonly #ahead = new Map<number, ChatMessage>();
+  readonly #beyondGap = new Map<number, ChatMessage>();
   #chunks: readonly Chunk[] = [];
   #first = 0;
   #last = 0;
@@ -37,7 +37,7 @@ export class Messages {
 
   /** Whether messages wait beyond a gap. */
   get hasGap(): boolean {
-    return this.#ahead.size > 0;
+    return this.#beyondGap.size > 0;
   }
 
   /** Counts the matching messages after a sequence number. */
@@ -54,7 +54,7 @@ export class Messages {
   /** Adds messages in any order; duplicates are ignored. Returns the messages that joined the range. */
   add(messages: readonly ChatMessage[]): ChatMessage[] {
     const sorted = messages.toSorted((left, right) => left.seq - right.seq);
-    for (const message of sorted) if (!this.#bySeq.has(message.seq)) this.#ahead.set(message.seq, message);
+    for (const message of sorted) if (!this.#bySeq.has(message.seq)) this.#beyondGap.set(message.seq, message);
     const lowest = sorted[0];
     if (this.#first === 0 && lowest !== undefined) {
       this.#first = lowest.seq;
@@ -62,9 +62,9 @@ export class Messages {
     }
     const added: ChatMessage[] = [];
     const admit = (seq: number): boolean => {
-      const message = this.#ahead.get(seq);
+      const message = this.#beyondGap.get(seq);
       if (message === undefined) return false;
-      this.#ahead.delete(seq);
+      this.#beyondGap.delete(seq);
       this.#bySeq.set(seq, message);
       added.push(message);
       return true;
@@ -81,14 +81,14 @@ export class Messages {
    */
   restart(messages: readonly ChatMessage[]): void {
     const end = messages.reduce((last, { seq }) => Math.max(last, seq), 0);
-    const newer = [...this.#bySeq.values(), ...this.#ahead.values()].filter(({ seq }) => seq > end);
+    const newerMessages = [...this.#bySeq.values(), ...this.#beyondGap.values()].filter(({ seq }) => seq > end);
     this.#bySeq.clear();
-    this.#ahead.clear();
+    this.#beyondGap.clear();
     this.#chunks = [];
     this.#first = messages.length === 0 ? 1 : 0;
     this.#last = 0;
     this.add(messages);
-    this.add(newer);
+    this.add(newerMessages);
   }
 
   #rebuildChunks(added: readonly ChatMessage[]): void {

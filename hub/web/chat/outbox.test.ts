@@ -32,8 +32,8 @@ function createOutbox(failures: (HubError | null)[], waiting: readonly Outgoing[
       return storedMessageOf(message);
     },
     onSent: () => undefined,
-    onChange: (now) => {
-      pending = now;
+    onChange: (waitingNow) => {
+      pending = waitingNow;
     },
     onClosed: ({ code }) => closed.push(code),
   };

@@ -1,5 +1,5 @@
 /** Interval of the notices while the visitor types. */
-const repeatMs = 3_000;
+const noticeIntervalMs = 3_000;
 /** Typing has stopped after this time without input. */
 const idleMs = 5_000;
 
@@ -17,7 +17,7 @@ export class TypingNotice {
   onInput(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.stop(), idleMs);
-    if (this.#isTyping && Date.now() - this.#notifiedAt < repeatMs) return;
+    if (this.#isTyping && Date.now() - this.#notifiedAt < noticeIntervalMs) return;
     this.#isTyping = true;
     this.#notifiedAt = Date.now();
     this.#notify(true);

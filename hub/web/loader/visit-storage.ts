@@ -21,42 +21,42 @@ export class VisitStorage {
   }
 
   get visit(): Visit {
-    const [id, until, isKnown] = (attempt(() => localStorage.getItem(this.key)) ?? '').split(' ');
+    const [id, until, isKnown] = (tryAccess(() => localStorage.getItem(this.key)) ?? '').split(' ');
     return { id: id || this.#newId, until: Number(until ?? 0), isKnown: isKnown === '1' };
   }
 
   set visit({ id, until, isKnown }: Visit) {
-    attempt(() => localStorage.setItem(this.key, `${id} ${until} ${Number(isKnown)}`));
+    tryAccess(() => localStorage.setItem(this.key, `${id} ${until} ${Number(isKnown)}`));
   }
 
   /** Whether the chat is open in this tab. */
   get isOpen(): boolean {
-    return attempt(() => sessionStorage.getItem(this.key)) !== null;
+    return tryAccess(() => sessionStorage.getItem(this.key)) !== null;
   }
 
   set isOpen(isOpen: boolean) {
-    attempt(() => (isOpen ? sessionStorage.setItem(this.key, '1') : sessionStorage.removeItem(this.key)));
+    tryAccess(() => (isOpen ? sessionStorage.setItem(this.key, '1') : sessionStorage.removeItem(this.key)));
   }
 
   /** Values stored for a frame whose storage the browser blocks; null for none. */
   get frameData(): string | null {
-    return attempt(() => sessionStorage.getItem(`${this.key}.kept`));
+    return tryAccess(() => sessionStorage.getItem(`${this.key}.kept`));
   }
 
   set frameData(value: string | null) {
     const key = `${this.key}.kept`;
-    attempt(() => (value === null ? sessionStorage.removeItem(key) : sessionStorage.setItem(key, value)));
+    tryAccess(() => (value === null ? sessionStorage.removeItem(key) : sessionStorage.setItem(key, value)));
   }
 
   /** @param endsVisit whether the visit ends in all tabs. */
   clear(endsVisit: boolean): void {
     this.isOpen = false;
     this.frameData = null;
-    if (endsVisit) attempt(() => localStorage.removeItem(this.key));
+    if (endsVisit) tryAccess(() => localStorage.removeItem(this.key));
   }
 }
 
-function attempt<Value>(access: () => Value): Value | null {
+function tryAccess<Value>(access: () => Value): Value | null {
   try {
     return access();
   } catch {

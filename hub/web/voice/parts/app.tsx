@@ -16,13 +16,13 @@ export function App({ session, store }: { session: VoiceSession; store: VoiceSto
   const { language, signedInUser, problem } = state;
   const { words, say } = language;
   useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing) return;
       if (!store.state.isHandsFree) session.cancelUtterance();
       session.interrupt();
     };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
   }, [session, store]);
   const isUsable = problem === null || problem === 'notConfigured';
   return (
