@@ -122,7 +122,7 @@ test('at the session limit, the page shows the problem immediately, retries six 
   let attempts = 0;
   server.on('connection', (socket) => {
     attempts += 1;
-    socket.close(4429, 'more than 2 connections of one person');
+    socket.close(4429, 'more than 2 connections of one user');
   });
   vi.stubGlobal('addEventListener', () => undefined);
   vi.stubGlobal('document', { baseURI: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 
-export interface VoiceSessionLimitOptions {
+export interface VoiceSeatsOptions {
   db: Database;
   logger: Logger;
   /** How often this process says that its connections live, in milliseconds. */
@@ -16,13 +16,13 @@ const leaseSeconds = 15;
 
 /** The places for voice connections, of which a person has few over all processes of a hub. */
 export class VoiceSessionLimit implements Disposable {
-  readonly #options: VoiceSessionLimitOptions;
+  readonly #options: VoiceSeatsOptions;
   /** Those of this process, and whom to tell when one is lost. */
   readonly #held = new Map<string, () => void>();
   readonly #timer: NodeJS.Timeout;
   #isRenewing = false;
 
-  constructor(options: VoiceSessionLimitOptions) {
+  constructor(options: VoiceSeatsOptions) {
     this.#options = options;
     this.#timer = setInterval(() => void this.renew(), options.renewMs ?? defaultRenewMs);
     this.#timer.unref();
