@@ -15,17 +15,19 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { InlineConfig, Rollup } from 'vite';
 
 /**
- * Bundles the chat page, the voice page, the softphone and the widget's loader into `hub/web/dist`, each file beside itself in the two encodings that browsers take, so
- * that the hub compresses nothing. `assets.json` there names what each page begins with.
+ * Bundles the chat page, the voice page, the softphone and the widget loader into `hub/web/dist`. Each file is also
+ * stored compressed in gzip and Brotli, so that the hub compresses nothing at run time. `assets.json` in that folder
+ * lists the entry files of each page.
  */
 
 const here = import.meta.dirname;
-/** Another folder, for tests. */
-const given = process.argv[2];
-const target = given === undefined ? join(here, 'dist') : isAbsolute(given) ? given : resolve(given);
+/** Target folder; tests pass another one. */
+const customTarget = process.argv[2];
+const target =
+  customTarget === undefined ? join(here, 'dist') : isAbsolute(customTarget) ? customTarget : resolve(customTarget);
 const outDir = mkdtempSync(join(tmpdir(), 'outrigger-build-'));
 
-const list = 'assets.json';
+const manifest = 'assets.json';
 
 const common: InlineConfig = {
   configFile: false,
@@ -38,7 +40,7 @@ const common: InlineConfig = {
 
 const browsers = ['chrome110', 'firefox115', 'safari16.4'];
 
-/** A page, by the name and the file of its script. */
+/** Build configuration of a page. */
 const pageOf = (name: string, script: string): InlineConfig => ({
   ...common,
   build: {
@@ -47,7 +49,7 @@ const pageOf = (name: string, script: string): InlineConfig => ({
     target: browsers,
     cssCodeSplit: false,
     assetsInlineLimit: 0,
-    // Its polyfill would fetch, and what the page imports later are words alone.
+    // The polyfill would send requests, and the pages load only texts later.
     modulePreload: false,
     license: { fileName: 'licenses.md' },
     rolldownOptions: {
@@ -61,7 +63,7 @@ const pageOf = (name: string, script: string): InlineConfig => ({
   },
 });
 
-/** What listens to the microphone, in a thread of its own. */
+/** The audio worklet that captures the microphone; it runs in its own thread. */
 const capture: InlineConfig = {
   ...common,
   build: {
@@ -110,11 +112,13 @@ const filesIn = (folder: string) =>
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
 
-/** Puts what was built in place of what was there, whole files at a time and the list last: a hub may be reading it. */
-function put(): void {
+/**
+ * Replaces the files of the target folder, each atomically and `assets.json` last, because a running hub may read them.
+ */
+function install(): void {
   mkdirSync(join(target, 'assets'), { recursive: true });
   const built = filesIn(outDir);
-  for (const name of built.toSorted((left, right) => Number(left === list) - Number(right === list))) {
+  for (const name of built.toSorted((left, right) => Number(left === manifest) - Number(right === manifest))) {
     const partial = join(target, `${name}.${process.pid}`);
     copyFileSync(join(outDir, name), partial);
     renameSync(partial, join(target, name));
@@ -127,9 +131,9 @@ const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
   return null;
 });
 if (vite === null) {
-  // Development packages are left out, so the pages can only be those of an earlier build.
-  if (existsSync(join(target, list)))
-    process.stderr.write('vite is not installed: the pages stay as they were built before.\n');
+  // Development dependencies are not installed, so only the pages of an earlier build can be used.
+  if (existsSync(join(target, manifest)))
+    process.stderr.write('vite is not installed: the pages of the earlier build are kept.\n');
   else {
     process.stderr.write(
       "The pages (chat, voice and phone) can't be built, because vite, a development dependency, is not installed. Run: npm ci --include=dev && npm prune --omit=dev\n",
@@ -146,10 +150,13 @@ if (vite === null) {
   const page = await build(pageOf('page', 'chat/main.tsx'));
   const voice = await build(pageOf('voice', 'voice/main.tsx'));
   const phone = await build(pageOf('phone', 'phone/main.tsx'));
-  const { script: heard } = await build(capture);
+  const { script: captureScript } = await build(capture);
   await build(loader);
-  writeFileSync(join(outDir, list), `${JSON.stringify({ page, voice: { ...voice, capture: heard }, phone })}\n`);
+  writeFileSync(
+    join(outDir, manifest),
+    `${JSON.stringify({ page, voice: { ...voice, capture: captureScript }, phone })}\n`,
+  );
   compress(outDir);
-  put();
+  install();
 }
 rmSync(outDir, { recursive: true, force: true });

@@ -152,7 +152,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(Math.max(...samples)).toBeGreaterThan(4_000);
     expect(speech.requests.filter(({ kind }) => kind === 'speech')).toHaveLength(2);
     const stages = await page.locator('.latency dt').allTextContents();
-    expect(stages).toEqual(['Understood', 'First words', 'First sound', 'To the first sound', 'Heard here after']);
+    expect(stages).toEqual(['Transcribed', 'First words', 'First audio', 'Total to first audio', 'Played here after']);
     for (const shown of await page.locator('.latency dd').allTextContents()) expect(shown).toMatch(/^[\d,]+ ms$/);
     expect(await barriers(page)).toEqual([]);
     await picture(tab, 'answered');

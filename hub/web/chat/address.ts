@@ -1,25 +1,28 @@
-/** What the address of the page said, read and taken out of it before anything else is done: a link's token is for nobody's history, picture or referrer. */
+/**
+ * The parameters of the page's URL. They are read first and the token of a link is removed from the URL, so that the
+ * token does not reach the history, screenshots or referrers.
+ */
 export interface PageAddress {
   siteKey: string;
   linkToken: string | null;
   isEmbedded: boolean;
-  /** Languages of the visitor, that of the host's page first. */
+  /** Preferred languages of the visitor; the language of the host's page comes first. */
   languages: readonly string[];
 }
 
-function takeAddress(): PageAddress {
+function readAddress(): PageAddress {
   const query = new URLSearchParams(location.search);
   const siteKey = query.get('siteKey') ?? '';
   const isEmbedded = query.has('embed');
   const lang = query.get('lang');
-  const kept = new URLSearchParams({
+  const cleanQuery = new URLSearchParams({
     siteKey,
     ...(isEmbedded ? { embed: '1' } : {}),
     ...(lang === null ? {} : { lang }),
   });
   const languages = lang === null ? navigator.languages : [lang, ...navigator.languages];
-  history.replaceState(null, '', `${location.pathname}?${kept.toString()}`);
+  history.replaceState(null, '', `${location.pathname}?${cleanQuery.toString()}`);
   return { siteKey, linkToken: query.get('token'), isEmbedded, languages };
 }
 
-export const address = takeAddress();
+export const address = readAddress();

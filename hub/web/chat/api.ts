@@ -1,10 +1,10 @@
-/** The path of an operation below the place from which the page came. */
+/** Returns the URL of a widget API operation, relative to the page. */
 export const urlOf = (path: string): string => new URL(`widget/v1/${path}`, document.baseURI).href;
 
-/** The URL of a picture. Its path begins at the URL of the hub, below which the page lies. */
+/** Returns the URL of a picture. The path is relative to the hub's base URL. */
 export const pictureUrl = (path: string): string => new URL(path.replace(/^\//, ''), document.baseURI).href;
 
-/** An answer of the hub that is no success; status 0 where none came. */
+/** An error response of the hub. The status is 0 when no response arrived. */
 export class HubError extends Error {
   readonly status: number;
   readonly code: string;
@@ -17,26 +17,26 @@ export class HubError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Whether the same may succeed later. */
-  get isPassing(): boolean {
+  /** Whether the same request may succeed later. */
+  get isTemporary(): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** An answer that took longer is none, in milliseconds. */
-const answerTimeoutMs = 20_000;
+/** Requests without a response within this time fail. */
+const requestTimeoutMs = 20_000;
 
-export function errorOf(status: number, text: string, retryAfter: string | null): HubError {
+export function parseError(status: number, text: string, retryAfter: string | null): HubError {
   let body: { code?: string; message?: string } = {};
   try {
     body = (JSON.parse(text) ?? {}) as typeof body;
   } catch {
-    // Something before the hub answered.
+    // A proxy in front of the hub answered.
   }
   return new HubError(status, body.code ?? 'unknown', body.message ?? '', Number(retryAfter ?? 0) * 1000 || 0);
 }
 
-export interface Call {
+export interface CallOptions {
   method?: 'GET' | 'POST';
   query?: Record<string, string>;
   body?: unknown;
@@ -44,10 +44,10 @@ export interface Call {
   signal?: AbortSignal;
 }
 
-/** Asks the hub, and answers what it answered once its headers are there. @throws HubError */
-export async function open(
+/** Sends a request to the hub. Resolves once the response headers have arrived. @throws HubError */
+export async function sendRequest(
   path: string,
-  { method = 'GET', query = {}, body, token, signal }: Call,
+  { method = 'GET', query = {}, body, token, signal }: CallOptions,
   headers: Record<string, string> = {},
 ): Promise<Response> {
   const text = new URLSearchParams(query).toString();
@@ -70,14 +70,14 @@ export async function open(
     throw new HubError(0, 'unreachable', '');
   }
   if (response.ok) return response;
-  throw errorOf(response.status, await response.text().catch(() => ''), response.headers.get('retry-after'));
+  throw parseError(response.status, await response.text().catch(() => ''), response.headers.get('retry-after'));
 }
 
-/** Asks the hub for an answer in JSON. @throws HubError */
-export async function call<Answer>(path: string, given: Call = {}): Promise<Answer> {
-  const timeout = AbortSignal.timeout(answerTimeoutMs);
-  const signal = given.signal === undefined ? timeout : AbortSignal.any([given.signal, timeout]);
-  const response = await open(path, { ...given, signal });
+/** Sends a request to the hub and returns the JSON body of the response. @throws HubError */
+export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
+  const timeout = AbortSignal.timeout(requestTimeoutMs);
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const response = await sendRequest(path, { ...options, signal });
   return (await response.json().catch(() => {
     throw new HubError(0, 'unreachable', '');
   })) as Answer;

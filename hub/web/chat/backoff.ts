@@ -1,6 +1,9 @@
 const firstMs = 500;
-const mostMs = 30_000;
+const maxMs = 30_000;
 
-/** How long to wait before a further attempt: twice as long each time up to half a minute, and spread, so that many who were cut off do not come at once. */
+/**
+ * Delay before the next attempt, in milliseconds. It doubles with each attempt up to 30 seconds, and is randomized so
+ * that clients that lost a connection together do not reconnect together.
+ */
 export const backoffMs = (attempt: number, random: () => number = Math.random): number =>
-  Math.min(mostMs, firstMs * 2 ** Math.min(attempt, 10)) * (0.5 + random() / 2);
+  Math.min(maxMs, firstMs * 2 ** Math.min(attempt, 10)) * (0.5 + random() / 2);

@@ -1,24 +1,24 @@
-import type { FromFrame } from '../loader/frame-protocol.ts';
+import type { MessageFromFrame } from '../loader/frame-protocol.ts';
 import type { PageAddress } from './address.ts';
-import type { Kept } from './kept.ts';
 import type { SharedSession } from './shared-session.ts';
 import type { Store } from './state.ts';
+import type { TabStorage } from './tab-storage.ts';
 
-/** What somebody says who begins as nobody. */
-export interface Introduction {
+/** The first message and the contact details of an anonymous visitor. */
+export interface AnonymousStart {
   name?: string;
   email?: string;
   content: string;
 }
 
-/** What a chat is given, and whom it tells. */
+/** Dependencies of a chat. */
 export interface ChatOptions {
   address: PageAddress;
   store: Store;
-  kept: Kept;
-  /** Of the link, or of the host; null for none. */
+  storage: TabStorage;
+  /** The token from the link or from the host; null for none. */
   token: string | null;
-  tellHost: (message: FromFrame) => void;
-  /** Null in a tab of its own. */
-  shared: SharedSession | null;
+  postToHost: (message: MessageFromFrame) => void;
+  /** Null when the chat is not embedded. */
+  sharedSession: SharedSession | null;
 }

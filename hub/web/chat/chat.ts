@@ -1,44 +1,42 @@
 import type { ChatPageSettings, VisitorSession } from '../../../shared/contract/chat/visitor-page.ts';
 import { call, HubError } from './api.ts';
-import { Attention } from './attention.ts';
-import type { Blobs } from './blobs.ts';
-import type { ChatOptions, Introduction } from './chat-options.ts';
+import type { AnonymousStart, ChatOptions } from './chat-options.ts';
 import { reportedKey } from './conversation.ts';
 import { Draft } from './draft.ts';
-import { tellUnread } from './host.ts';
-import type { KeptSession } from './kept.ts';
-import { lookOf, wear } from './look.ts';
-import type { Look } from './look.ts';
+import type { FileUrls } from './file-urls.ts';
+import { postUnreadCounts } from './host.ts';
 import { OpenChat } from './open-chat.ts';
-import { forDevelopers, problemOf, tokenRequired } from './problems.ts';
+import { developerMessage, problemOf, tokenRequired } from './problems.ts';
 import { announceRenewal } from './session.ts';
 import type { Problem } from './state.ts';
+import type { StoredSession } from './tab-storage.ts';
+import { applyTheme, themeFromPage } from './theme.ts';
+import type { Theme } from './theme.ts';
+import { UnreadAlert } from './unread-alert.ts';
 import type { Upload } from './uploads.ts';
 
-/** So many texts of the host's wait for a session; what comes on top is left out. */
-const mostWaiting = 20;
-/** How long a page of the site checks by itself for a visitor whom its token names and who has opened the chat, in milliseconds. */
-const knownVisitMs = 30 * 24 * 60 * 60 * 1_000;
+/** Limit for texts of the host that wait for a session. Further texts are dropped. */
+const maxPendingTexts = 20;
+/** After opening the chat, an identified visitor is checked for unread messages on the site's pages for this time. */
+const identifiedVisitMs = 30 * 24 * 60 * 60 * 1_000;
 
-/**
- * The chat of a visitor: how it begins, and what they can do in it.
- */
+/** The chat of a visitor: starts or resumes a session and carries out the visitor's actions. */
 export class Chat {
   readonly #options: ChatOptions;
-  readonly #attention = new Attention();
+  readonly #unreadAlert = new UnreadAlert();
   #token: string | null;
   #open: OpenChat | null = null;
   #isShown: boolean;
   #mayTakeFocus: boolean;
   readonly #draft: Draft;
-  /** Texts of the host's that came before there was a session. */
-  #waiting: string[] = [];
-  /** Of the session before. */
-  #left: { visitorId: string; uploads: readonly Upload[] } | null = null;
-  /** Which beginning is under way: of two at once the later one counts, and the first one stops where it is. */
-  #turn = 0;
+  /** Texts of the host that wait for a session. */
+  #pendingTexts: string[] = [];
+  /** Visitor and uploads of the previous session. */
+  #previous: { visitorId: string; uploads: readonly Upload[] } | null = null;
+  /** Number of the latest attempt to start a session. An earlier attempt that is still running stops. */
+  #latestAttempt = 0;
   /** The pending start of an anonymous conversation. */
-  #introducing: Promise<void> | null = null;
+  #startingAnonymous: Promise<void> | null = null;
   readonly askForPerson = () => this.#open?.conversation.askForPerson();
 
   constructor(options: ChatOptions) {
@@ -46,146 +44,166 @@ export class Chat {
     this.#token = options.token;
     this.#isShown = !options.address.isEmbedded;
     this.#mayTakeFocus = this.#isShown;
-    this.#draft = new Draft(options.store, options.kept);
-    document.addEventListener('visibilitychange', () => this.#looked());
-    options.shared?.offer(() => (this.#open === null ? null : options.kept.get<KeptSession>('session')));
-    options.store.subscribe(() => this.#attention.show(options.store.state.unread));
-    tellUnread(options.store, options.tellHost);
+    this.#draft = new Draft(options.store, options.storage);
+    document.addEventListener('visibilitychange', () => this.#updateReadState());
+    options.sharedSession?.offer(() => (this.#open === null ? null : options.storage.get<StoredSession>('session')));
+    options.store.subscribe(() => this.#unreadAlert.showCount(options.store.state.unread));
+    postUnreadCounts(options.store, options.postToHost);
   }
 
-  /** Files of the conversation; null while there is none. */
-  get blobs(): Blobs | null {
-    return this.#open?.blobs ?? null;
+  /** Files of the conversation; null without an open conversation. */
+  get fileUrls(): FileUrls | null {
+    return this.#open?.fileUrls ?? null;
   }
 
-  /** Begins: with the token, else with what the tab has, else as nobody where that is allowed. */
+  /** Starts with the token, else with the stored session, else anonymously if the workspace allows it. */
   async start(): Promise<void> {
-    const { address, store, kept, shared } = this.#options;
-    const turn = this.#begin();
+    const { address, store, storage, sharedSession } = this.#options;
+    const attempt = this.#beginAttempt();
     store.set({ phase: 'loading' });
-    const known = kept.get<KeptSession>('session');
+    const stored = storage.get<StoredSession>('session');
     try {
-      // What is refused is refused in the same language and colour.
-      await this.#wear(lookOf(store.state.title));
-      if (turn !== this.#turn) return;
+      // A problem page uses the language and color of the workspace, too.
+      await this.#applyTheme(themeFromPage(store.state.title));
+      if (attempt !== this.#latestAttempt) return;
       if (this.#token !== null) {
-        // A session that a token or a link led to may be another visitor's. An anonymous one is of the visitor who signs in now.
-        const isAnonymous = address.isEmbedded && known?.isKnown !== true;
-        if (!isAnonymous) kept.set('session', null);
-        const before = isAnonymous ? (known ?? (await shared?.find()) ?? null) : null;
-        if (turn !== this.#turn) return;
+        // A session started by a token or a link may be another visitor's. An anonymous session belongs to the visitor
+        // who signs in now.
+        const isAnonymous = address.isEmbedded && stored?.isKnown !== true;
+        if (!isAnonymous) storage.set('session', null);
+        const anonymous = isAnonymous ? (stored ?? (await sharedSession?.find()) ?? null) : null;
+        if (attempt !== this.#latestAttempt) return;
         const body = {
           siteKey: address.siteKey,
           token: this.#token,
-          ...(before === null ? {} : { anonymousSession: before.token }),
+          ...(anonymous === null ? {} : { anonymousSession: anonymous.token }),
         };
-        await this.#use(await call<VisitorSession>('token', { method: 'POST', body }), { isKnown: true, turn });
+        await this.#useSession(await call<VisitorSession>('token', { method: 'POST', body }), {
+          isKnown: true,
+          attempt,
+        });
         return;
       }
-      const found = known ?? (await shared?.find()) ?? null;
-      if (turn !== this.#turn) return;
-      // Without a token of its host a frame is not for somebody whom an earlier page knew.
-      const own = found !== null && !(found.isKnown && address.isEmbedded) ? found : null;
-      if (own !== null && (await this.#resume(own, turn))) return;
+      const found = stored ?? (await sharedSession?.find()) ?? null;
+      if (attempt !== this.#latestAttempt) return;
+      // Without the host's token, a frame does not resume the session of an identified visitor.
+      const usable = found !== null && !(found.isKnown && address.isEmbedded) ? found : null;
+      if (usable !== null && (await this.#resumeSession(usable, attempt))) return;
       const settings = await call<ChatPageSettings>('page', { query: { siteKey: address.siteKey } });
-      if (turn !== this.#turn) return;
-      await this.#dress(settings);
-      if (turn !== this.#turn) return;
-      if (settings.allowAnonymous) this.#askWho();
-      else this.#fail('needed');
+      if (attempt !== this.#latestAttempt) return;
+      await this.#applySettings(settings);
+      if (attempt !== this.#latestAttempt) return;
+      if (settings.allowAnonymous) this.#showStartForm();
+      else this.#showProblem('needed');
     } catch (error) {
-      if (turn === this.#turn) this.#refused(error);
+      if (attempt === this.#latestAttempt) this.#onRefused(error);
     }
   }
 
-  /** Begins an anonymous conversation. @throws HubError when it may succeed later, or another address is needed. */
-  introduce(introduction: Introduction): Promise<void> {
-    const introducing = this.#introduce(introduction).finally(() => {
-      if (this.#introducing === introducing) this.#introducing = null;
+  /**
+   * Starts an anonymous conversation. @throws HubError if a retry may succeed or the email address must be corrected.
+   */
+  startAnonymous(details: AnonymousStart): Promise<void> {
+    const starting = this.#sendAnonymousStart(details).finally(() => {
+      if (this.#startingAnonymous === starting) this.#startingAnonymous = null;
     });
-    this.#introducing = introducing;
-    return introducing;
+    this.#startingAnonymous = starting;
+    return starting;
   }
 
-  async #introduce({ content, ...who }: Introduction): Promise<void> {
-    const body = { siteKey: this.#options.address.siteKey, ...who };
-    const turn = this.#begin();
+  async #sendAnonymousStart({ content, ...contact }: AnonymousStart): Promise<void> {
+    const body = { siteKey: this.#options.address.siteKey, ...contact };
+    const attempt = this.#beginAttempt();
     try {
-      await this.#use(await call<VisitorSession>('token', { method: 'POST', body }), { isKnown: false, turn });
-      if (turn === this.#turn) this.#open?.conversation.send(content, []);
+      await this.#useSession(await call<VisitorSession>('token', { method: 'POST', body }), {
+        isKnown: false,
+        attempt,
+      });
+      if (attempt === this.#latestAttempt) this.#open?.conversation.send(content, []);
     } catch (error) {
-      if (turn !== this.#turn) return;
+      if (attempt !== this.#latestAttempt) return;
       if (this.#token !== null) {
         // The visitor has signed in meanwhile: the text is sent in the session of the token.
-        this.#waiting.push(content);
+        this.#pendingTexts.push(content);
         return;
       }
       if (!(error instanceof HubError)) throw error;
-      if (error.isPassing) this.#tellError(error);
-      if (error.isPassing || error.code === 'validation_failed') throw error;
-      this.#refused(error);
+      if (error.isTemporary) this.#postError(error);
+      if (error.isTemporary || error.code === 'validation_failed') throw error;
+      this.#onRefused(error);
     }
   }
 
-  /** A newer token of the host's. A pending anonymous conversation begins first, so that the token's visitor gets its message. */
+  /**
+   * Sets a newer token from the host. A pending anonymous conversation starts first, so that the visitor of the token
+   * keeps its message.
+   */
   async renewToken(token: string): Promise<void> {
     this.#token = token;
-    await this.#introducing?.catch(() => undefined);
+    await this.#startingAnonymous?.catch(() => undefined);
     await this.start();
   }
 
-  /** A new conversation after the old one was closed; what was typed and chosen goes into it. @throws HubError when it may succeed later. */
-  async beginAnew(): Promise<void> {
-    const turn = this.#begin();
+  /**
+   * Starts a new conversation after the old one was closed. The draft and the files move to it. @throws HubError if a
+   * retry may succeed.
+   */
+  async startNewConversation(): Promise<void> {
+    const attempt = this.#beginAttempt();
     try {
       const session = await this.#open?.session.call<VisitorSession>('conversations', { method: 'POST' });
-      if (session !== undefined) await this.#use(session, { isKnown: this.#isKnown(), turn });
+      if (session !== undefined) await this.#useSession(session, { isKnown: this.#isKnown(), attempt });
     } catch (error) {
-      if (turn !== this.#turn) return;
-      if (error instanceof HubError && (error.isPassing || error.status === 409)) throw error;
-      this.#refused(error);
+      if (attempt !== this.#latestAttempt) return;
+      if (error instanceof HubError && (error.isTemporary || error.status === 409)) throw error;
+      this.#onRefused(error);
     }
   }
 
-  /** Opens the conversation that an agent started after this one was closed. All of its messages are news. */
-  async #goOn(): Promise<void> {
-    const turn = this.#begin();
+  /**
+   * Opens the conversation that an agent started after this one was closed. All of its messages are reported as new.
+   */
+  async #openContinuation(): Promise<void> {
+    const attempt = this.#beginAttempt();
     try {
       const session = await this.#open?.session.call<VisitorSession>('conversations', { method: 'POST' });
-      if (session === undefined || turn !== this.#turn) return;
-      this.#options.kept.set(reportedKey(session.conversation.id), 0);
-      await this.#use(session, { isKnown: this.#isKnown(), turn });
+      if (session === undefined || attempt !== this.#latestAttempt) return;
+      this.#options.storage.set(reportedKey(session.conversation.id), 0);
+      await this.#useSession(session, { isKnown: this.#isKnown(), attempt });
     } catch (error) {
-      // The closed conversation stays, and its button leads to the new one.
-      if (turn === this.#turn && !(error instanceof HubError && (error.isPassing || error.status === 409)))
-        this.#refused(error);
+      // On failure the closed conversation stays, and its button leads to the new one.
+      if (
+        attempt === this.#latestAttempt &&
+        !(error instanceof HubError && (error.isTemporary || error.status === 409))
+      )
+        this.#onRefused(error);
     }
   }
 
-  /** Sends what is in the draft and the files that arrived. */
+  /** Sends the draft and the uploaded files. */
   send(): void {
     const content = this.#draft.text.trim();
-    const attachments = this.#open?.uploads.take() ?? [];
+    const attachments = this.#open?.uploads.takeUploaded() ?? [];
     if (content === '' && attachments.length === 0) return;
     this.#open?.conversation.send(content, attachments);
-    this.#open?.uploads.dropRefused();
+    this.#open?.uploads.removeUnsendable();
     this.setDraft('');
   }
 
-  /** Sends a text of the host's: as soon as there is a session, or with what its visitor writes where they are asked who they are. */
+  /** Sends a text of the host. Before there is a session the text waits; at the start form it is added to the draft. */
   sendText(content: string): void {
     const { phase } = this.#options.store.state;
     if (phase === 'chat') this.#open?.conversation.send(content, []);
-    else if (this.#waiting.length < mostWaiting) this.#waiting.push(content);
-    if (phase === 'start') this.#askWho();
+    else if (this.#pendingTexts.length < maxPendingTexts) this.#pendingTexts.push(content);
+    if (phase === 'start') this.#showStartForm();
   }
 
   setDraft(text: string): void {
     this.#draft.set(text);
-    this.#open?.conversation.typed(text);
+    this.#open?.conversation.draftChanged(text);
   }
 
-  /** @returns false if there were more than a message takes. */
+  /** @returns false if there are more files than a message allows. */
   addFiles(files: readonly File[]): boolean {
     return this.#open?.uploads.add(files) ?? true;
   }
@@ -194,7 +212,7 @@ export class Chat {
     this.#open?.uploads.remove(key);
   }
 
-  /** @returns false if there are already as many as a message takes. */
+  /** @returns false if the message already has the maximum number of files. */
   retryFile(key: number): boolean {
     return this.#open?.uploads.retry(key) ?? true;
   }
@@ -203,12 +221,12 @@ export class Chat {
     this.#open?.conversation.retry(clientId);
   }
 
-  drop(clientId: string): void {
-    this.#open?.conversation.drop(clientId);
+  discard(clientId: string): void {
+    this.#open?.conversation.discard(clientId);
   }
 
-  readOlder(): Promise<void> {
-    return this.#open?.conversation.readOlder() ?? Promise.resolve();
+  loadOlder(): Promise<void> {
+    return this.#open?.conversation.loadOlder() ?? Promise.resolve();
   }
 
   /** @throws HubError */
@@ -219,154 +237,163 @@ export class Chat {
     if (rating !== undefined && conversation !== null) this.#open?.conversation.update({ ...conversation, rating });
   }
 
-  /** The reader scrolled, or came back. */
-  looked(isAtEnd: boolean): void {
+  /** Reports whether the message list is scrolled to its end. */
+  setAtEnd(isAtEnd: boolean): void {
     this.#isAtEnd = isAtEnd;
-    this.#looked();
+    this.#updateReadState();
   }
 
-  /** Whether a part may take the focus: not in a frame that is hidden, or that was open before its page loaded. */
+  /**
+   * Whether parts of the page may take the focus: not in a hidden frame, nor in a frame that was open before its page
+   * loaded.
+   */
   get mayTakeFocus(): boolean {
     return this.#mayTakeFocus || document.hasFocus();
   }
 
-  /** @param takeFocus whether the visitor opened it just now. */
+  /** @param takeFocus whether the visitor has just opened the chat. */
   setShown(isShown: boolean, takeFocus: boolean): void {
     this.#isShown = isShown;
     this.#mayTakeFocus = isShown && takeFocus;
-    this.#looked();
+    this.#updateReadState();
   }
 
-  /** Asks the page around it to close it. */
-  leave(): void {
-    this.#options.tellHost({ type: 'close' });
+  /** Requests the host's page to close the chat. */
+  close(): void {
+    this.#options.postToHost({ type: 'close' });
   }
 
-  /** Forgets all that the tab has of it. */
+  /** Ends the session and deletes all stored values of the tab. */
   wipe(): void {
-    this.#begin();
-    this.#end();
-    this.#waiting = [];
-    this.#left = null;
-    this.#options.kept.wipe();
+    this.#beginAttempt();
+    this.#closeChat();
+    this.#pendingTexts = [];
+    this.#previous = null;
+    this.#options.storage.wipe();
   }
 
   #isAtEnd = true;
 
-  #looked(): void {
-    this.#open?.conversation.looked(this.#isAtEnd);
-    this.#attention.show(this.#options.store.state.unread);
+  #updateReadState(): void {
+    this.#open?.conversation.setAtEnd(this.#isAtEnd);
+    this.#unreadAlert.showCount(this.#options.store.state.unread);
   }
 
-  /** Whether somebody's token led here, now or before a reload. */
+  /** Whether a token identified the visitor, now or before a reload. */
   #isKnown(): boolean {
-    return this.#token !== null || this.#options.kept.get<KeptSession>('session')?.isKnown === true;
+    return this.#token !== null || this.#options.storage.get<StoredSession>('session')?.isKnown === true;
   }
 
-  #isSeen(): boolean {
+  #isVisible(): boolean {
     return this.#isShown && !document.hidden;
   }
 
-  #begin(): number {
-    return (this.#turn += 1);
+  #beginAttempt(): number {
+    return (this.#latestAttempt += 1);
   }
 
-  #askWho(): void {
-    this.#options.tellHost({ type: 'session', until: 0, isKnown: false });
-    this.#draft.set([this.#draft.text, ...this.#waiting.splice(0)].filter((text) => text !== '').join('\n'));
+  #showStartForm(): void {
+    this.#options.postToHost({ type: 'session', until: 0, isKnown: false });
+    this.#draft.set([this.#draft.text, ...this.#pendingTexts.splice(0)].filter((text) => text !== '').join('\n'));
     this.#options.store.set({ phase: 'start' });
   }
 
-  /** Whether what the tab kept led anywhere; a session of nobody that is over is just forgotten. @throws HubError */
-  async #resume({ token, isKnown }: KeptSession, turn: number): Promise<boolean> {
+  /**
+   * Resumes the stored session. Returns false if an anonymous session has expired; its stored values are deleted.
+   * @throws HubError
+   */
+  async #resumeSession({ token, isKnown }: StoredSession, attempt: number): Promise<boolean> {
     try {
       const session = await call<VisitorSession>('renew', { method: 'POST', token });
       announceRenewal(token, session);
-      await this.#use(session, { isKnown, turn });
+      await this.#useSession(session, { isKnown, attempt });
       return true;
     } catch (error) {
-      if (turn !== this.#turn) return true;
+      if (attempt !== this.#latestAttempt) return true;
       if (!(error instanceof HubError) || error.status !== 401) throw error;
       if (isKnown) throw new HubError(401, 'chat_token_expired', error.message);
-      this.#options.kept.wipe();
+      this.#options.storage.wipe();
       return false;
     }
   }
 
-  async #use(session: VisitorSession, { isKnown, turn }: { isKnown: boolean; turn: number }): Promise<void> {
-    const { store, kept, tellHost } = this.#options;
-    if (turn !== this.#turn) return;
-    this.#end();
-    const keep = ({ token, expiresAt }: VisitorSession) => {
-      kept.set('session', { token, isKnown } satisfies KeptSession);
-      tellHost({ type: 'session', until: isKnown ? Date.now() + knownVisitMs : Date.parse(expiresAt), isKnown });
+  async #useSession(
+    session: VisitorSession,
+    { isKnown, attempt }: { isKnown: boolean; attempt: number },
+  ): Promise<void> {
+    const { store, storage, postToHost } = this.#options;
+    if (attempt !== this.#latestAttempt) return;
+    this.#closeChat();
+    const storeSession = ({ token, expiresAt }: VisitorSession) => {
+      storage.set('session', { token, isKnown } satisfies StoredSession);
+      postToHost({ type: 'session', until: isKnown ? Date.now() + identifiedVisitMs : Date.parse(expiresAt), isKnown });
     };
-    keep(session);
-    await this.#dress(session.settings);
-    if (turn !== this.#turn) return;
-    this.#draft.belongTo(session.visitorId, session.carriedOver);
+    storeSession(session);
+    await this.#applySettings(session.settings);
+    if (attempt !== this.#latestAttempt) return;
+    this.#draft.assignTo(session.visitorId, session.carriedOver);
     const open = new OpenChat(session, {
       store,
-      kept,
-      isSeen: () => this.#isSeen(),
+      storage,
+      isVisible: () => this.#isVisible(),
       onIncoming: (message) => {
-        tellHost({ type: 'message', message });
-        if (!this.#isSeen()) this.#attention.sound();
+        postToHost({ type: 'message', message });
+        if (!this.#isVisible()) this.#unreadAlert.playSound();
       },
       onReturned: (text) => this.#draft.set(text),
-      onContinued: () => void this.#goOn(),
+      onContinued: () => void this.#openContinuation(),
       onRenewed: (renewed) => {
-        keep(renewed);
+        storeSession(renewed);
         store.set({ settings: renewed.settings });
       },
-      onRefused: (error) => this.#refused(error),
+      onRefused: (error) => this.#onRefused(error),
     });
     this.#open = open;
     store.set({ phase: 'chat', typing: null, partial: '', unread: 0, isConnected: true });
     void open.conversation.start();
-    if (this.#left?.visitorId === session.visitorId || session.carriedOver)
-      open.uploads.carryOver(this.#left?.uploads ?? []);
-    for (const text of this.#waiting.splice(0)) open.conversation.send(text, []);
+    if (this.#previous?.visitorId === session.visitorId || session.carriedOver)
+      open.uploads.carryOver(this.#previous?.uploads ?? []);
+    for (const text of this.#pendingTexts.splice(0)) open.conversation.send(text, []);
   }
 
-  /** Puts on the language and the colour of the workspace. */
-  async #dress(settings: ChatPageSettings): Promise<void> {
+  /** Applies the settings, the language and the color of the workspace. */
+  async #applySettings(settings: ChatPageSettings): Promise<void> {
     this.#options.store.set({ settings });
-    await this.#wear(settings);
+    await this.#applyTheme(settings);
   }
 
-  #wear(look: Look): Promise<void> {
-    return wear(look, this.#options, this.#attention);
+  #applyTheme(theme: Theme): Promise<void> {
+    return applyTheme(theme, this.#options, this.#unreadAlert);
   }
 
-  #refused(error: unknown): void {
+  #onRefused(error: unknown): void {
     if (!(error instanceof HubError)) throw error;
     const isKnown = this.#isKnown();
-    const problem = problemOf(error, { hasAny: isKnown || this.#open !== null, isKnown });
-    if (problem === 'expired') this.#options.tellHost({ type: 'token-expired' });
-    if (problem !== 'needed') this.#tellError(error);
-    this.#fail(problem);
+    const problem = problemOf(error, { hasCredentials: isKnown || this.#open !== null, isKnown });
+    if (problem === 'expired') this.#options.postToHost({ type: 'token-expired' });
+    if (problem !== 'needed') this.#postError(error);
+    this.#showProblem(problem);
   }
 
-  #tellError(error: HubError): void {
-    this.#options.tellHost({ type: 'error', code: error.code, message: forDevelopers(error) });
+  #postError(error: HubError): void {
+    this.#options.postToHost({ type: 'error', code: error.code, message: developerMessage(error) });
   }
 
-  #fail(problem: Problem): void {
-    const { store, kept, tellHost } = this.#options;
-    this.#end();
-    if (problem !== 'unreachable' && problem !== 'blocked') tellHost({ type: 'session', until: 0, isKnown: false });
-    if (problem === 'needed') tellHost(tokenRequired);
-    if (problem === 'expired') kept.set('session', null);
-    else if (problem !== 'unreachable' && problem !== 'blocked') kept.wipe();
+  #showProblem(problem: Problem): void {
+    const { store, storage, postToHost } = this.#options;
+    this.#closeChat();
+    if (problem !== 'unreachable' && problem !== 'blocked') postToHost({ type: 'session', until: 0, isKnown: false });
+    if (problem === 'needed') postToHost(tokenRequired);
+    if (problem === 'expired') storage.set('session', null);
+    else if (problem !== 'unreachable' && problem !== 'blocked') storage.wipe();
     store.set({ phase: 'problem', problem, conversation: null, chunks: [], outgoing: [], hasOlder: false });
     store.set({ unread: 0, typing: null, partial: '' });
   }
 
-  #end(): void {
+  #closeChat(): void {
     const open = this.#open;
     if (open === null) return;
-    this.#left = { visitorId: open.session.visitorId, uploads: this.#options.store.state.uploads };
+    this.#previous = { visitorId: open.session.visitorId, uploads: this.#options.store.state.uploads };
     this.#open = null;
     open[Symbol.dispose]();
   }

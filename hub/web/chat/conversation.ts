@@ -4,7 +4,7 @@ import type { VisitorConversation } from '../../../shared/contract/chat/visitor-
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 import type { ConversationOptions } from './conversation-options.ts';
-import { Live } from './live.ts';
+import { LiveConnection } from './live-connection.ts';
 import { Messages } from './messages.ts';
 import { Outbox } from './outbox.ts';
 import type { Outgoing } from './outbox.ts';
@@ -14,57 +14,55 @@ import { TypingNotice } from './typing-notice.ts';
 
 type MessagePage = { data: ChatMessage[]; meta: { nextCursor: string | null } };
 
-/** More than these are not read to close a gap: the conversation begins at its end again. */
-const mostMissed = 1_000;
-/** Somebody who types says so again and again; silence for so long is the end of it, in milliseconds. */
-const typingLastsMs = 10_000;
+/** A larger gap is not filled: only the newest messages are read. */
+const maxMissedMessages = 1_000;
+/** Typing events repeat while a person types. Without one for this time, typing has ended. */
+const typingTimeoutMs = 10_000;
 const pageLimit = 50;
-const isOfOthers = ({ senderType }: ChatMessage) => senderType !== 'visitor' && senderType !== 'system';
+const isFromOthers = ({ senderType }: ChatMessage) => senderType !== 'visitor' && senderType !== 'system';
 
-const nameOf = (who: string, { language }: ChatState) => (who === 'ai' ? language.words.assistant : '');
+const typingNameOf = (who: string, { language }: ChatState) => (who === 'ai' ? language.words.assistant : '');
 
-/** Under which it is kept up to which message the host was told of a conversation's messages. */
+/** Storage key of the sequence number up to which messages were reported to the host. */
 export const reportedKey = (conversationId: string) => `reported.${conversationId}`;
 
-/**
- * One conversation: what was said, what comes in, what goes out.
- */
+/** One conversation: its messages, the outbox and the live connection. */
 export class Conversation {
   readonly #options: ConversationOptions;
   readonly #messages = new Messages();
-  readonly #live: Live;
+  readonly #live: LiveConnection;
   readonly #outbox: Outbox;
-  readonly #notice: TypingNotice;
-  readonly #partial: PartialAnswer;
+  readonly #typingNotice: TypingNotice;
+  readonly #partialAnswer: PartialAnswer;
   #conversation: VisitorConversation;
   #isAtEnd = true;
   #hasEnded = false;
   /** Whether `onContinued` was called. */
   #isContinued = false;
-  #repairing: Promise<void> | null = null;
-  #isReadingOlder = false;
+  #fillingGap: Promise<void> | null = null;
+  #isLoadingOlder = false;
   #typingTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: ConversationOptions) {
-    const { session, store, kept, conversation } = options;
+    const { session, store, storage, conversation } = options;
     this.#options = options;
     this.#conversation = conversation;
-    const box = `outbox.${conversation.id}`;
+    const outboxKey = `outbox.${conversation.id}`;
     this.#outbox = new Outbox({
-      waiting: kept.get<Outgoing[]>(box) ?? [],
+      waiting: storage.get<Outgoing[]>(outboxKey) ?? [],
       send: ({ content, clientId, attachments }) =>
         session.call<ChatMessage>('messages', {
           method: 'POST',
           body: { content, clientId, attachmentIds: attachments.map(({ id }) => id) },
         }),
-      onSent: (message) => this.#accept([message]),
+      onSent: (message) => this.#addMessages([message]),
       onChange: (waiting) => {
-        kept.set(box, waiting.length === 0 ? null : waiting);
+        storage.set(outboxKey, waiting.length === 0 ? null : waiting);
         if (!this.#hasEnded) store.set({ outgoing: waiting });
       },
       onClosed: (error) => this.#onClosed(error),
     });
-    this.#live = new Live({
+    this.#live = new LiveConnection({
       token: () => session.token,
       after: () => this.#messages.last,
       onFrame: (frame) => this.#onFrame(frame),
@@ -72,13 +70,15 @@ export class Conversation {
         store.set({ isConnected });
         if (isConnected) void this.#outbox.flush();
       },
-      onRevoked: () => void this.#refreshQuietly(),
+      onRevoked: () => void this.#tryRefresh(),
       poll: async () => {
-        await Promise.all([this.#repair(), this.#refresh()]);
+        await Promise.all([this.#fillGap(), this.#refresh()]);
       },
     });
-    this.#partial = new PartialAnswer((partial) => store.set(partial === '' ? { partial } : { partial, typing: null }));
-    this.#notice = new TypingNotice((typing) => {
+    this.#partialAnswer = new PartialAnswer((partial) =>
+      store.set(partial === '' ? { partial } : { partial, typing: null }),
+    );
+    this.#typingNotice = new TypingNotice((typing) => {
       if (!this.#live.send({ type: 'typing', typing }))
         session.call('typing', { method: 'POST', body: { typing } }).catch(() => undefined);
     });
@@ -91,7 +91,7 @@ export class Conversation {
         await this.#readNewest();
         break;
       } catch (error) {
-        if (this.#refused(error)) return;
+        if (this.#handleRefusal(error)) return;
         this.#options.store.set({ isConnected: false });
         await new Promise((done) => setTimeout(done, backoffMs(attempt)));
       }
@@ -102,7 +102,7 @@ export class Conversation {
   }
 
   send(content: string, attachments: Outgoing['attachments']): void {
-    this.#notice.stop();
+    this.#typingNotice.stop();
     this.#outbox.add(content, attachments);
   }
 
@@ -110,32 +110,32 @@ export class Conversation {
     this.#outbox.retry(clientId);
   }
 
-  drop(clientId: string): void {
-    this.#outbox.arrived(clientId);
+  discard(clientId: string): void {
+    this.#outbox.remove(clientId);
   }
 
-  typed(text: string): void {
-    if (text.trim() === '') this.#notice.stop();
-    else this.#notice.typed();
+  draftChanged(text: string): void {
+    if (text.trim() === '') this.#typingNotice.stop();
+    else this.#typingNotice.onInput();
   }
 
-  /** Where the reader stands, or whether they look, changed. */
-  looked(isAtEnd: boolean): void {
+  /** Reports whether the message list is scrolled to its end, or that visibility changed. */
+  setAtEnd(isAtEnd: boolean): void {
     this.#isAtEnd = isAtEnd;
     this.#markRead();
   }
 
-  async readOlder(): Promise<void> {
-    if (this.#isReadingOlder || !this.#options.store.state.hasOlder) return;
-    this.#isReadingOlder = true;
+  async loadOlder(): Promise<void> {
+    if (this.#isLoadingOlder || !this.#options.store.state.hasOlder) return;
+    this.#isLoadingOlder = true;
     try {
-      const { data, meta } = await this.#page({ before: String(this.#messages.first) });
+      const { data, meta } = await this.#readPage({ before: String(this.#messages.first) });
       this.#messages.add(data);
       this.#options.store.set({ chunks: this.#messages.chunks, hasOlder: meta.nextCursor !== null && data.length > 0 });
     } catch (error) {
-      this.#refused(error);
+      this.#handleRefusal(error);
     } finally {
-      this.#isReadingOlder = false;
+      this.#isLoadingOlder = false;
     }
   }
 
@@ -146,80 +146,86 @@ export class Conversation {
     this.update(await session.call<VisitorConversation>('handoff', { method: 'POST', query }));
   }
 
-  /** Takes over what the hub says of it. */
+  /** Applies a newer state of the conversation from the hub. */
   update(conversation: VisitorConversation): void {
     if (conversation.id !== this.#conversation.id || this.#hasEnded) return;
     const { visitorReadSeq, agentReadSeq } = this.#conversation;
-    this.#change({
+    this.#setConversation({
       ...conversation,
       visitorReadSeq: Math.max(visitorReadSeq, conversation.visitorReadSeq),
       agentReadSeq: Math.max(agentReadSeq, conversation.agentReadSeq),
     });
-    if (conversation.lastSeq > this.#messages.last) void this.#repair().catch(() => undefined);
+    if (conversation.lastSeq > this.#messages.last) void this.#fillGap().catch(() => undefined);
   }
 
   end(): void {
     this.#hasEnded = true;
     clearTimeout(this.#typingTimer);
-    this.#partial.end();
-    this.#notice.end();
+    this.#partialAnswer.clear();
+    this.#typingNotice.end();
     this.#live.end();
     this.#outbox.end();
   }
 
-  #page(query: Record<string, string>): Promise<MessagePage> {
+  #readPage(query: Record<string, string>): Promise<MessagePage> {
     return this.#options.session.call<MessagePage>('messages', { query: { limit: String(pageLimit), ...query } });
   }
 
   async #readNewest(): Promise<void> {
-    const { data, meta } = await this.#page({});
+    const { data, meta } = await this.#readPage({});
     if (this.#hasEnded) return;
     this.#messages.restart(data);
     this.#options.store.set({ isLoaded: true, chunks: this.#messages.chunks, hasOlder: meta.nextCursor !== null });
-    for (const { clientId } of data) if (clientId !== null) this.#outbox.arrived(clientId);
+    for (const { clientId } of data) if (clientId !== null) this.#outbox.remove(clientId);
     const { visitorReadSeq } = this.#conversation;
     this.#markRead();
-    // What came between two pages of a site is news, once; on the first page everything before is history.
-    const reported = this.#options.kept.get<number>(this.#reportedKey) ?? this.#messages.last;
-    this.#report(data.filter((message) => isOfOthers(message) && message.seq > Math.max(reported, visitorReadSeq)));
+    // A message that arrived between two page loads is reported once. On the first page, all existing messages are
+    // history.
+    const reported = this.#options.storage.get<number>(this.#reportedKey) ?? this.#messages.last;
+    this.#reportIncoming(
+      data.filter((message) => isFromOthers(message) && message.seq > Math.max(reported, visitorReadSeq)),
+    );
   }
 
-  /** Reads what is missing behind the last message, once at a time. */
-  #repair(): Promise<void> {
-    this.#repairing ??= (async () => {
+  /** Reads the messages after the last known one. Concurrent calls share one run. */
+  #fillGap(): Promise<void> {
+    this.#fillingGap ??= (async () => {
       try {
-        if (this.#conversation.lastSeq - this.#messages.last > mostMissed) {
+        if (this.#conversation.lastSeq - this.#messages.last > maxMissedMessages) {
           await this.#readNewest();
           return;
         }
         for (;;) {
-          const { data, meta } = await this.#page({ after: String(this.#messages.last) });
+          const { data, meta } = await this.#readPage({ after: String(this.#messages.last) });
           if (this.#hasEnded) return;
-          this.#accept(data);
+          this.#addMessages(data);
           if (meta.nextCursor === null || data.length === 0) return;
         }
       } catch (error) {
-        if (!this.#refused(error)) throw error;
+        if (!this.#handleRefusal(error)) throw error;
       } finally {
-        this.#repairing = null;
+        this.#fillingGap = null;
       }
     })();
-    return this.#repairing;
+    return this.#fillingGap;
   }
 
   async #refresh(): Promise<void> {
     try {
       this.update(await this.#options.session.call<VisitorConversation>('conversation'));
     } catch (error) {
-      if (!this.#refused(error)) throw error;
+      if (!this.#handleRefusal(error)) throw error;
     }
   }
 
-  /** Where that fails, the next sync says it again. */
-  #refreshQuietly = (): Promise<void> => this.#refresh().catch(() => undefined);
+  /** After a failure, the next `sync` frame triggers another refresh. */
+  #tryRefresh = (): Promise<void> => this.#refresh().catch(() => undefined);
 
-  /** Whether the hub has refused this visitor for good. */
-  #refused(error: unknown): boolean {
+  /**
+   * Handles a permanent refusal of this visitor by the hub. Returns whether the error was one, or the conversation has
+   * ended.
+   */
+  #handleRefusal(error: unknown): boolean {
     if (this.#hasEnded) return true;
     if (!(error instanceof HubError)) throw error;
     if (error.status !== 401 && error.status !== 403) return false;
@@ -229,81 +235,81 @@ export class Conversation {
 
   #onFrame(frame: VisitorFrame): void {
     const { store } = this.#options;
-    const quietly = (work: Promise<void>) => void work.catch(() => undefined);
+    const ignoreFailure = (work: Promise<void>) => void work.catch(() => undefined);
     switch (frame.type) {
       case 'message':
-        this.#accept([frame.message]);
+        this.#addMessages([frame.message]);
         break;
       case 'delta':
-        this.#partial.take(frame);
+        this.#partialAnswer.append(frame);
         break;
       case 'typing':
         clearTimeout(this.#typingTimer);
-        store.set({ typing: frame.typing ? (frame.name ?? nameOf(frame.who, store.state)) : null });
-        if (frame.typing) this.#typingTimer = setTimeout(() => store.set({ typing: null }), typingLastsMs);
+        store.set({ typing: frame.typing ? (frame.name ?? typingNameOf(frame.who, store.state)) : null });
+        if (frame.typing) this.#typingTimer = setTimeout(() => store.set({ typing: null }), typingTimeoutMs);
         break;
       case 'read': {
         const name = frame.who === 'agent' ? 'agentReadSeq' : 'visitorReadSeq';
-        this.#change({ ...this.#conversation, [name]: Math.max(this.#conversation[name], frame.seq) });
+        this.#setConversation({ ...this.#conversation, [name]: Math.max(this.#conversation[name], frame.seq) });
         break;
       }
       case 'presence':
-        this.#change({ ...this.#conversation, agentOnline: frame.agentOnline });
+        this.#setConversation({ ...this.#conversation, agentOnline: frame.agentOnline });
         break;
       case 'conversation':
         this.update(frame.conversation);
         break;
       case 'sync':
-        if (frame.lastSeq > this.#messages.last) quietly(this.#repair());
-        if (frame.status !== this.#conversation.status) void this.#refreshQuietly();
+        if (frame.lastSeq > this.#messages.last) ignoreFailure(this.#fillGap());
+        if (frame.status !== this.#conversation.status) void this.#tryRefresh();
         break;
       default:
     }
   }
 
-  #accept(messages: readonly ChatMessage[]): void {
+  #addMessages(messages: readonly ChatMessage[]): void {
     const added = this.#messages.add(messages.filter(({ conversationId }) => conversationId === this.#conversation.id));
-    if (this.#messages.hasGap) void this.#repair().catch(() => undefined);
+    if (this.#messages.hasGap) void this.#fillGap().catch(() => undefined);
     if (added.length === 0) return;
     const { store } = this.#options;
     for (const { clientId, senderType } of added)
-      if (senderType === 'visitor' && clientId !== null) this.#outbox.arrived(clientId);
-    const incoming = added.filter(isOfOthers);
+      if (senderType === 'visitor' && clientId !== null) this.#outbox.remove(clientId);
+    const incoming = added.filter(isFromOthers);
     const { last } = this.#messages;
     if (last > this.#conversation.lastSeq) this.#conversation = { ...this.#conversation, lastSeq: last };
     store.set({
       chunks: this.#messages.chunks,
       ...(incoming.length === 0 ? {} : { typing: null }),
     });
-    if (incoming.length > 0) this.#partial.end();
+    if (incoming.length > 0) this.#partialAnswer.clear();
     const { visitorReadSeq } = this.#conversation;
     this.#markRead();
-    this.#report(incoming.filter(({ seq }) => seq > visitorReadSeq));
+    this.#reportIncoming(incoming.filter(({ seq }) => seq > visitorReadSeq));
   }
 
   get #reportedKey(): string {
     return reportedKey(this.#conversation.id);
   }
 
-  #report(messages: readonly ChatMessage[]): void {
+  #reportIncoming(messages: readonly ChatMessage[]): void {
     for (const message of messages) this.#options.onIncoming(message);
-    this.#options.kept.set(this.#reportedKey, this.#messages.last);
+    this.#options.storage.set(this.#reportedKey, this.#messages.last);
   }
 
   #markRead(): void {
     const { last } = this.#messages;
-    const { session, isSeen } = this.#options;
-    if (!this.#hasEnded && this.#isAtEnd && isSeen() && last > this.#conversation.visitorReadSeq) {
+    const { session, isVisible } = this.#options;
+    if (!this.#hasEnded && this.#isAtEnd && isVisible() && last > this.#conversation.visitorReadSeq) {
       if (!this.#live.send({ type: 'read', seq: last }))
         session.call('read', { method: 'POST', body: { seq: last } }).catch(() => undefined);
       this.#conversation = { ...this.#conversation, visitorReadSeq: last };
     }
-    this.#change(this.#conversation);
+    this.#setConversation(this.#conversation);
   }
 
-  #change(conversation: VisitorConversation): void {
+  #setConversation(conversation: VisitorConversation): void {
     this.#conversation = conversation;
-    const unread = this.#messages.countAfter(conversation.visitorReadSeq, isOfOthers);
+    const unread = this.#messages.countAfter(conversation.visitorReadSeq, isFromOthers);
     this.#options.store.set({ conversation, unread });
     if (conversation.isContinued && !this.#isContinued && !this.#hasEnded) {
       this.#isContinued = true;
@@ -311,16 +317,16 @@ export class Conversation {
     }
   }
 
-  /** What was written goes back to its writer, who may begin a new conversation with it. */
+  /** Returns unsent messages to the draft, so that the visitor can send them in a new conversation. */
   #onClosed(error: HubError): void {
-    if (this.#refused(error)) return;
+    if (this.#handleRefusal(error)) return;
     const { store, onReturned } = this.#options;
     const { waiting } = this.#outbox;
-    for (const { clientId } of waiting) this.#outbox.arrived(clientId);
+    for (const { clientId } of waiting) this.#outbox.remove(clientId);
     const texts = [...waiting.map(({ content }) => content), store.state.draft].filter((text) => text !== '');
     const files = waiting.flatMap(({ attachments }) => attachments);
     onReturned(texts.join('\n\n'), files);
-    this.#change({ ...this.#conversation, status: 'closed' });
-    void this.#refreshQuietly();
+    this.#setConversation({ ...this.#conversation, status: 'closed' });
+    void this.#tryRefresh();
   }
 }

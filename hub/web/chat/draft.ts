@@ -1,23 +1,23 @@
-import type { Kept } from './kept.ts';
 import type { Store } from './state.ts';
+import type { TabStorage } from './tab-storage.ts';
 
-/** What the tab has of it: without an owner while it is not known whose it will be. */
-interface KeptDraft {
+/** The stored draft. It has no visitor until the visitor is known. */
+interface StoredDraft {
   text: string;
   visitorId: string | null;
 }
 
-/** What is typed and not sent yet; a tab may see one visitor after another, and shows none what another typed. */
+/** The unsent text. Several visitors may use a tab one after another; each sees only their own draft. */
 export class Draft {
   readonly #store: Store;
-  readonly #kept: Kept;
+  readonly #storage: TabStorage;
   #visitorId: string | null = null;
 
-  constructor(store: Store, kept: Kept) {
+  constructor(store: Store, storage: TabStorage) {
     this.#store = store;
-    this.#kept = kept;
-    const before = this.#read();
-    store.set({ draft: before !== null && before.visitorId === null ? before.text : '' });
+    this.#storage = storage;
+    const stored = this.#read();
+    store.set({ draft: stored !== null && stored.visitorId === null ? stored.text : '' });
   }
 
   get text(): string {
@@ -26,20 +26,20 @@ export class Draft {
 
   set(text: string): void {
     this.#store.set({ draft: text });
-    this.#kept.set('draft', text === '' ? null : ({ text, visitorId: this.#visitorId } satisfies KeptDraft));
+    this.#storage.set('draft', text === '' ? null : ({ text, visitorId: this.#visitorId } satisfies StoredDraft));
   }
 
   /**
-   * From here on it is this visitor's: what they typed before is there again, and what anybody else did is gone.
-   * @param isCarriedOver whether they are the anonymous visitor who typed here, signed in.
+   * Assigns the draft to a visitor: restores the visitor's stored draft and deletes another visitor's.
+   * @param isCarriedOver whether the visitor is the anonymous visitor who typed here and has signed in.
    */
-  belongTo(visitorId: string, isCarriedOver = false): void {
-    const before = this.#read();
+  assignTo(visitorId: string, isCarriedOver = false): void {
+    const stored = this.#read();
     this.#visitorId = visitorId;
-    this.set(isCarriedOver || before?.visitorId === visitorId ? (before?.text ?? '') : '');
+    this.set(isCarriedOver || stored?.visitorId === visitorId ? (stored?.text ?? '') : '');
   }
 
-  #read(): KeptDraft | null {
-    return this.#kept.get<KeptDraft>('draft');
+  #read(): StoredDraft | null {
+    return this.#storage.get<StoredDraft>('draft');
   }
 }

@@ -3,16 +3,16 @@ export interface StreamedEvent {
   data: string;
 }
 
-/** Reads server-sent events out of a text that comes in pieces of any size. */
+/** Returns a function that parses server-sent events from chunks of any size. */
 export function createEventStreamParser(onEvent: (event: StreamedEvent) => void): (piece: string) => void {
-  let rest = '';
+  let unfinished = '';
   let event = '';
   let data: string[] = [];
   return (piece) => {
-    const lines = (rest + piece).split('\n');
-    rest = lines.pop() ?? '';
-    for (const whole of lines) {
-      const line = whole.endsWith('\r') ? whole.slice(0, -1) : whole;
+    const lines = (unfinished + piece).split('\n');
+    unfinished = lines.pop() ?? '';
+    for (const rawLine of lines) {
+      const line = rawLine.endsWith('\r') ? rawLine.slice(0, -1) : rawLine;
       if (line === '') {
         if (data.length > 0) onEvent({ event: event === '' ? 'message' : event, data: data.join('\n') });
         event = '';

@@ -1,26 +1,29 @@
 import { frameMark } from '../loader/frame-protocol.ts';
-import type { FrameBoot, FrameHere, FromFrame, ToFrame } from '../loader/frame-protocol.ts';
+import type { FrameBoot, FrameReady, MessageFromFrame, MessageToFrame } from '../loader/frame-protocol.ts';
 import type { Store } from './state.ts';
 
-/** Tells how many messages are unread, each time when that changed. */
-export function tellUnread(store: Store, tell: (message: FromFrame) => void): void {
-  let told = 0;
+/** Posts the number of unread messages to the host after each change. */
+export function postUnreadCounts(store: Store, post: (message: MessageFromFrame) => void): void {
+  let postedCount = 0;
   store.subscribe(() => {
     const { unread, language } = store.state;
-    if (unread !== told) tell({ type: 'unread', count: unread, words: language.unread(unread) });
-    told = unread;
+    if (unread !== postedCount) post({ type: 'unread', count: unread, words: language.unread(unread) });
+    postedCount = unread;
   });
 }
 
-/** The loader in the page around this frame. */
+/** The loader in the host's page. */
 export interface Host {
   boot: FrameBoot;
-  say: (message: FromFrame) => void;
-  /** What is told before somebody listens waits. */
-  listen: (listener: (message: ToFrame) => void) => void;
+  post: (message: MessageFromFrame) => void;
+  /** Messages that arrive before this call are queued by the port. */
+  listen: (listener: (message: MessageToFrame) => void) => void;
 }
 
-/** Finds the loader: the parent window, of an origin that may embed this chat, which hands over a port when it is told that the frame is here. */
+/**
+ * Announces the frame to the parent window and waits for the loader's `boot` message with its port. The message must
+ * come from an origin that may embed this chat.
+ */
 export function findHost(allowedOrigins: readonly string[]): Promise<Host> {
   return new Promise((resolve) => {
     const onMessage = ({ source, origin, data, ports }: MessageEvent<FrameBoot | null>) => {
@@ -30,15 +33,15 @@ export function findHost(allowedOrigins: readonly string[]): Promise<Host> {
       removeEventListener('message', onMessage);
       resolve({
         boot: data,
-        say: (message) => port.postMessage(message),
+        post: (message) => port.postMessage(message),
         listen(listener) {
-          port.addEventListener('message', (event: MessageEvent<ToFrame>) => listener(event.data));
+          port.addEventListener('message', (event: MessageEvent<MessageToFrame>) => listener(event.data));
           port.start();
         },
       });
     };
     addEventListener('message', onMessage);
-    // Says nothing but that it is here, so that it may go to whoever embeds it.
-    window.parent.postMessage({ mark: frameMark, type: 'here' } satisfies FrameHere, '*');
+    // The target origin is unknown at this point, so the message contains nothing confidential.
+    window.parent.postMessage({ mark: frameMark, type: 'here' } satisfies FrameReady, '*');
   });
 }

@@ -38,7 +38,7 @@ export function languageOf(locale: Locale, words: Words, preferred: readonly str
 
 export const inEnglish = (preferred: readonly string[]): Language => languageOf('en', english, preferred);
 
-/** Loads a language; English, which is here, where that fails. */
+/** Loads a language. Returns English, which is part of the page, when loading fails. */
 export async function loadLanguage(locale: Locale, preferred: readonly string[]): Promise<Language> {
   return languageOf(...(await loadWords(locale, english, others)), preferred);
 }

@@ -1,34 +1,34 @@
 export type TextPart = { text: string; href?: undefined } | { text: string; href: string };
 
-const address = /\bhttps?:\/\/[^\s<>"'`]+/gi;
-/** Ends a sentence rather than an address. */
-const trailing = new Set('.,;:!?\'"»”’');
+const addressPattern = /\bhttps?:\/\/[^\s<>"'`]+/gi;
+/** Characters that end a sentence rather than a URL. */
+const sentenceEnds = new Set('.,;:!?\'"»”’');
 
-function addressOf(found: string): string {
-  let surplus = found.split(')').length - found.split('(').length;
-  let end = found.length;
+function trimAddress(candidate: string): string {
+  let surplus = candidate.split(')').length - candidate.split('(').length;
+  let end = candidate.length;
   for (; end > 0; end -= 1) {
-    const last = found[end - 1] as string;
-    if (trailing.has(last)) continue;
-    // A closing bracket belongs to the address only where it was opened in it.
+    const last = candidate[end - 1] as string;
+    if (sentenceEnds.has(last)) continue;
+    // A closing bracket belongs to the URL only if the URL contains its opening bracket.
     if (last !== ')' || surplus <= 0) break;
     surplus -= 1;
   }
-  return found.slice(0, end);
+  return candidate.slice(0, end);
 }
 
-/** A text cut into plain parts and addresses of the web, which alone become links. All parts together are the text. */
+/** Splits a text into plain parts and http or https URLs, which become links. The joined parts equal the text. */
 export function linkParts(text: string): TextPart[] {
   const parts: TextPart[] = [];
-  let at = 0;
-  for (const match of text.matchAll(address)) {
-    const found = addressOf(match[0]);
-    const url = URL.canParse(found) ? new URL(found) : null;
+  let plainFrom = 0;
+  for (const match of text.matchAll(addressPattern)) {
+    const address = trimAddress(match[0]);
+    const url = URL.canParse(address) ? new URL(address) : null;
     if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username !== '') continue;
-    if (match.index > at) parts.push({ text: text.slice(at, match.index) });
-    parts.push({ text: found, href: url.href });
-    at = match.index + found.length;
+    if (match.index > plainFrom) parts.push({ text: text.slice(plainFrom, match.index) });
+    parts.push({ text: address, href: url.href });
+    plainFrom = match.index + address.length;
   }
-  if (at < text.length) parts.push({ text: text.slice(at) });
+  if (plainFrom < text.length) parts.push({ text: text.slice(plainFrom) });
   return parts;
 }

@@ -2,16 +2,16 @@ import { render } from 'preact';
 import { address } from './address.ts';
 import { Chat } from './chat.ts';
 import { findHost } from './host.ts';
-import { Kept, tabStorage } from './kept.ts';
 import { inEnglish } from './language.ts';
 import { App } from './parts/app.tsx';
-import { shareSessions } from './shared-session.ts';
+import { openSharedSession } from './shared-session.ts';
 import { Store } from './state.ts';
+import { openSessionStorage, TabStorage } from './tab-storage.ts';
 // oxlint-disable-next-line import/no-unassigned-import
 import './style.css';
 
-const place = document.getElementById('chat');
-if (place === null) throw new Error('The page has no place for the chat.');
+const rootElement = document.getElementById('chat');
+if (rootElement === null) throw new Error('The page has no element with the id "chat".');
 
 const store = new Store({
   phase: 'loading',
@@ -41,15 +41,16 @@ async function start(root: Element): Promise<void> {
   const chat = new Chat({
     address,
     store,
-    kept: new Kept(
-      tabStorage(),
+    storage: new TabStorage(
+      openSessionStorage(),
       address.siteKey,
       host?.boot.visit ?? 'page',
-      host === null ? null : { kept: host.boot.kept, keep: (kept) => host.say({ type: 'keep', kept }) },
+      host === null ? null : { saved: host.boot.kept, save: (values) => host.post({ type: 'keep', kept: values }) },
     ),
     token: host === null ? address.linkToken : host.boot.token,
-    tellHost: (message) => host?.say(message),
-    shared: host === null ? null : shareSessions(`${address.siteKey}.${host.boot.visit}`, host.boot.mayShare),
+    postToHost: (message) => host?.post(message),
+    sharedSession:
+      host === null ? null : openSharedSession(`${address.siteKey}.${host.boot.visit}`, host.boot.mayShare),
   });
   render(<App chat={chat} store={store} />, root);
   host?.listen((message) => {
@@ -61,10 +62,10 @@ async function start(root: Element): Promise<void> {
     else if (message.type === 'token') void chat.renewToken(message.token);
     else {
       chat.wipe();
-      host.say({ type: 'wiped' });
+      host.post({ type: 'wiped' });
     }
   });
   await chat.start();
 }
 
-void start(place);
+void start(rootElement);

@@ -19,7 +19,7 @@ const messageOf = (seq: number): ChatMessage => ({
 const shown = (messages: Messages) => messages.chunks.flatMap(({ messages: some }) => some.map(({ seq }) => seq));
 const upTo = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_none, at) => from + at);
 
-test('in whatever order and however often messages come, what is shown has no gap and no message twice', () => {
+test('messages added in any order and repeatedly are shown without gaps and duplicates', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 120 }),
@@ -39,7 +39,7 @@ test('in whatever order and however often messages come, what is shown has no ga
   );
 });
 
-test('what came ahead of a gap waits until it is filled', () => {
+test('messages beyond a gap are shown only once the gap is filled', () => {
   const messages = new Messages();
   messages.add([1, 2].map(messageOf));
   expect(messages.add([messageOf(5)])).toEqual([]);
@@ -48,7 +48,7 @@ test('what came ahead of a gap waits until it is filled', () => {
   expect([messages.last, messages.hasGap]).toEqual([5, false]);
 });
 
-test('a new message leaves every chunk but its own as it was, so that they are not drawn again', () => {
+test('a new message changes only its own chunk, so that the other chunks are not rendered again', () => {
   const messages = new Messages();
   messages.add(upTo(1, chunkSize * 3).map(messageOf));
   const before = messages.chunks;
@@ -58,7 +58,7 @@ test('a new message leaves every chunk but its own as it was, so that they are n
   expect(messages.countAfter(chunkSize * 3 - 1, ({ senderType }) => senderType === 'agent')).toBe(1);
 });
 
-test('where a conversation had no message, what comes first of it is waited for', () => {
+test('in an empty conversation, a later message is shown only after the first message', () => {
   const messages = new Messages();
   messages.restart([]);
   expect(messages.add([messageOf(2)])).toEqual([]);
@@ -67,7 +67,7 @@ test('where a conversation had no message, what comes first of it is waited for'
   expect(shown(messages)).toEqual([1, 2]);
 });
 
-test('what came while the end was read is not lost by it', () => {
+test('restarting at the newest messages keeps newer messages that arrived meanwhile', () => {
   const messages = new Messages();
   messages.add([messageOf(4)]);
   messages.restart(upTo(1, 2).map(messageOf));

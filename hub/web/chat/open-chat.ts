@@ -1,30 +1,30 @@
 import type { VisitorSession } from '../../../shared/contract/chat/visitor-page.ts';
-import { Blobs } from './blobs.ts';
 import type { ConversationOptions } from './conversation-options.ts';
 import { Conversation } from './conversation.ts';
+import { FileUrls } from './file-urls.ts';
 import { Session } from './session.ts';
 import { Uploads } from './uploads.ts';
 import type { Upload } from './uploads.ts';
 
 export interface OpenChatOptions extends Pick<
   ConversationOptions,
-  'store' | 'kept' | 'isSeen' | 'onIncoming' | 'onContinued' | 'onRefused'
+  'store' | 'storage' | 'isVisible' | 'onIncoming' | 'onContinued' | 'onRefused'
 > {
-  /** The hub gave the session another token. */
+  /** The hub issued a new token for the session. */
   onRenewed: (session: VisitorSession) => void;
-  /** The conversation was closed before this was sent. */
+  /** The conversation was closed before this text was sent. */
   onReturned: (text: string) => void;
 }
 
-/** All that stands on one session of a visitor, and ends with it. */
+/** The parts of the chat that depend on one session and end with it. */
 export class OpenChat implements Disposable {
   readonly session: Session;
-  readonly blobs: Blobs;
+  readonly fileUrls: FileUrls;
   readonly uploads: Uploads;
   readonly conversation: Conversation;
 
-  constructor(made: VisitorSession, { store, kept, onRenewed, onReturned, ...options }: OpenChatOptions) {
-    const session = new Session(made, {
+  constructor(initialSession: VisitorSession, { store, storage, onRenewed, onReturned, ...options }: OpenChatOptions) {
+    const session = new Session(initialSession, {
       onRenewed: (renewed) => {
         onRenewed(renewed);
         this.conversation.update(renewed.conversation);
@@ -32,7 +32,7 @@ export class OpenChat implements Disposable {
       onRefused: options.onRefused,
     });
     this.session = session;
-    this.blobs = new Blobs(() => session.token);
+    this.fileUrls = new FileUrls(() => session.token);
     this.uploads = new Uploads(
       () => session.token,
       (uploads: readonly Upload[]) => store.set({ uploads }),
@@ -40,11 +40,11 @@ export class OpenChat implements Disposable {
     this.conversation = new Conversation({
       session,
       store,
-      kept,
-      conversation: made.conversation,
+      storage,
+      conversation: initialSession.conversation,
       onReturned: (text, attachments) => {
         onReturned(text);
-        this.uploads.takeBack(attachments);
+        this.uploads.restore(attachments);
       },
       ...options,
     });
@@ -54,6 +54,6 @@ export class OpenChat implements Disposable {
     this.conversation.end();
     this.session.end();
     this.uploads.end();
-    this.blobs.end();
+    this.fileUrls.end();
   }
 }

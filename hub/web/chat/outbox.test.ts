@@ -4,7 +4,7 @@ import { HubError } from './api.ts';
 import { Outbox } from './outbox.ts';
 import type { Outgoing, OutboxOptions } from './outbox.ts';
 
-const arrivedOf = ({ clientId, content }: Outgoing): ChatMessage => ({
+const storedMessageOf = ({ clientId, content }: Outgoing): ChatMessage => ({
   id: clientId,
   conversationId: 'c',
   seq: 1,
@@ -18,61 +18,64 @@ const arrivedOf = ({ clientId, content }: Outgoing): ChatMessage => ({
   createdAt: '2026-11-22T12:00:00.000Z',
 });
 
-/** An outbox before a hub that notes what it is sent, and fails as it is told. */
-function boxOf(failures: (HubError | null)[], waiting: readonly Outgoing[] = []) {
+/** Creates an outbox with a fake hub that records the messages and fails as specified. */
+function createOutbox(failures: (HubError | null)[], waiting: readonly Outgoing[] = []) {
   const sent: Outgoing[] = [];
   const closed: string[] = [];
-  let kept = waiting;
+  let pending = waiting;
   const options: OutboxOptions = {
     waiting,
     async send(message) {
       sent.push(message);
       const failure = failures.shift() ?? null;
       if (failure !== null) throw failure;
-      return arrivedOf(message);
+      return storedMessageOf(message);
     },
     onSent: () => undefined,
-    onChange: (now) => {
-      kept = now;
+    onChange: (waitingNow) => {
+      pending = waitingNow;
     },
     onClosed: ({ code }) => closed.push(code),
   };
-  return { box: new Outbox(options), sent, closed, kept: () => kept };
+  return { outbox: new Outbox(options), sent, closed, pending: () => pending };
 }
 
-test('messages go out one after the other in the order in which they were written, the same again after a failure that passes', async () => {
-  const { box, sent, kept } = boxOf([new HubError(0, 'unreachable', ''), new HubError(503, 'unavailable', '')]);
-  for (const text of ['one', 'two', 'three']) box.add(text, []);
-  await expect.poll(() => kept().length).toBe(0);
+test('messages are sent one at a time in the order written, and a message is sent again after a temporary failure', async () => {
+  const { outbox, sent, pending } = createOutbox([
+    new HubError(0, 'unreachable', ''),
+    new HubError(503, 'unavailable', ''),
+  ]);
+  for (const text of ['one', 'two', 'three']) outbox.add(text, []);
+  await expect.poll(() => pending().length).toBe(0);
   expect(sent.map(({ content }) => content)).toEqual(['one', 'one', 'one', 'two', 'three']);
   expect(new Set(sent.map(({ clientId }) => clientId)).size).toBe(3);
 });
 
-test('what was kept over a reload is sent before what is written then, under the ids that it had', async () => {
-  const before = boxOf([new HubError(0, 'unreachable', '')]);
-  before.box.add('from before', []);
+test('messages stored before a reload are sent first, with their original client ids', async () => {
+  const before = createOutbox([new HubError(0, 'unreachable', '')]);
+  before.outbox.add('from before', []);
   await expect.poll(() => before.sent.length).toBe(1);
-  before.box.end();
-  const after = boxOf([], before.kept());
-  after.box.add('from after', []);
-  await expect.poll(() => after.kept().length).toBe(0);
+  before.outbox.end();
+  const after = createOutbox([], before.pending());
+  after.outbox.add('from after', []);
+  await expect.poll(() => after.pending().length).toBe(0);
   expect(after.sent.map(({ content }) => content)).toEqual(['from before', 'from after']);
   expect(after.sent[0]?.clientId).toBe(before.sent[0]?.clientId);
 });
 
-test('one that the hub refuses waits for its writer, and holds up no other', async () => {
-  const { box, sent, kept } = boxOf([new HubError(400, 'validation_failed', '')]);
-  box.add('refused', []);
-  box.add('next', []);
-  await expect.poll(() => kept().map(({ content, isRefused }) => [content, isRefused])).toEqual([['refused', true]]);
-  box.retry(kept()[0]?.clientId as string);
-  await expect.poll(() => kept().length).toBe(0);
+test('a refused message waits for a retry by the visitor and does not block the next message', async () => {
+  const { outbox, sent, pending } = createOutbox([new HubError(400, 'validation_failed', '')]);
+  outbox.add('refused', []);
+  outbox.add('next', []);
+  await expect.poll(() => pending().map(({ content, isRefused }) => [content, isRefused])).toEqual([['refused', true]]);
+  outbox.retry(pending()[0]?.clientId as string);
+  await expect.poll(() => pending().length).toBe(0);
   expect(sent.map(({ content }) => content)).toEqual(['refused', 'next', 'refused']);
 });
 
-test('a closed conversation takes nothing more, and what was written is still there', async () => {
-  const { box, sent, closed, kept } = boxOf([new HubError(409, 'conversation_closed', '')]);
-  box.add('too late', []);
+test('sending to a closed conversation stops and keeps the unsent message', async () => {
+  const { outbox, sent, closed, pending } = createOutbox([new HubError(409, 'conversation_closed', '')]);
+  outbox.add('too late', []);
   await expect.poll(() => closed).toEqual(['conversation_closed']);
-  expect([sent.length, kept().map(({ content }) => content)]).toEqual([1, ['too late']]);
+  expect([sent.length, pending().map(({ content }) => content)]).toEqual([1, ['too late']]);
 });

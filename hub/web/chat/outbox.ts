@@ -2,29 +2,32 @@ import type { ChatAttachment, ChatMessage } from '../../../shared/contract/chat/
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 
-/** A message that was written and is not known to have arrived. */
+/** A message whose arrival at the hub is not confirmed. */
 export interface Outgoing {
   clientId: string;
   content: string;
   attachments: ChatAttachment[];
   writtenAt: string;
-  /** Whether the hub refused it; it is sent again only when its writer says so. */
+  /** Whether the hub refused the message. It is sent again only when the visitor retries it. */
   isRefused: boolean;
 }
 
 export interface OutboxOptions {
-  /** Kept by the tab, from before a reload. */
+  /** Messages stored before a reload. */
   waiting: readonly Outgoing[];
   /** @throws HubError */
   send: (message: Outgoing) => Promise<ChatMessage>;
   onSent: (message: ChatMessage) => void;
-  /** What waits changed: keep it. */
+  /** The pending messages changed and must be stored. */
   onChange: (waiting: readonly Outgoing[]) => void;
-  /** The hub takes no messages any more, for this reason. */
+  /** The hub accepts no more messages; the error says why. */
   onClosed: (error: HubError) => void;
 }
 
-/** Sends messages one after the other in the order in which they were written; each has an id of its own, so that the hub has it once however often it is sent. */
+/**
+ * Sends messages one at a time, in the order in which they were written. Each has a client id, so the hub stores a
+ * message once even if it is sent several times.
+ */
 export class Outbox {
   readonly #options: OutboxOptions;
   #waiting: readonly Outgoing[];
@@ -48,13 +51,13 @@ export class Outbox {
     void this.flush();
   }
 
-  /** It arrived: by what the hub answered, or as others see it. */
-  arrived(clientId: string): void {
+  /** Removes a message that arrived or is no longer to be sent. */
+  remove(clientId: string): void {
     if (this.#waiting.some((message) => message.clientId === clientId))
       this.#change(this.#waiting.filter((message) => message.clientId !== clientId));
   }
 
-  /** Tries a refused one again, at the end. */
+  /** Moves a refused message to the end and sends it again. */
   retry(clientId: string): void {
     const message = this.#waiting.find((candidate) => candidate.clientId === clientId);
     if (message === undefined) return;
@@ -62,7 +65,7 @@ export class Outbox {
     void this.flush();
   }
 
-  /** Sends what waits, now rather than after its wait. */
+  /** Sends the pending messages now instead of after the back-off. */
   async flush(): Promise<void> {
     if (this.#isSending) return;
     clearTimeout(this.#timer);
@@ -75,10 +78,10 @@ export class Outbox {
         if (this.#hasEnded) return;
         this.#attempt = 0;
         this.#options.onSent(sent);
-        this.arrived(next.clientId);
+        this.remove(next.clientId);
       }
     } catch (error) {
-      if (!this.#hasEnded) this.#failed(error);
+      if (!this.#hasEnded) this.#onFailed(error);
     } finally {
       this.#isSending = false;
     }
@@ -89,9 +92,9 @@ export class Outbox {
     clearTimeout(this.#timer);
   }
 
-  #failed(error: unknown): void {
+  #onFailed(error: unknown): void {
     if (!(error instanceof HubError)) throw error;
-    if (error.isPassing) {
+    if (error.isTemporary) {
       const delayMs = Math.max(error.retryAfterMs, backoffMs(this.#attempt++));
       this.#timer = setTimeout(() => void this.flush(), delayMs);
     } else if (error.status === 401 || error.status === 403 || error.code === 'conversation_closed') {

@@ -2,10 +2,10 @@ import type { VisitorFrame } from '../../../shared/contract/chat/live.ts';
 
 type Delta = Extract<VisitorFrame, { type: 'delta' }>;
 
-/** An answer that is being written goes on or ends within so long, in milliseconds. */
-const lastsMs = 15_000;
+/** An answer without a new delta within this time is removed. */
+const idleTimeoutMs = 15_000;
 
-/** An answer that is being written, as far as it is, until its message takes its place. */
+/** The text so far of an answer in progress, until the complete message replaces it. */
 export class PartialAnswer {
   readonly #show: (text: string) => void;
   #id = '';
@@ -16,21 +16,23 @@ export class PartialAnswer {
     this.#show = show;
   }
 
-  /** What does not fit behind what is there came after a part that was lost: the message brings it all. */
-  take({ id, at, text, dropped }: Delta): void {
+  /**
+   * A delta that does not continue the text follows a lost one and is ignored; the message contains the complete text.
+   */
+  append({ id, at, text, dropped }: Delta): void {
     if (at > 0 && (id !== this.#id || at !== this.#text.length)) return;
     if (dropped) {
-      this.end();
+      this.clear();
       return;
     }
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.end(), lastsMs);
+    this.#timer = setTimeout(() => this.clear(), idleTimeoutMs);
     this.#id = id;
     this.#text = this.#text.slice(0, at) + text;
     this.#show(this.#text);
   }
 
-  end(): void {
+  clear(): void {
     clearTimeout(this.#timer);
     this.#id = '';
     this.#text = '';

@@ -1,27 +1,30 @@
-import type { FromFrame } from '../loader/frame-protocol.ts';
+import type { MessageFromFrame } from '../loader/frame-protocol.ts';
 import type { HubError } from './api.ts';
 import type { Problem } from './state.ts';
 
-export interface Came {
-  /** Whether there is a token or a session. */
-  hasAny: boolean;
-  /** Whether somebody's token led here. */
+export interface VisitorAccess {
+  /** Whether the visitor has a token or a session. */
+  hasCredentials: boolean;
+  /** Whether a token identified the visitor. */
   isKnown: boolean;
 }
 
-/** What the page says of a refusal, to somebody who came so. */
-export function problemOf({ status, code, isPassing }: HubError, { hasAny, isKnown }: Came): Problem {
-  if (isPassing) return 'unreachable';
+/** Maps an error of the hub to a problem of the page, depending on the visitor's access. */
+export function problemOf(
+  { status, code, isTemporary }: HubError,
+  { hasCredentials, isKnown }: VisitorAccess,
+): Problem {
+  if (isTemporary) return 'unreachable';
   if (code === 'visitor_blocked') return 'blocked';
-  if (status === 401 && !hasAny) return 'needed';
-  // Who had no link has none that could be wrong or replaced.
+  if (status === 401 && !hasCredentials) return 'needed';
+  // Without a link, no link can be wrong or need replacement.
   if (status === 401 && !isKnown) return 'over';
   if (code === 'chat_token_expired') return 'expired';
-  return hasAny && (status === 401 || status === 400) ? 'invalid' : 'unavailable';
+  return hasCredentials && (status === 401 || status === 400) ? 'invalid' : 'unavailable';
 }
 
-/** What a host is told that gave no token where one is needed. */
-export const tokenRequired: FromFrame = {
+/** The error reported to a host that passed no token to a chat that requires one. */
+export const tokenRequired: MessageFromFrame = {
   type: 'error',
   code: 'token_required',
   message:
@@ -30,11 +33,11 @@ export const tokenRequired: FromFrame = {
 
 const remedies: Record<string, string> = {
   chat_token_invalid:
-    'The token is changed, revoked, or of another site key. Mint a new one with POST /v1/chat/sessions on your server and pass it to update.',
+    'The token is invalid, revoked, or belongs to another site key. Create a new one with POST /v1/chat/sessions on your server and pass it to update.',
   chat_token_expired:
-    'The token has expired. Mint a new one with POST /v1/chat/sessions on your server and pass it to update.',
+    'The token has expired. Create a new one with POST /v1/chat/sessions on your server and pass it to update.',
 };
 
-/** What a host's developers read of a refusal: the remedy where there is one. */
-export const forDevelopers = ({ code, message }: HubError): string =>
-  remedies[code] ?? (message === '' ? 'The hub did not answer. Check that this browser reaches it.' : message);
+/** The error message for the host's developers, with a remedy if one is known. */
+export const developerMessage = ({ code, message }: HubError): string =>
+  remedies[code] ?? (message === '' ? 'The hub did not answer. Check that this browser can reach it.' : message);

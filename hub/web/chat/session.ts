@@ -1,40 +1,42 @@
 import type { VisitorSession } from '../../../shared/contract/chat/visitor-page.ts';
 import { call, HubError } from './api.ts';
-import type { Call } from './api.ts';
+import type { CallOptions } from './api.ts';
 
-/** Renewed when this part of its time is over. */
-const renewAfter = 0.5;
-const retryMs = 20_000;
-const leastMs = 5_000;
+/** The fraction of the remaining lifetime after which a session is renewed. */
+const renewAtFraction = 0.5;
+const renewRetryMs = 20_000;
+const minRenewDelayMs = 5_000;
 
 export interface SessionOptions {
   onRenewed: (session: VisitorSession) => void;
-  /** It counts no more. */
+  /** The session is no longer valid. */
   onRefused: (error: HubError) => void;
 }
 
-/** Tells the other pages that use a session which one replaces it. */
+/** Announces to the other pages with this session which session replaces it. */
 export function announceRenewal(replaced: string, session: VisitorSession): void {
   if (typeof BroadcastChannel === 'undefined') return;
   const channel = new BroadcastChannel(channelOf(session));
-  // A channel has one origin; it is windows that need one.
+  // A channel has one origin; only window messages need a target origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
-  channel.postMessage({ replaced, session } satisfies Renewed);
+  channel.postMessage({ replaced, session } satisfies Renewal);
   channel.close();
 }
 
 const channelOf = ({ conversation }: VisitorSession) => `outrigger.chat.${conversation.id}`;
 
-interface Renewed {
+interface Renewal {
   replaced: string;
   session: VisitorSession;
 }
 
-/** The session by which the page speaks for its visitor, renewed for as long as the page is there; pages that share one agree on its successor. */
+/**
+ * The session of the visitor, renewed while the page is open. Pages that share a session adopt the same replacement.
+ */
 export class Session {
   readonly #options: SessionOptions;
   readonly #ended = new AbortController();
-  readonly #others: BroadcastChannel | null;
+  readonly #channel: BroadcastChannel | null;
   #session: VisitorSession;
   #renewAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -43,18 +45,18 @@ export class Session {
   constructor(session: VisitorSession, options: SessionOptions) {
     this.#session = session;
     this.#options = options;
-    this.#others = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(channelOf(session));
-    this.#others?.addEventListener('message', ({ data }: MessageEvent<Renewed>) => {
-      // A tab that was made as a copy of another has the same one.
+    this.#channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(channelOf(session));
+    this.#channel?.addEventListener('message', ({ data }: MessageEvent<Renewal>) => {
+      // A duplicated tab has the same session.
       if (data.replaced === this.#session.token) this.#adopt(data.session);
     });
-    // Timers of a machine that slept are late.
+    // Timers are late after a machine has slept.
     document.addEventListener(
       'visibilitychange',
       () => !document.hidden && Date.now() >= this.#renewAt && void this.renew(),
       { signal: this.#ended.signal },
     );
-    this.#schedule();
+    this.#scheduleRenewal();
   }
 
   get token(): string {
@@ -65,15 +67,15 @@ export class Session {
     return this.#session.visitorId;
   }
 
-  /** Asks the hub as this visitor. @throws HubError */
-  async call<Answer>(path: string, given: Call = {}): Promise<Answer> {
+  /** Sends a request to the hub as this visitor. @throws HubError */
+  async call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
     const { token } = this;
     try {
-      return await call<Answer>(path, { ...given, token, signal: this.#ended.signal });
+      return await call<Answer>(path, { ...options, token, signal: this.#ended.signal });
     } catch (error) {
-      // Its successor may have come meanwhile.
+      // A replacement session may have arrived meanwhile.
       if (error instanceof HubError && error.status === 401 && token !== this.token)
-        return call<Answer>(path, { ...given, token: this.token, signal: this.#ended.signal });
+        return call<Answer>(path, { ...options, token: this.token, signal: this.#ended.signal });
       throw error;
     }
   }
@@ -86,11 +88,11 @@ export class Session {
       const session = await call<VisitorSession>('renew', { method: 'POST', token: replaced });
       if (this.#ended.signal.aborted) return;
       this.#adopt(session);
-      this.#others?.postMessage({ replaced, session } satisfies Renewed);
+      this.#channel?.postMessage({ replaced, session } satisfies Renewal);
     } catch (error) {
       if (this.#ended.signal.aborted || replaced !== this.token) return;
-      if (error instanceof HubError && !error.isPassing) this.#options.onRefused(error);
-      else this.#again(retryMs);
+      if (error instanceof HubError && !error.isTemporary) this.#options.onRefused(error);
+      else this.#scheduleIn(renewRetryMs);
     } finally {
       this.#isRenewing = false;
     }
@@ -99,21 +101,21 @@ export class Session {
   end(): void {
     this.#ended.abort();
     clearTimeout(this.#timer);
-    this.#others?.close();
+    this.#channel?.close();
   }
 
   #adopt(session: VisitorSession): void {
     this.#session = session;
-    this.#schedule();
+    this.#scheduleRenewal();
     this.#options.onRenewed(session);
   }
 
-  #schedule(): void {
-    const left = Date.parse(this.#session.expiresAt) - Date.now();
-    this.#again(Math.max(leastMs, left * renewAfter));
+  #scheduleRenewal(): void {
+    const remainingMs = Date.parse(this.#session.expiresAt) - Date.now();
+    this.#scheduleIn(Math.max(minRenewDelayMs, remainingMs * renewAtFraction));
   }
 
-  #again(delayMs: number): void {
+  #scheduleIn(delayMs: number): void {
     clearTimeout(this.#timer);
     this.#renewAt = Date.now() + delayMs;
     this.#timer = setTimeout(() => void this.renew(), delayMs);

@@ -1,23 +1,23 @@
-import type { KeptSession } from './kept.ts';
+import type { StoredSession } from './tab-storage.ts';
 
-// A channel has one origin; it is windows that need one.
+// A channel has one origin; only window messages need a target origin.
 /* oxlint-disable unicorn/require-post-message-target-origin */
 
-/** How long the other pages of a visit have to answer, in milliseconds. */
+/** Time that the other pages of a visit have to answer. */
 const answerTimeoutMs = 300;
 
-type Message = 'wanted' | KeptSession | null;
+type Message = 'wanted' | StoredSession | null;
 
-/** The session of an anonymous visitor, shared by the pages of one visit in all tabs. */
+/** Shares the session of an anonymous visitor between the pages of one visit in all tabs. */
 export interface SharedSession {
-  /** Asks the other pages; null where none has one. */
-  find: () => Promise<KeptSession | null>;
-  /** Answers the other pages from now on. */
-  offer: (session: () => KeptSession | null) => void;
+  /** Requests the session from the other pages; null if none has one. */
+  find: () => Promise<StoredSession | null>;
+  /** Answers the requests of other pages from now on. */
+  offer: (session: () => StoredSession | null) => void;
 }
 
-/** @param mayExist whether another page may have a session: else none is asked. */
-export function shareSessions(visit: string, mayExist: boolean): SharedSession | null {
+/** @param mayExist whether another page may have a session; if false, no request is sent. */
+export function openSharedSession(visit: string, mayExist: boolean): SharedSession | null {
   if (typeof BroadcastChannel === 'undefined') return null;
   const channel = new BroadcastChannel(`outrigger.chat.${visit}`);
   const listen = (onMessage: (message: Message) => void) =>
@@ -34,7 +34,7 @@ export function shareSessions(visit: string, mayExist: boolean): SharedSession |
     offer(session) {
       listen((message) => {
         const own = message === 'wanted' ? session() : null;
-        // A session to which a token of the host led stays in its page.
+        // A session identified by a token of the host stays in its page.
         if (own !== null && !own.isKnown) channel.postMessage(own satisfies Message);
       });
     },

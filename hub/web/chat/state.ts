@@ -5,27 +5,27 @@ import type { Chunk } from './messages.ts';
 import type { Outgoing } from './outbox.ts';
 import type { Upload } from './uploads.ts';
 
-/** Why there is no chat, as the page says it. */
+/** Why the chat is unavailable. Each value has a title and a text in the words of the page. */
 export type Problem = 'invalid' | 'expired' | 'over' | 'blocked' | 'needed' | 'unavailable' | 'unreachable';
 
-/** All that the page shows. */
+/** The state that the page shows. */
 export interface ChatState {
   phase: 'loading' | 'start' | 'chat' | 'problem';
   problem: Problem;
   language: Language;
-  /** Of the chat; the page's own may count what is unread, too. */
+  /** The title of the chat. The title of the page may also contain the number of unread messages. */
   title: string;
   settings: ChatPageSettings | null;
   conversation: VisitorConversation | null;
-  /** Whether the newest messages were read. */
+  /** Whether the newest messages are loaded. */
   isLoaded: boolean;
   chunks: readonly Chunk[];
   hasOlder: boolean;
   outgoing: readonly Outgoing[];
   isConnected: boolean;
-  /** Who writes; empty for somebody without a name, null for nobody. */
+  /** Name of the person who is typing; empty for an unknown name, null for none. */
   typing: string | null;
-  /** An answer that is being written, as far as it is. */
+  /** The text so far of an AI answer in progress. */
   partial: string;
   unread: number;
   draft: string;

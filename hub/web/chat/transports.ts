@@ -4,13 +4,13 @@ import type {
   visitorProtocol,
   VisitorFrame,
 } from '../../../shared/contract/chat/live.ts';
-import { open, urlOf } from './api.ts';
+import { sendRequest, urlOf } from './api.ts';
 import { HubError } from './api.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 
-// The contract itself would bring its whole library of schemas into the page; its types hold these to what it says.
+// Importing the contract would add its schema library to the page. The types keep these values equal to the contract's.
 const protocol: typeof visitorProtocol = 'outrigger.chat.visitor.v1';
-const bearer: typeof bearerProtocolPrefix = 'bearer.';
+const bearerPrefix: typeof bearerProtocolPrefix = 'bearer.';
 const revoked: (typeof chatCloseCodes)['revoked'] = 4401;
 
 export type RequestFrame =
@@ -20,15 +20,15 @@ export type RequestFrame =
 
 export interface TransportEvents {
   onFrame: (frame: VisitorFrame) => void;
-  /** Something came, if only a sign of life. */
+  /** Data arrived, possibly only a keep-alive. */
   onAlive: () => void;
-  /** It is over. @param isRevoked whether the session counts no more. */
+  /** The transport ended. @param isRevoked whether the session is no longer valid. */
   onEnd: (isRevoked: boolean) => void;
 }
 
 /** A live connection. */
 export interface Transport {
-  /** Whether the frame was taken; else it has to go another way. */
+  /** Returns whether the frame was sent. If not, it must be sent by a plain request. */
   send: (frame: RequestFrame) => boolean;
   close: () => void;
 }
@@ -43,8 +43,8 @@ function parse(text: string): VisitorFrame | null {
 
 export function openSocket(token: string, after: number, events: TransportEvents): Transport {
   const url = urlOf('live').replace(/^http/, 'ws');
-  const socket = new WebSocket(url, [protocol, `${bearer}${token}`]);
-  const say = (frame: RequestFrame) => {
+  const socket = new WebSocket(url, [protocol, `${bearerPrefix}${token}`]);
+  const sendFrame = (frame: RequestFrame) => {
     if (socket.readyState !== WebSocket.OPEN) return false;
     socket.send(JSON.stringify(frame));
     return true;
@@ -56,7 +56,7 @@ export function openSocket(token: string, after: number, events: TransportEvents
       return;
     }
     events.onAlive();
-    say({ type: 'hello', after });
+    sendFrame({ type: 'hello', after });
   });
   socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
     events.onAlive();
@@ -66,25 +66,25 @@ export function openSocket(token: string, after: number, events: TransportEvents
   socket.addEventListener('close', ({ code }) => events.onEnd(code === revoked));
   const close = () => {
     isClosed = true;
-    // Closed while it connects, a browser writes an error to the console of the page around.
+    // Closing a connecting socket would log an error to the console of the host's page.
     if (socket.readyState !== WebSocket.CONNECTING) socket.close();
   };
-  return { send: say, close };
+  return { send: sendFrame, close };
 }
 
 export function openStream(token: string, after: number, events: TransportEvents): Transport {
-  const closing = new AbortController();
+  const aborter = new AbortController();
   let isRevoked = false;
   const parser = createEventStreamParser(({ event, data }) => {
     const frame = parse(data);
-    // The hub ends a stream so when its caller may no more.
+    // The hub sends `end` when the caller has lost access.
     if (event === 'end') isRevoked = true;
     else if (frame !== null) events.onFrame(frame);
   });
   const read = async () => {
-    const response = await open(
+    const response = await sendRequest(
       'events',
-      { query: { after: String(after) }, token, signal: closing.signal },
+      { query: { after: String(after) }, token, signal: aborter.signal },
       { accept: 'text/event-stream', 'last-event-id': String(after) },
     );
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -102,7 +102,7 @@ export function openStream(token: string, after: number, events: TransportEvents
       isRevoked ||= error instanceof HubError && error.status === 401;
     })
     .finally(() => {
-      if (!closing.signal.aborted) events.onEnd(isRevoked);
+      if (!aborter.signal.aborted) events.onEnd(isRevoked);
     });
-  return { send: () => false, close: () => closing.abort() };
+  return { send: () => false, close: () => aborter.abort() };
 }

@@ -1,33 +1,33 @@
-/** Told again so often while somebody types, in milliseconds. */
-const repeatMs = 3_000;
-/** Who types nothing for so long has stopped, in milliseconds. */
+/** Interval of the notices while the visitor types. */
+const noticeIntervalMs = 3_000;
+/** Typing has stopped after this time without input. */
 const idleMs = 5_000;
 
-/** Tells that the visitor types, seldom, and that they stopped, once. */
+/** Sends a typing notice at most every 3 seconds while the visitor types, and one when typing stops. */
 export class TypingNotice {
-  readonly #tell: (typing: boolean) => void;
-  #toldAt = 0;
+  readonly #notify: (typing: boolean) => void;
+  #notifiedAt = 0;
   #isTyping = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(tell: (typing: boolean) => void) {
-    this.#tell = tell;
+  constructor(notify: (typing: boolean) => void) {
+    this.#notify = notify;
   }
 
-  typed(): void {
+  onInput(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.stop(), idleMs);
-    if (this.#isTyping && Date.now() - this.#toldAt < repeatMs) return;
+    if (this.#isTyping && Date.now() - this.#notifiedAt < noticeIntervalMs) return;
     this.#isTyping = true;
-    this.#toldAt = Date.now();
-    this.#tell(true);
+    this.#notifiedAt = Date.now();
+    this.#notify(true);
   }
 
   stop(): void {
     this.end();
     if (!this.#isTyping) return;
     this.#isTyping = false;
-    this.#tell(false);
+    this.#notify(false);
   }
 
   end(): void {

@@ -1,12 +1,12 @@
 import type { ChatAttachment, maxFileBytes, maxFilesPerMessage } from '../../../shared/contract/chat/shapes.ts';
-import { errorOf, HubError, urlOf } from './api.ts';
+import { HubError, parseError, urlOf } from './api.ts';
 
-export const mostFiles: typeof maxFilesPerMessage = 5;
-export const mostFileBytes: typeof maxFileBytes = (10 * 1024 * 1024) as typeof maxFileBytes;
-/** A name may have so many characters. */
-const mostNameLength = 200;
+export const maxUploads: typeof maxFilesPerMessage = 5;
+export const maxUploadBytes: typeof maxFileBytes = (10 * 1024 * 1024) as typeof maxFileBytes;
+/** Maximum length of a file name, in characters. */
+const maxNameLength = 200;
 
-/** A file on its way to the hub, or there and in no message yet. */
+/** A file that is being uploaded, or is uploaded and not yet part of a message. */
 export interface Upload {
   key: number;
   name: string;
@@ -14,31 +14,32 @@ export interface Upload {
   /** From 0 to 1. */
   progress: number;
   attachment: ChatAttachment | null;
-  /** A code of the hub's, or `too_large`; null where all is well. */
+  /** An error code of the hub, or `too_large`, `lost` or `left_over`; null for no error. */
   failure: string | null;
-  /** What it holds; null where a reload has lost that. */
+  /** The content; null if a reload has lost it. */
   file: File | null;
 }
 
-/** Whether it goes along with a message, or may yet. */
-export const isOnItsWay = ({ failure }: Upload): boolean => failure === null;
+/** Whether the file has not failed and belongs to the next message. */
+export const isSendable = ({ failure }: Upload): boolean => failure === null;
 
-/** Whether it may yet be sent, by this conversation or the next, if only it is still there. */
-export const isWanted = ({ failure }: Upload): boolean => failure === null || !hopeless.includes(failure);
+/** Whether the file can still be sent, in this conversation or the next one, if its content is available. */
+export const canStillBeSent = ({ failure }: Upload): boolean =>
+  failure === null || !permanentFailures.includes(failure);
 
-/** Whether the same file may succeed another time. */
+/** Whether uploading the same file again may succeed. */
 export const isRetryable = (upload: Upload): boolean =>
-  upload.failure !== null && upload.file !== null && isWanted(upload);
+  upload.failure !== null && upload.file !== null && canStillBeSent(upload);
 
-const hopeless = ['too_large', 'payload_too_large', 'unsupported_media_type'];
+const permanentFailures = ['too_large', 'payload_too_large', 'unsupported_media_type'];
 
-/** Sends files as they are chosen, a few at once; each can be cancelled. */
+/** Uploads files when they are selected. Each upload can be cancelled. */
 export class Uploads {
   readonly #token: () => string;
   readonly #onChange: (uploads: readonly Upload[]) => void;
   readonly #requests = new Map<number, XMLHttpRequest>();
-  /** What the files of messages hold, by the ids that the hub gave them: one that is not sent may be needed again. */
-  readonly #taken = new Map<string, File>();
+  /** Contents of files in messages, by the id from the hub. They are needed again if the message cannot be sent. */
+  readonly #sentFiles = new Map<string, File>();
   #uploads: readonly Upload[] = [];
   #nextKey = 1;
 
@@ -47,43 +48,45 @@ export class Uploads {
     this.#onChange = onChange;
   }
 
-  /** @returns false if there were more files than a message takes. */
+  /** @returns false if there are more files than a message allows. */
   add(files: readonly File[]): boolean {
-    let hasRoom = true;
+    let isWithinLimit = true;
     for (const file of files) {
       const upload = this.#add(file.name || 'file', file.size, file);
-      if (file.size > mostFileBytes) this.#set(upload.key, { failure: 'too_large' });
-      else if (this.#count() <= mostFiles) this.#send(upload.key, upload.name, file);
+      if (file.size > maxUploadBytes) this.#set(upload.key, { failure: 'too_large' });
+      else if (this.#count() <= maxUploads) this.#send(upload.key, upload.name, file);
       else {
-        hasRoom = false;
+        isWithinLimit = false;
         this.remove(upload.key);
       }
     }
-    return hasRoom;
+    return isWithinLimit;
   }
 
-  /** Sends one again that failed. @returns false if there are already as many as a message takes. */
+  /** Uploads a failed file again. @returns false if the message already has the maximum number of files. */
   retry(key: number): boolean {
     const upload = this.#uploads.find((candidate) => candidate.key === key);
     if (upload === undefined || !isRetryable(upload) || upload.file === null) return true;
-    if (this.#count() >= mostFiles) return false;
+    if (this.#count() >= maxUploads) return false;
     this.#set(key, { failure: null, progress: 0 });
     this.#send(key, upload.name, upload.file);
     return true;
   }
 
-  /** Takes back files of a message that was not sent. */
-  takeBack(attachments: readonly ChatAttachment[]): void {
+  /** Restores the files of a message that was not sent. */
+  restore(attachments: readonly ChatAttachment[]): void {
     for (const { id, name, bytes } of attachments) {
-      const file = this.#taken.get(id) ?? null;
+      const file = this.#sentFiles.get(id) ?? null;
       const { key } = this.#add(name, bytes, file);
       this.#set(key, file === null ? { failure: 'lost' } : { progress: 1 });
     }
   }
 
-  /** Sends what another conversation did not take; what can't be sent again is named as failed. */
+  /**
+   * Uploads the unsent files of another conversation again. A file that cannot be uploaded again is marked as failed.
+   */
   carryOver(uploads: readonly Upload[]): void {
-    for (const { name, bytes, file } of uploads.filter(isWanted))
+    for (const { name, bytes, file } of uploads.filter(canStillBeSent))
       if (file === null || !this.add([file])) this.#set(this.#add(name, bytes, file).key, { failure: 'left_over' });
   }
 
@@ -93,41 +96,41 @@ export class Uploads {
     this.#change(this.#uploads.filter((upload) => upload.key !== key));
   }
 
-  /** Those that arrived, for a message that takes them along. */
-  take(): ChatAttachment[] {
-    const taken = this.#uploads.flatMap(({ attachment, file }) => {
-      if (attachment !== null && file !== null) this.#taken.set(attachment.id, file);
+  /** Removes the uploaded files from the list and returns them for a message. */
+  takeUploaded(): ChatAttachment[] {
+    const uploaded = this.#uploads.flatMap(({ attachment, file }) => {
+      if (attachment !== null && file !== null) this.#sentFiles.set(attachment.id, file);
       return attachment === null ? [] : [attachment];
     });
     this.#change(this.#uploads.filter(({ attachment }) => attachment === null));
-    return taken;
+    return uploaded;
   }
 
   /** Removes files that can never be sent. */
-  dropRefused(): void {
-    this.#change(this.#uploads.filter(isWanted));
+  removeUnsendable(): void {
+    this.#change(this.#uploads.filter(canStillBeSent));
   }
 
   end(): void {
     for (const request of this.#requests.values()) request.abort();
     this.#requests.clear();
-    this.#taken.clear();
+    this.#sentFiles.clear();
     this.#change([]);
   }
 
   #count(): number {
-    return this.#uploads.filter(isOnItsWay).length;
+    return this.#uploads.filter(isSendable).length;
   }
 
-  #add(called: string, bytes: number, file: File | null): Upload {
-    const name = Array.from(called).slice(-mostNameLength).join('');
+  #add(fileName: string, bytes: number, file: File | null): Upload {
+    const name = Array.from(fileName).slice(-maxNameLength).join('');
     const upload: Upload = { key: this.#nextKey++, name, bytes, progress: 0, attachment: null, failure: null, file };
     this.#change([...this.#uploads, upload]);
     return upload;
   }
 
   #send(key: number, name: string, file: File): void {
-    // Unlike `fetch`, it tells how much has gone out.
+    // Unlike `fetch`, XMLHttpRequest reports upload progress.
     const request = new XMLHttpRequest();
     this.#requests.set(key, request);
     request.open('POST', `${urlOf('files')}?name=${encodeURIComponent(name)}`);
@@ -138,7 +141,7 @@ export class Uploads {
     );
     request.addEventListener('loadend', () => {
       this.#requests.delete(key);
-      const outcome = outcomeOf(request);
+      const outcome = parseOutcome(request);
       this.#set(key, outcome instanceof HubError ? { failure: outcome.code } : { progress: 1, attachment: outcome });
     });
     request.send(file);
@@ -155,8 +158,8 @@ export class Uploads {
   }
 }
 
-function outcomeOf({ status, responseText }: XMLHttpRequest): ChatAttachment | HubError {
-  if (status !== 200) return errorOf(status, responseText, null);
+function parseOutcome({ status, responseText }: XMLHttpRequest): ChatAttachment | HubError {
+  if (status !== 200) return parseError(status, responseText, null);
   try {
     return JSON.parse(responseText) as ChatAttachment;
   } catch {

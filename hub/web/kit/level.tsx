@@ -1,11 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** What counts as silence, in decibels below the loudest. */
-const floorDb = -60;
-const percentOf = (level: number) =>
-  level <= 0 ? 0 : Math.round(Math.max(0, Math.min(1, 1 - (20 * Math.log10(level)) / floorDb)) * 100);
+/** Levels at or below this value are drawn as silence, in decibels relative to full scale. */
+const silenceDb = -60;
+const toPercent = (level: number) =>
+  level <= 0 ? 0 : Math.round(Math.max(0, Math.min(1, 1 - (20 * Math.log10(level)) / silenceDb)) * 100);
 
-/** Who is told how loud the sides are, from 0 to 1. */
+/** Callbacks that receive the level of each side, from 0 to 1. */
 export type LevelListeners = Record<'microphone' | 'answer', (level: number) => void>;
 
 export interface LevelProps {
@@ -15,12 +15,14 @@ export interface LevelProps {
   isOn: boolean;
 }
 
-/** How loud a side is: drawn past the page's own drawing, since it changes up to 25 times a second. */
+/**
+ * Shows the level of one side. The DOM is updated without a render, because the level changes up to 25 times a second.
+ */
 export function Level({ levels, side, label, isOn }: LevelProps) {
   const meter = useRef<HTMLDivElement>(null);
   useEffect(() => {
     levels[side] = (level) => {
-      const percent = percentOf(level);
+      const percent = toPercent(level);
       meter.current?.style.setProperty('--level', `${percent}%`);
       meter.current?.setAttribute('aria-valuenow', String(percent));
     };

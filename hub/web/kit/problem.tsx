@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact';
 
 export interface ProblemProps {
-  /** By which tests and styles know it. */
+  /** Name in the `data-problem` attribute, which tests and styles select. */
   name: string;
   title?: string;
   text: string;
-  /** What can be done about it. */
+  /** Actions that solve the problem. */
   children?: ComponentChildren;
 }
 
-/** What stands in the way, in words, and what to do. */
+/** Shows a problem and the actions that solve it. */
 export function Problem({ name, title, text, children }: ProblemProps) {
   return (
     <section data-problem={name}>
@@ -20,7 +20,7 @@ export function Problem({ name, title, text, children }: ProblemProps) {
   );
 }
 
-/** Leads to where to sign in, and from there back to a page such as `/phone`. */
+/** Links to the sign-in page, which leads back to `back`, a path such as `/phone`. */
 export function SignIn({ words, back }: { words: { signIn: string }; back: string }) {
   return (
     <a class="main" href={`sign-in?to=${back}`}>

@@ -1,14 +1,16 @@
 import type { ChatMessage } from '../../../shared/contract/chat/shapes.ts';
 
 /**
- * What the loader in a host's page and the chat in its frame say to each other. The frame says `here` to its parent; the loader, once it has checked that it
- * was this frame at the hub's origin, answers `boot` to that origin with a port, and all the rest goes through the port, which nobody else holds.
+ * The messages between the loader in the host's page and the chat in the loader's frame.
+ * The frame posts `here` to its parent window. The loader checks that the message comes from its own frame at the hub's
+ * origin and answers `boot` to that origin with a message port. All further messages use the port, which no other
+ * window can access.
  */
 
-/** Marks the two messages that go from window to window, among those of others. */
+/** Marks the two window messages of this protocol among the messages of other scripts. */
 export const frameMark = 'outrigger.chat.1';
 
-export interface FrameHere {
+export interface FrameReady {
   mark: typeof frameMark;
   type: 'here';
 }
@@ -16,33 +18,36 @@ export interface FrameHere {
 export interface FrameBoot {
   mark: typeof frameMark;
   type: 'boot';
-  /** Of the visitor, from the host's server; null for somebody it does not know. */
+  /** The visitor's token from the host's server. Null for an anonymous visitor. */
   token: string | null;
-  /** What the frame keeps belongs to this visit: another one finds nothing of it. */
+  /** The visit to which the frame's stored values belong. Another visit cannot read these values. */
   visit: string;
-  /** Whether another page of this visit may hold an anonymous session that this frame can share. */
+  /** Whether another page of this visit may have an anonymous session that this frame can share. */
   mayShare: boolean;
-  /** What the frame had the loader keep, in a browser that gives the frame no storage. */
+  /** Values that the loader stores for the frame when the browser blocks the frame's storage. */
   kept: string | null;
 }
 
-/** From the loader to the frame. */
-export type ToFrame =
+/** Messages from the loader to the frame. */
+export type MessageToFrame =
   | { type: 'shown'; isShown: boolean; takeFocus?: boolean }
   | { type: 'send'; content: string }
   | { type: 'token'; token: string }
   | { type: 'wipe' };
 
-/** From the frame to the loader. */
-export type FromFrame =
+/** Messages from the frame to the loader. */
+export type MessageFromFrame =
   | { type: 'look'; colour: string; ink: string; title: string }
-  /** How many messages are unread, as a number and in words of the language of the chat. */
+  /** The number of unread messages, also as text in the language of the chat. */
   | { type: 'unread'; count: number; words: string }
   | { type: 'message'; message: ChatMessage }
   | { type: 'close' }
-  /** Until when the visitor has a session, in milliseconds since 1970 (0: none), and whether a token of the host led to it. */
+  /**
+   * The time until which a session may exist, in milliseconds since 1970; 0 for no session. `isKnown`: whether a token
+   * of the host started the session.
+   */
   | { type: 'session'; until: number; isKnown: boolean }
-  /** What to keep for the frame in the tab's storage; null for nothing. */
+  /** Values to store for the frame in the tab's session storage; null removes them. */
   | { type: 'keep'; kept: string | null }
   | { type: 'error'; code: string; message: string }
   | { type: 'token-expired' }

@@ -2,110 +2,115 @@ import { Widget, widgetEvents } from './widget.ts';
 import type { WidgetEvent } from './widget.ts';
 
 /**
- * `/widget.js`: gives a host's page `Outrigger(command, ...)`, which boots and controls the widget. Without a `boot` in the queue it boots by itself, unless
- * the script has `data-auto-boot="false"`. It loads and stores nothing else until the visitor opens the chat, except for a visitor who has a session from
- * an earlier page. A second script on the page does not make a second widget.
+ * `/widget.js` defines `Outrigger(command, ...)`, which boots and controls the widget in a host's page.
+ * The widget boots automatically unless the queue contains a `boot` call or the script has `data-auto-boot="false"`.
+ * The script loads and stores nothing else before the visitor opens the chat, unless the visitor has a session from an
+ * earlier page. A second script on the page does not create a second widget.
  */
 
 type Listener = (detail?: unknown) => void;
 interface Outrigger {
-  (command: string, ...given: unknown[]): unknown;
-  /** Calls from before this script came, as the snippet in a page keeps them. */
+  (command: string, ...args: unknown[]): unknown;
+  /** Calls that the snippet in the page queued before this script loaded. */
   q?: ArrayLike<unknown>[];
   isLoaded?: true;
 }
 
 const page = window as { Outrigger?: Outrigger };
-// A module has no current script.
+// `document.currentScript` is null in a module.
 const script = (document.currentScript ??
   document.querySelector('script[data-site-key][src*="widget.js"]')) as HTMLScriptElement | null;
 
-function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: ArrayLike<unknown>[]): void {
+function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, queuedCalls: ArrayLike<unknown>[]): void {
   let widget: Widget | null = null;
   let listeners = new Map<string, Set<Listener>>();
-  let isDrained = false;
+  let isQueueDrained = false;
 
-  /** What a host's code throws is the host's to hear of, and must not stop the widget. */
-  const apart = (work: () => unknown) => {
+  /**
+   * Errors of the host's callbacks are rethrown in a task of their own, so that they reach the host's error handling
+   * and do not stop the widget.
+   */
+  const runIsolated = (callback: () => unknown) => {
     try {
-      work();
+      callback();
     } catch (error) {
       setTimeout(() => {
         throw error;
       });
     }
   };
-  const tell = (event: WidgetEvent, detail?: unknown) => {
-    for (const listener of listeners.get(event) ?? []) apart(() => listener(detail));
+  const emit = (event: WidgetEvent, detail?: unknown) => {
+    for (const listener of listeners.get(event) ?? []) runIsolated(() => listener(detail));
   };
 
   const fail = (code: string, message: string) => {
-    // Developers look there first, and a page without an error listener shows nothing else.
+    // Developers look in the console first. A page without an error listener shows nothing else.
     // oxlint-disable-next-line no-console
     console.error(`Outrigger: ${message}`);
-    tell('error', { code, message });
+    emit('error', { code, message });
   };
 
-  /** The token that was passed; null where there is none, with an error unless it was left out and is not needed. */
-  const tokenOf = (given: unknown, isNeeded = false): string | null => {
-    const token = (given as { token?: unknown } | null | undefined)?.token;
+  /** Returns the token of the options, or null. Reports an error if the token is invalid, or missing and required. */
+  const readToken = (options: unknown, isRequired = false): string | null => {
+    const token = (options as { token?: unknown } | null | undefined)?.token;
     if (typeof token === 'string' && token !== '') return token;
-    const isLeftOut = (given ?? null) === null || (typeof given === 'object' && (token ?? '') === '');
-    if (isNeeded || !isLeftOut)
+    const isOmitted = (options ?? null) === null || (typeof options === 'object' && (token ?? '') === '');
+    if (isRequired || !isOmitted)
       fail(
         'token_invalid',
-        'The token must be a text. Pass { token } with the visitorToken of POST /v1/chat/sessions.',
+        'The token must be a string. Pass { token } with the visitorToken of POST /v1/chat/sessions.',
       );
     return null;
   };
 
-  const make = (token: string | null) => {
+  const createWidget = (token: string | null) => {
     if (!/^wgt_./.test(siteKey)) {
       fail('site_key_invalid', `data-site-key is "${siteKey}". Set the site key of your chat; it begins with wgt_.`);
       return;
     }
-    const onForgotten = () => {
+    const onVisitEnded = () => {
       widget?.end(false);
-      make(null);
+      createWidget(null);
     };
-    widget = new Widget({ base, siteKey, token, tell, fail, onForgotten });
-    if (isDrained) begin(widget);
+    widget = new Widget({ base, siteKey, token, emit, fail, onVisitEnded });
+    if (isQueueDrained) startWidget(widget);
   };
-  const begin = (begun: Widget) => {
-    tell('ready');
-    begun.resume();
+  const startWidget = (created: Widget) => {
+    emit('ready');
+    created.resume();
   };
-  /** Runs a call on the widget. */
-  const steer = (run: (on: Widget) => void) => {
+  /** Runs a callback with the widget, or reports that the chat is not booted. */
+  const withWidget = (run: (current: Widget) => void) => {
     if (widget === null) fail('not_booted', "The chat is not booted. Call Outrigger('boot') first.");
     else run(widget);
   };
 
-  const commands: Record<string, (...given: unknown[]) => unknown> = {
-    boot(given) {
-      const token = tokenOf(given);
-      if (widget === null) make(token);
+  const commands: Record<string, (...args: unknown[]) => unknown> = {
+    boot(options) {
+      const token = readToken(options);
+      if (widget === null) createWidget(token);
       else if (token !== widget.token) {
-        // An anonymous visitor signs in. Any other change is another visitor: nothing of the first may stay.
+        // An anonymous visitor who signs in keeps the widget. Any other change of the token means another visitor, so
+        // nothing of the first visitor may remain.
         if (widget.token === null && token !== null) widget.renew(token);
         else {
           widget.end();
-          make(token);
+          createWidget(token);
         }
       }
     },
-    update(given) {
-      const token = tokenOf(given, true);
-      if (token !== null) steer((on) => on.renew(token));
+    update(options) {
+      const token = readToken(options, true);
+      if (token !== null) withWidget((current) => current.renew(token));
     },
-    open: () => steer((on) => on.open()),
+    open: () => withWidget((current) => current.open()),
     close: () => widget?.close(false),
-    show: () => steer((on) => on.show(true)),
+    show: () => withWidget((current) => current.show(true)),
     hide: () => widget?.show(false),
     send(content) {
       if (typeof content !== 'string' || content.trim() === '')
         fail('content_invalid', "Outrigger('send', text) needs a text that is not empty.");
-      else steer((on) => on.send(content));
+      else withWidget((current) => current.send(content));
     },
     shutdown() {
       widget?.end();
@@ -120,31 +125,31 @@ function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: 
         );
         return () => false;
       }
-      const of = listeners.get(String(event)) ?? new Set();
-      listeners.set(String(event), of.add(listener as Listener));
-      if (event === 'ready' && isDrained && widget !== null) apart(listener as Listener);
-      return () => of.delete(listener as Listener);
+      const eventListeners = listeners.get(String(event)) ?? new Set();
+      listeners.set(String(event), eventListeners.add(listener as Listener));
+      if (event === 'ready' && isQueueDrained && widget !== null) runIsolated(listener as Listener);
+      return () => eventListeners.delete(listener as Listener);
     },
   };
 
-  const outrigger: Outrigger = (command, ...given) => {
+  const outrigger: Outrigger = (command, ...args) => {
     const run = Object.hasOwn(commands, command) ? commands[command] : undefined;
-    if (run !== undefined) return run(...given);
+    if (run !== undefined) return run(...args);
     fail('unknown_call', `There is no call "${command}". Use one of: ${Object.keys(commands).join(', ')}.`);
     return undefined;
   };
   outrigger.isLoaded = true;
   page.Outrigger = outrigger;
-  const calls = Array.from(earlier, (call) => Array.from(call) as [string]);
-  const isBooted = autoBoot === 'false' || calls.some(([command]) => command === 'boot');
-  // Listeners first, so that they get the errors of the other calls.
-  const listening = calls.filter(([command]) => command === 'on');
-  const others = calls.filter(([command]) => command !== 'on');
-  for (const call of [...listening, ...(isBooted ? [] : [['boot'] as [string]]), ...others])
-    apart(() => outrigger(...call));
-  // A listener may stand behind the boot in a page's snippet.
-  isDrained = true;
-  if (widget !== null) begin(widget);
+  const calls = Array.from(queuedCalls, (call) => Array.from(call) as [string]);
+  const skipsAutoBoot = autoBoot === 'false' || calls.some(([command]) => command === 'boot');
+  // Listeners are registered first, so that they receive the errors of the other calls.
+  const listenerCalls = calls.filter(([command]) => command === 'on');
+  const otherCalls = calls.filter(([command]) => command !== 'on');
+  for (const call of [...listenerCalls, ...(skipsAutoBoot ? [] : [['boot'] as [string]]), ...otherCalls])
+    runIsolated(() => outrigger(...call));
+  // The snippet of a page may add a `ready` listener after the `boot` call, so `ready` is emitted only now.
+  isQueueDrained = true;
+  if (widget !== null) startWidget(widget);
 }
 
 if (page.Outrigger?.isLoaded !== true && script !== null)

@@ -1,4 +1,7 @@
-/** Of the launcher and the frame, adopted by their shadow root: a strict policy of the host takes neither style elements nor attributes. */
+/**
+ * Styles of the launcher and the frame. Their shadow root adopts them as a style sheet, because a strict content
+ * security policy of the host blocks style elements and attributes.
+ */
 export const style = `
 :host{all:initial!important;display:block!important;position:fixed!important;inset:auto!important;width:0!important;height:0!important;z-index:2147483000!important}
 :host([hidden]){display:none!important}

@@ -1,16 +1,19 @@
-/** Ties what the frame stores to a visit, and says after a page load whether the visitor has a session to check. */
+/** A visit: scopes the values that the frame stores, and records until when a session may exist. */
 export interface Visit {
   id: string;
-  /** Until when a session may exist, in milliseconds since 1970. */
+  /** The time until which a session may exist, in milliseconds since 1970. */
   until: number;
-  /** Whether a token of the host led to the session. */
+  /** Whether a token of the host started the session. */
   isKnown: boolean;
 }
 
-/** What the loader stores on the host's origin, only after the visitor opened the chat: a host without storage keeps nothing over a page load. */
+/**
+ * Values that the loader stores on the host's origin, only after the visitor opened the chat. Without storage on the
+ * host, nothing survives a page load.
+ */
 export class VisitStorage {
   readonly key: string;
-  /** Id of the visit unless one is stored. */
+  /** Id of a new visit, used when no visit is stored. */
   readonly #newId = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('');
 
   constructor(siteKey: string) {
@@ -18,42 +21,42 @@ export class VisitStorage {
   }
 
   get visit(): Visit {
-    const [id, until, isKnown] = (attempt(() => localStorage.getItem(this.key)) ?? '').split(' ');
+    const [id, until, isKnown] = (tryAccess(() => localStorage.getItem(this.key)) ?? '').split(' ');
     return { id: id || this.#newId, until: Number(until ?? 0), isKnown: isKnown === '1' };
   }
 
   set visit({ id, until, isKnown }: Visit) {
-    attempt(() => localStorage.setItem(this.key, `${id} ${until} ${Number(isKnown)}`));
+    tryAccess(() => localStorage.setItem(this.key, `${id} ${until} ${Number(isKnown)}`));
   }
 
   /** Whether the chat is open in this tab. */
   get isOpen(): boolean {
-    return attempt(() => sessionStorage.getItem(this.key)) !== null;
+    return tryAccess(() => sessionStorage.getItem(this.key)) !== null;
   }
 
   set isOpen(isOpen: boolean) {
-    attempt(() => (isOpen ? sessionStorage.setItem(this.key, '1') : sessionStorage.removeItem(this.key)));
+    tryAccess(() => (isOpen ? sessionStorage.setItem(this.key, '1') : sessionStorage.removeItem(this.key)));
   }
 
-  /** Kept for a frame that has no storage; null for nothing. */
-  get kept(): string | null {
-    return attempt(() => sessionStorage.getItem(`${this.key}.kept`));
+  /** Values stored for a frame whose storage the browser blocks; null for none. */
+  get frameData(): string | null {
+    return tryAccess(() => sessionStorage.getItem(`${this.key}.kept`));
   }
 
-  set kept(kept: string | null) {
+  set frameData(value: string | null) {
     const key = `${this.key}.kept`;
-    attempt(() => (kept === null ? sessionStorage.removeItem(key) : sessionStorage.setItem(key, kept)));
+    tryAccess(() => (value === null ? sessionStorage.removeItem(key) : sessionStorage.setItem(key, value)));
   }
 
-  /** @param forgets whether the visit ends for all tabs. */
-  clear(forgets: boolean): void {
+  /** @param endsVisit whether the visit ends in all tabs. */
+  clear(endsVisit: boolean): void {
     this.isOpen = false;
-    this.kept = null;
-    if (forgets) attempt(() => localStorage.removeItem(this.key));
+    this.frameData = null;
+    if (endsVisit) tryAccess(() => localStorage.removeItem(this.key));
   }
 }
 
-function attempt<Value>(access: () => Value): Value | null {
+function tryAccess<Value>(access: () => Value): Value | null {
   try {
     return access();
   } catch {

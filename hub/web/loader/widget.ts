@@ -1,65 +1,68 @@
 import { frameMark } from './frame-protocol.ts';
-import type { FrameBoot, FromFrame, ToFrame } from './frame-protocol.ts';
+import type { FrameBoot, MessageFromFrame, MessageToFrame } from './frame-protocol.ts';
 import { style } from './style.ts';
 import { VisitStorage } from './visit-storage.ts';
 import { launcherWords } from './words.ts';
 
-/** What a host's page can listen to. */
+/** Events that a host's page can listen to. */
 export const widgetEvents = ['ready', 'unread', 'message', 'open', 'close', 'error', 'tokenExpired'] as const;
 export type WidgetEvent = (typeof widgetEvents)[number];
 
 export interface WidgetOptions {
-  /** Where the hub is, ending in a slash. */
+  /** URL of the hub, with a trailing slash. */
   base: string;
   siteKey: string;
   token: string | null;
-  tell: (event: WidgetEvent, detail?: unknown) => void;
-  /** Reports an error to the host's listeners and to the developer's console. */
+  emit: (event: WidgetEvent, detail?: unknown) => void;
+  /** Reports an error to the host's `error` listeners and to the console. */
   fail: (code: string, message: string) => void;
-  /** Another page of this site ended the visit, or its visitor signed in there. */
-  onForgotten: () => void;
+  /** Another page of this site ended the visit, or the visitor signed in on that page. */
+  onVisitEnded: () => void;
 }
 
-/** A frame that has loaded and says nothing for so long was refused by the hub or by the host's policy, in milliseconds. */
-const silenceMs = 5_000;
-/** One that does not load for so long is given up, too, in milliseconds. */
+/** A loaded frame that does not post `here` within this time was refused by the hub or by the host's policy. */
+const handshakeTimeoutMs = 5_000;
+/** A frame that does not load within this time also counts as refused. */
 const loadTimeoutMs = 20_000;
-/** How long the frame has to wipe what it kept, in milliseconds. */
+/** Time that the frame has to delete its stored values. */
 const wipeTimeoutMs = 1_000;
 
-const svgSpace = 'http://www.w3.org/2000/svg';
+const svgNamespace = 'http://www.w3.org/2000/svg';
 
 function icon(className: string, path: string): SVGSVGElement {
-  const svg = document.createElementNS(svgSpace, 'svg');
+  const svg = document.createElementNS(svgNamespace, 'svg');
   svg.setAttribute('viewBox', '0 0 24 24');
   svg.setAttribute('class', className);
   svg.setAttribute('aria-hidden', 'true');
-  const line = document.createElementNS(svgSpace, 'path');
-  line.setAttribute('d', path);
-  svg.append(line);
+  const pathElement = document.createElementNS(svgNamespace, 'path');
+  pathElement.setAttribute('d', path);
+  svg.append(pathElement);
   return svg;
 }
 
-/** A launcher, and the chat in a frame once it is opened or a session of an earlier page is checked. */
+/**
+ * Shows the launcher, and loads the chat in a frame once the visitor opens the chat or an earlier page's session must
+ * be checked.
+ */
 export class Widget {
   readonly #options: WidgetOptions;
   readonly #origin: string;
   readonly #host = document.createElement('outrigger-chat');
   readonly #launcher = document.createElement('button');
   readonly #badge = document.createElement('b');
-  /** Behind the label of the launcher. */
-  #unread = '';
+  /** Suffix of the launcher's label, such as " (2 new messages)". */
+  #unreadSuffix = '';
   readonly #words = launcherWords([document.documentElement.lang, ...navigator.languages].filter(Boolean));
   readonly #ended = new AbortController();
   #frame: HTMLIFrameElement | null = null;
-  /** Over the frame until it says that it is there: what a browser shows of a refused one is nothing to look at. */
+  /** Covers the frame until the frame posts `here`, because browsers show an error page in a refused frame. */
   readonly #cover = document.createElement('p');
   #port: MessagePort | null = null;
-  #waiting: ToFrame[] = [];
+  #pendingMessages: MessageToFrame[] = [];
   #timer = 0;
   #isOpen = false;
   #token: string | null;
-  /** Whether the chat may take the focus once its frame is there. */
+  /** Whether the chat may take the focus once its frame has loaded. */
   #takesFocus = false;
   readonly #storage: VisitStorage;
 
@@ -80,28 +83,28 @@ export class Widget {
       icon('x', 'M6 6l12 12M18 6 6 18'),
       this.#badge,
     );
-    this.#label();
+    this.#updateLabel();
     root.append(this.#launcher);
     this.#launcher.addEventListener('click', () => (this.#isOpen ? this.close() : this.open()));
     const { signal } = this.#ended;
-    addEventListener('message', (event) => this.#onMessage(event), { signal });
+    addEventListener('message', (event) => this.#onWindowMessage(event), { signal });
     addEventListener(
       'storage',
       ({ key, newValue }) => {
         if (key !== this.#storage.key) return;
-        const isOfAnother = this.#frame !== null && this.#token === null && this.#storage.visit.isKnown;
-        if (newValue === null || isOfAnother) options.onForgotten();
+        const hasSignedInElsewhere = this.#frame !== null && this.#token === null && this.#storage.visit.isKnown;
+        if (newValue === null || hasSignedInElsewhere) options.onVisitEnded();
         else this.resume();
       },
       { signal },
     );
-    // Beside the body: sites that navigate without a page load replace that.
-    const place = () => document.documentElement.append(this.#host);
-    if (document.body === null) addEventListener('DOMContentLoaded', place, { signal, once: true });
-    else place();
+    // The element is appended beside the body: sites that navigate without a page load replace the body.
+    const attach = () => document.documentElement.append(this.#host);
+    if (document.body === null) addEventListener('DOMContentLoaded', attach, { signal, once: true });
+    else attach();
   }
 
-  /** The token with which it was made, or that it was told since. */
+  /** The token from `boot` or the latest `renew` call. */
   get token(): string | null {
     return this.#token;
   }
@@ -110,44 +113,44 @@ export class Widget {
     return this.#isOpen;
   }
 
-  /** Goes on after a page load: restores the open chat, or checks in a hidden frame whether something is unread. */
+  /** Continues after a page load: restores the open chat, or checks in a hidden frame for unread messages. */
   resume(): void {
     const { until, isKnown } = this.#storage.visit;
-    // The session of an identified visitor needs the host's token, which may follow.
+    // The session of an identified visitor needs the host's token, which a later call may pass.
     if (this.#frame !== null || (isKnown && this.#token === null)) return;
     if (this.#storage.isOpen) this.open(false);
     else if (until > Date.now()) {
-      const check = () => this.#frame ?? this.#makeFrame();
+      const check = () => this.#frame ?? this.#createFrame();
       if (document.readyState === 'complete') check();
       else addEventListener('load', check, { signal: this.#ended.signal, once: true });
     }
   }
 
-  /** @param takeFocus whether the chat gets it: not when it was open before the page loaded. */
+  /** @param takeFocus whether the chat takes the focus; false when the chat was open before the page loaded. */
   open(takeFocus = true): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
     this.#takesFocus = takeFocus;
     this.#storage.isOpen = true;
-    if (this.#cover.textContent !== '') this.#dropFrame();
-    if (this.#frame === null) this.#makeFrame();
+    if (this.#cover.textContent !== '') this.#removeFrame();
+    if (this.#frame === null) this.#createFrame();
     this.#launcher.classList.add('open');
-    this.#label();
+    this.#updateLabel();
     if (takeFocus) this.#frame?.focus();
-    this.#say({ type: 'shown', isShown: true, takeFocus });
-    this.#options.tell('open');
+    this.#post({ type: 'shown', isShown: true, takeFocus });
+    this.#options.emit('open');
   }
 
-  /** @param takeFocus whether the launcher gets it: not when the host's page closed the chat. */
+  /** @param takeFocus whether the launcher takes the focus; false when the host's page closed the chat. */
   close(takeFocus = true): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#storage.isOpen = false;
     this.#launcher.classList.remove('open');
-    this.#label();
-    this.#say({ type: 'shown', isShown: false });
+    this.#updateLabel();
+    this.#post({ type: 'shown', isShown: false });
     if (takeFocus) this.#launcher.focus();
-    this.#options.tell('close');
+    this.#options.emit('close');
   }
 
   /** Shows or hides the launcher. The chat can be opened without it. */
@@ -158,48 +161,49 @@ export class Widget {
 
   send(content: string): void {
     if (this.#frame === null) this.open();
-    this.#say({ type: 'send', content });
+    this.#post({ type: 'send', content });
   }
 
-  /** A newer token of the same visitor. */
+  /** Sets a newer token of the same visitor. */
   renew(token: string): void {
     this.#token = token;
     if (this.#frame === null) this.resume();
-    else this.#say({ type: 'token', token });
+    else this.#post({ type: 'token', token });
   }
 
   /**
-   * Removes everything. What the frame stores goes with the visit's key, and the frame itself once it has wiped its storage.
-   * @param forgets false where another page has removed the visit, which may have begun a new one since.
+   * Removes the widget, the visit and the frame. The frame is removed once it has deleted its stored values, or after
+   * `wipeTimeoutMs`.
+   * @param endsVisit false when another page has already removed the visit; a new visit may have started since.
    */
-  end(forgets = true): void {
+  end(endsVisit = true): void {
     this.#ended.abort();
     clearTimeout(this.#timer);
-    this.#storage.clear(forgets);
+    this.#storage.clear(endsVisit);
     const port = this.#port;
-    const gone = () => {
+    const remove = () => {
       clearTimeout(this.#timer);
       port?.close();
       this.#host.remove();
     };
     if (port === null) {
-      gone();
+      remove();
       return;
     }
     this.#launcher.remove();
     this.#host.hidden = true;
-    port.addEventListener('message', ({ data }: MessageEvent<FromFrame>) => data.type === 'wiped' && gone());
-    this.#timer = setTimeout(gone, wipeTimeoutMs);
-    port.postMessage({ type: 'wipe' } satisfies ToFrame);
+    port.addEventListener('message', ({ data }: MessageEvent<MessageFromFrame>) => data.type === 'wiped' && remove());
+    this.#timer = setTimeout(remove, wipeTimeoutMs);
+    port.postMessage({ type: 'wipe' } satisfies MessageToFrame);
   }
 
-  #label(): void {
+  #updateLabel(): void {
     // The label replaces the text of the badge for screen readers.
-    this.#launcher.ariaLabel = this.#isOpen ? this.#words.close : this.#words.open + this.#unread;
+    this.#launcher.ariaLabel = this.#isOpen ? this.#words.close : this.#words.open + this.#unreadSuffix;
     this.#launcher.ariaExpanded = String(this.#isOpen);
   }
 
-  #makeFrame(): void {
+  #createFrame(): void {
     const frame = document.createElement('iframe');
     frame.title = this.#words.frame;
     frame.referrerPolicy = 'no-referrer';
@@ -208,39 +212,39 @@ export class Widget {
     frame.src = `${this.#options.base}chat?${query.toString()}`;
     this.#frame = frame;
     this.#launcher.after(frame, this.#cover);
-    this.#waitFor(loadTimeoutMs);
-    frame.addEventListener('load', () => this.#cover.isConnected && this.#waitFor(silenceMs));
+    this.#startTimeout(loadTimeoutMs);
+    frame.addEventListener('load', () => this.#cover.isConnected && this.#startTimeout(handshakeTimeoutMs));
   }
 
-  #waitFor(delayMs: number): void {
+  #startTimeout(delayMs: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#cover.textContent = this.#words.refused;
       if (this.#frame !== null) this.#frame.inert = true;
       this.#options.fail(
         'frame_refused',
-        `The chat did not open in this page. Look whether data-site-key, "${this.#options.siteKey}", is that of your chat; add ${location.origin} to allowedOrigins in its settings, and ${this.#origin} to frame-src of this page's policy where it has one.`,
+        `The chat did not open in this page. Check data-site-key, "${this.#options.siteKey}". If needed, add ${location.origin} to allowedOrigins in the settings of the chat, and ${this.#origin} to frame-src in the content security policy of this page.`,
       );
     }, delayMs);
   }
 
-  #dropFrame(): void {
+  #removeFrame(): void {
     this.#frame?.remove();
     this.#frame = null;
     this.#cover.remove();
     this.#cover.textContent = '';
   }
 
-  #say(message: ToFrame): void {
-    if (this.#port === null) this.#waiting.push(message);
-    // A port goes to one place; it is windows that need an origin.
+  #post(message: MessageToFrame): void {
+    if (this.#port === null) this.#pendingMessages.push(message);
+    // A port has one receiver; only window messages need a target origin.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
     else this.#port.postMessage(message);
   }
 
-  #onMessage({ source, origin, data }: MessageEvent<{ mark?: unknown; type?: unknown } | null>): void {
-    const there = this.#frame?.contentWindow ?? null;
-    if (there === null || source !== there || origin !== this.#origin) return;
+  #onWindowMessage({ source, origin, data }: MessageEvent<{ mark?: unknown; type?: unknown } | null>): void {
+    const frameWindow = this.#frame?.contentWindow ?? null;
+    if (frameWindow === null || source !== frameWindow || origin !== this.#origin) return;
     if (data?.mark !== frameMark || data.type !== 'here') return;
     clearTimeout(this.#timer);
     this.#cover.remove();
@@ -249,7 +253,7 @@ export class Widget {
     this.#port?.close();
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    port1.addEventListener('message', (event: MessageEvent<FromFrame>) => this.#hear(event.data));
+    port1.addEventListener('message', (event: MessageEvent<MessageFromFrame>) => this.#onFrameMessage(event.data));
     port1.start();
     const { visit } = this.#storage;
     this.#storage.visit = visit;
@@ -259,19 +263,20 @@ export class Widget {
       token: this.#token,
       visit: visit.id,
       mayShare: visit.until > Date.now(),
-      kept: this.#storage.kept,
+      kept: this.#storage.frameData,
     };
-    there.postMessage(boot, this.#origin, [port2]);
+    frameWindow.postMessage(boot, this.#origin, [port2]);
     this.#launcher.classList.add('here');
-    // What the frame was told before it could hear; a frame that was loaded anew hears only how it stands.
-    const waiting = this.#waiting.filter(({ type }) => type === 'send');
-    this.#waiting = [];
+    // Only queued `send` messages are posted: a frame that loads again needs the current state, not its earlier
+    // changes.
+    const pendingSends = this.#pendingMessages.filter(({ type }) => type === 'send');
+    this.#pendingMessages = [];
     const shown = { type: 'shown' as const, isShown: this.#isOpen, takeFocus: this.#takesFocus };
-    for (const message of [shown, ...waiting]) port1.postMessage(message);
+    for (const message of [shown, ...pendingSends]) port1.postMessage(message);
   }
 
-  #hear(message: FromFrame): void {
-    const { tell } = this.#options;
+  #onFrameMessage(message: MessageFromFrame): void {
+    const { emit } = this.#options;
     if (this.#ended.signal.aborted) return;
     switch (message.type) {
       case 'look':
@@ -282,12 +287,12 @@ export class Widget {
       case 'unread':
         this.#badge.hidden = message.count === 0;
         this.#badge.textContent = message.count > 99 ? '99+' : String(message.count);
-        this.#unread = message.count === 0 ? '' : ` (${message.words})`;
-        this.#label();
-        tell('unread', message.count);
+        this.#unreadSuffix = message.count === 0 ? '' : ` (${message.words})`;
+        this.#updateLabel();
+        emit('unread', message.count);
         break;
       case 'message':
-        tell('message', message.message);
+        emit('message', message.message);
         break;
       case 'close':
         this.close();
@@ -296,13 +301,13 @@ export class Widget {
         this.#storage.visit = { ...message, id: this.#storage.visit.id };
         break;
       case 'keep':
-        this.#storage.kept = message.kept;
+        this.#storage.frameData = message.kept;
         break;
       case 'error':
         this.#options.fail(message.code, message.message);
         break;
       case 'token-expired':
-        tell('tokenExpired');
+        emit('tokenExpired');
         break;
       default:
     }

@@ -1,4 +1,4 @@
-/** Of the launcher: what it does, and what stands in the place of a chat that does not open. */
+/** Texts of the launcher, and the text shown when the chat does not open. */
 interface LauncherWords {
   open: string;
   close: string;
@@ -30,7 +30,7 @@ const words: Record<string, LauncherWords> = {
   },
 };
 
-/** The words of the first language that the launcher speaks, else English. */
+/** Returns the texts in the first supported language of the list, else in English. */
 export function launcherWords(languages: readonly string[]): LauncherWords {
   for (const language of languages) {
     const found = words[language.slice(0, 2).toLowerCase()];

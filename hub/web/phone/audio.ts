@@ -1,6 +1,6 @@
 import { readDevices } from '../voice/devices.ts';
-import { listen } from '../voice/microphone.ts';
-import type { Listening } from '../voice/microphone.ts';
+import { openMicrophone } from '../voice/microphone.ts';
+import type { MicrophoneStream } from '../voice/microphone.ts';
 import type { PhoneStore } from './state.ts';
 
 /** An `audio` element whose output device can be chosen in some browsers. */
@@ -28,8 +28,8 @@ export class CallAudio {
   }
 
   /** Opens a microphone and closes the previous one. @throws MicrophoneError */
-  async open(deviceId: string): Promise<Listening> {
-    const listening = await listen(deviceId === '' ? null : deviceId);
+  async open(deviceId: string): Promise<MicrophoneStream> {
+    const listening = await openMicrophone(deviceId === '' ? null : deviceId);
     const { stream } = listening;
     this.closeMicrophone();
     this.#stream = stream;

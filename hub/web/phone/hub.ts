@@ -1,6 +1,6 @@
 import type { HostedSip } from '../../../shared/contract/calls/hosted-sip.ts';
 import type { CallRecord } from '../../../shared/contract/calls/records.ts';
-import { ask, readRefusal as readRefusalOfHub } from '../voice/hub.ts';
+import { fetchFromHub, readRefusal as readRefusalOfHub } from '../voice/hub.ts';
 import { userOf } from './peers.ts';
 import type { Colleague } from './peers.ts';
 
@@ -40,7 +40,7 @@ const maxColleagues = 100;
 
 async function read<Type>(path: string): Promise<Type | Problem> {
   try {
-    const response = await ask(path);
+    const response = await fetchFromHub(path);
     if (response.ok) return (await response.json()) as Type;
     return response.status === 401 ? 'signedOut' : response.status === 403 ? 'notEntitled' : 'unreachable';
   } catch {

@@ -3,32 +3,37 @@ import { backoffMs } from '../chat/backoff.ts';
 import { problemOf, readRefusal } from './hub.ts';
 import type { Problem } from './hub.ts';
 
-// The contract itself would bring its whole library of schemas into the page; its types hold these to what it says.
+// Importing the contract would add its schema library to the page. The types keep these values equal to the contract's.
 const revoked: (typeof voiceCloseCodes)['revoked'] = 4401;
 const tooMany: (typeof voiceCloseCodes)['tooMany'] = 4429;
 const path = 'ai/voice/ws';
 
-/** One that lasted so long was no failure, in milliseconds. */
-const steadyMs = 10_000;
-/** How often a place is asked for that others have: one that a hub lost comes free within a few of them. */
-const busyTries = 6;
-/** A connection without a place is open for a moment, and then closed; one that is open for longer has it, in milliseconds. */
-const seatedMs = 1_000;
-/** Sound that waits to leave beyond that is left out, in bytes: a line that takes no more of it is no line to speak over. */
+/** A connection that lasted this long resets the back-off. */
+const stableAfterMs = 10_000;
+/**
+ * Retries while the limit of voice sessions is reached. The session of a stopped hub process is released within a few
+ * retries.
+ */
+const maxBusyRetries = 6;
+/**
+ * The hub accepts and then closes a connection above the limit. A connection open for this long is within the limit.
+ */
+const acceptedAfterMs = 1_000;
+/** Audio frames are dropped while this many bytes are unsent: the connection is too slow for speech. */
 const maxUnsentBytes = 512 * 1024;
 
 export interface ConnectionOptions {
   onOpen: () => void;
   onFrame: (frame: VoiceFrame) => void;
-  /** It is gone and comes again by itself. */
+  /** The connection was lost. It reconnects automatically. */
   onLost: () => void;
-  /** Others have all places; one is asked for again by itself. */
+  /** The limit of voice sessions is reached. The connection is retried automatically. */
   onBusy: () => void;
-  /** It does not come again by itself. */
+  /** The connection ended and does not reconnect automatically. */
   onEnd: (problem: Problem) => void;
 }
 
-/** The connection to the hub: comes again after it was lost, each time after a longer while, until the hub says that it may not. */
+/** The connection to the hub. Reconnects with increasing back-off after a loss, until the hub refuses access. */
 export class Connection {
   readonly #options: ConnectionOptions;
   #socket: WebSocket | null = null;
@@ -39,25 +44,25 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    addEventListener('online', () => this.again());
-    addEventListener('pagehide', () => this.#drop());
-    // A page that comes back out of the browser's memory has lost it.
-    addEventListener('pageshow', ({ persisted }) => persisted && this.again());
+    addEventListener('online', () => this.connectNow());
+    addEventListener('pagehide', () => this.#disconnect());
+    // A page restored from the browser's back/forward cache has lost its connection.
+    addEventListener('pageshow', ({ persisted }) => persisted && this.connectNow());
   }
 
   get isOpen(): boolean {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Connects at once, if it is not connected or about to be. */
-  again(): void {
+  /** Connects now, unless a connection is open or opening. */
+  connectNow(): void {
     this.#isEnded = false;
     if (this.#socket !== null) return;
     clearTimeout(this.#timer);
     this.#connect();
   }
 
-  /** Answers whether the frame was taken. */
+  /** Returns whether the frame was sent. */
   send(frame: VoiceRequestFrame): boolean {
     const socket = this.#socket;
     if (socket === null || socket.readyState !== WebSocket.OPEN) return false;
@@ -72,42 +77,42 @@ export class Connection {
     let openedAt: number | null = null;
     socket.addEventListener('open', () => {
       openedAt = performance.now();
-      if (this.#isBusy) this.#timer = setTimeout(() => this.#opened(), seatedMs);
-      else this.#opened();
+      if (this.#isBusy) this.#timer = setTimeout(() => this.#onOpen(), acceptedAfterMs);
+      else this.#onOpen();
     });
     socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
       const frame = typeof data === 'string' ? parse(data) : null;
-      // Without a place it only hears that there is none.
+      // Above the limit, the only frame is the error that reports it.
       if (frame !== null && this.#socket === socket && !this.#isBusy) this.#options.onFrame(frame);
     });
     socket.addEventListener('close', ({ code, reason }) => {
       if (this.#socket !== socket) return;
       this.#socket = null;
       clearTimeout(this.#timer);
-      const wasSteady = openedAt !== null && performance.now() - openedAt > steadyMs;
-      if (wasSteady) this.#attempt = 0;
-      // One that lasted was closed for what was sent over it.
-      if (code === tooMany && !wasSteady) this.#refused();
-      else void this.#closed(code, reason, openedAt !== null);
+      const wasStable = openedAt !== null && performance.now() - openedAt > stableAfterMs;
+      if (wasStable) this.#attempt = 0;
+      // A connection that lasted is closed with this code because of the frames sent over it.
+      if (code === tooMany && !wasStable) this.#onRefused();
+      else void this.#onClosed(code, reason, openedAt !== null);
     });
   }
 
-  #opened(): void {
+  #onOpen(): void {
     this.#isBusy = false;
     this.#options.onOpen();
   }
 
-  #refused(): void {
+  #onRefused(): void {
     this.#isBusy = true;
-    if (this.#attempt >= busyTries) {
+    if (this.#attempt >= maxBusyRetries) {
       this.#end('busyHub');
       return;
     }
     this.#options.onBusy();
-    this.#later();
+    this.#scheduleReconnect();
   }
 
-  async #closed(code: number, reason: string, hasOpened: boolean): Promise<void> {
+  async #onClosed(code: number, reason: string, hasOpened: boolean): Promise<void> {
     if (code === revoked) {
       const problem = problemOf(reason);
       this.#end(problem === 'notEntitled' ? problem : 'ended');
@@ -115,7 +120,7 @@ export class Connection {
     }
     this.#options.onLost();
     const problem = hasOpened ? 'unreachable' : await readRefusal(path);
-    if (problem === 'unreachable') this.#later();
+    if (problem === 'unreachable') this.#scheduleReconnect();
     else this.#end(problem);
   }
 
@@ -126,13 +131,13 @@ export class Connection {
     this.#options.onEnd(problem);
   }
 
-  #later(): void {
+  #scheduleReconnect(): void {
     clearTimeout(this.#timer);
     if (this.#isEnded || this.#socket !== null) return;
-    this.#timer = setTimeout(() => this.again(), backoffMs(this.#attempt++));
+    this.#timer = setTimeout(() => this.connectNow(), backoffMs(this.#attempt++));
   }
 
-  #drop(): void {
+  #disconnect(): void {
     const socket = this.#socket;
     this.#socket = null;
     clearTimeout(this.#timer);

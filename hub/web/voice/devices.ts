@@ -1,13 +1,13 @@
 import type { Device } from './state.ts';
 
-/** What can be listened with and played on; browsers name nothing before the person allowed the microphone. */
+/** Lists the microphones and loudspeakers. Browsers hide device names until the user has allowed the microphone. */
 export async function readDevices(): Promise<{ microphones: Device[]; speakers: Device[] }> {
   const media = navigator.mediaDevices as MediaDevices | undefined;
-  const found = (await media?.enumerateDevices().catch(() => [])) ?? [];
-  const of = (kind: MediaDeviceKind) =>
-    found
-      // What is called so is another device once more: the one of the system, which the page offers itself.
+  const devices = (await media?.enumerateDevices().catch(() => [])) ?? [];
+  const devicesOfKind = (kind: MediaDeviceKind) =>
+    devices
+      // These ids are aliases of the system default, which the page offers as an option of its own.
       .filter((device) => device.kind === kind && !['', 'default', 'communications'].includes(device.deviceId))
       .map(({ deviceId, label }) => ({ id: deviceId, label }));
-  return { microphones: of('audioinput'), speakers: of('audiooutput') };
+  return { microphones: devicesOfKind('audioinput'), speakers: devicesOfKind('audiooutput') };
 }

@@ -9,5 +9,5 @@ const failures: Readonly<Record<string, keyof Words>> = {
   voice_unknown: 'unknownVoice',
 };
 
-/** What a code of an error means for whoever talks; what went wrong in particular stands in the log of the hub. */
+/** Returns the text that the user sees for an error code. The hub's log has the details. */
 export const failureText = (code: string, words: Words): string => words[failures[code] ?? 'failed'];

@@ -1,10 +1,10 @@
-/** Who is signed in. */
-export interface Person {
+/** The signed-in user. */
+export interface SignedInUser {
   email: string;
   workspaceName: string;
 }
 
-/** Why there is no talk, as the page says it. */
+/** Why voice is unavailable. Each value has a title and a text in the words of the page. */
 export type Problem =
   | 'signedOut'
   | 'ended'
@@ -14,11 +14,11 @@ export type Problem =
   | 'unreachable'
   | 'unsupported';
 
-/** An answer that took longer is none, in milliseconds. */
+/** Requests without a response within this time fail. */
 const answerTimeoutMs = 10_000;
 
-// The browser adds the cookie of the session, which no script can read: the page has nothing that could be taken from it.
-export const ask = (path: string) =>
+// The browser adds the session cookie, which scripts cannot read, so the page holds no secret.
+export const fetchFromHub = (path: string) =>
   fetch(new URL(path, document.baseURI), {
     cache: 'no-store',
     credentials: 'same-origin',
@@ -26,10 +26,10 @@ export const ask = (path: string) =>
     signal: AbortSignal.timeout(answerTimeoutMs),
   });
 
-/** Who is signed in at this browser, or why that is not known. */
-export async function readPerson(): Promise<Person | Problem> {
+/** Reads the signed-in user, or why the user is unknown. */
+export async function readSignedInUser(): Promise<SignedInUser | Problem> {
   try {
-    const response = await ask('auth/me');
+    const response = await fetchFromHub('auth/me');
     if (response.status === 401) return 'signedOut';
     if (!response.ok) return 'unreachable';
     const { user, workspaceName } = (await response.json()) as { user: { email: string }; workspaceName: string };
@@ -39,10 +39,10 @@ export async function readPerson(): Promise<Person | Problem> {
   }
 }
 
-/** Why a WebSocket was refused, which browsers do not tell: the same is asked for without one. */
+/** Finds out why a WebSocket was refused. Browsers hide the reason, so the same path is requested over HTTP. */
 export async function readRefusal(path: string): Promise<Problem> {
   try {
-    const response = await ask(path);
+    const response = await fetchFromHub(path);
     const { code = '' } = (await response.json().catch(() => ({}))) as { code?: string };
     return problemOf(response.status === 401 ? 'unauthenticated' : code);
   } catch {
@@ -50,7 +50,7 @@ export async function readRefusal(path: string): Promise<Problem> {
   }
 }
 
-/** What a code of an error means for the page as a whole. */
+/** Maps an error code of the hub to a problem of the page. */
 export function problemOf(code: string): Problem {
   if (code === 'unauthenticated') return 'signedOut';
   if (code === 'product_not_entitled' || code === 'role_required') return 'notEntitled';

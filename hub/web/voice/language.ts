@@ -11,14 +11,13 @@ const others: OtherWords<Words> = {
   ja: () => import('./words/japanese.ts').then(({ japanese }) => japanese),
 };
 
-/** What people may talk in, by BCP 47; services differ in what they know. */
-const spoken = 'ar bn cs da de el en es fa fi fr he hi hu id it ja ko ms nb nl pl pt ro ru sv th tr uk ur vi zh'.split(
-  ' ',
-);
+/** Languages offered for speaking, as BCP 47 codes. Speech services differ in the languages that they support. */
+const spokenLanguageCodes =
+  'ar bn cs da de el en es fa fi fr he hi hu id it ja ko ms nb nl pl pt ro ru sv th tr uk ur vi zh'.split(' ');
 
 /** The texts of the voice page in a language, and how that language writes names and numbers. */
 export interface Language extends PageLanguage<Words> {
-  /** Languages to talk in, by their names in this one. */
+  /** Languages offered for speaking, with their names in this language. */
   languages: readonly { code: string; name: string }[];
 }
 
@@ -28,13 +27,13 @@ export function languageOf(locale: Locale, words: Words, preferred: readonly str
   const { compare } = new Intl.Collator(language.variant);
   return {
     ...language,
-    languages: spoken
+    languages: spokenLanguageCodes
       .map((code) => ({ code, name: names.of(code) ?? code }))
       .toSorted((left, right) => compare(left.name, right.name)),
   };
 }
 
-/** Loads a language; English, which is here, where that fails. */
+/** Loads a language. Returns English, which is part of the page, when loading fails. */
 export async function loadLanguage(locale: Locale, preferred: readonly string[]): Promise<Language> {
   return languageOf(...(await loadWords(locale, english, others)), preferred);
 }

@@ -1,19 +1,19 @@
 import type { CapturedBlock, CaptureOptions } from './capture/processor.ts';
 
-/** Why nothing can be heard. */
+/** Why the microphone cannot be used. */
 export type MicrophoneProblem = 'denied' | 'absent' | 'busy' | 'insecure' | 'lost' | 'failed';
 
-/** What a page says of its microphone: also that another one listens than the one that was chosen. */
+/** Problems that a page shows; `replaced`: the system default is used instead of the selected microphone. */
 export type MicrophoneNotice = MicrophoneProblem | 'replaced';
 
-/** What listens. */
-export interface Listening {
+/** An open microphone. */
+export interface MicrophoneStream {
   stream: MediaStream;
-  /** Whether it is that of the system, because the one that was chosen is not there. */
+  /** Whether the system default is used because the selected microphone is not available. */
   isReplaced: boolean;
 }
 
-/** What goes wrong when a microphone is opened, in one of the words above. */
+/** A microphone could not be opened. */
 export class MicrophoneError extends Error {
   readonly problem: MicrophoneProblem;
 
@@ -24,30 +24,30 @@ export class MicrophoneError extends Error {
 }
 
 export interface MicrophoneOptions {
-  /** Address of the built `capture/processor.ts`. */
+  /** URL of the built `capture/processor.ts`. */
   processorUrl: string;
-  /** The one of that id; null for that of the system. */
+  /** Id of the device; null for the system default. */
   deviceId: string | null;
   onBlock: (block: CapturedBlock) => void;
-  /** It was unplugged or taken away. */
+  /** The microphone was disconnected, or its permission was withdrawn. */
   onLost: () => void;
 }
 
-/** What speech needs, so that no more is sent. */
-const speechRate = 16_000;
+/** The sample rate that speech needs; a higher one would only send more data. */
+const speechSampleRate = 16_000;
 const blockMs = 40;
 
-/** A microphone that is open: hands over what it hears, block by block, until it is closed. */
+/** An open microphone that delivers its audio in blocks until it is closed. */
 export class Microphone {
   readonly sampleRate: number;
-  /** Whether it is that of the system, because the one that was chosen is not there. */
+  /** Whether the system default is used because the selected microphone is not available. */
   readonly isReplaced: boolean;
   readonly #stream: MediaStream;
   readonly #context: AudioContext;
   readonly #node: AudioWorkletNode;
 
   private constructor(
-    { stream, isReplaced }: Listening,
+    { stream, isReplaced }: MicrophoneStream,
     context: AudioContext,
     node: AudioWorkletNode,
     sampleRate: number,
@@ -59,14 +59,14 @@ export class Microphone {
     this.sampleRate = sampleRate;
   }
 
-  /** Asks the person where they were not asked yet. @throws MicrophoneError */
+  /** Opens a microphone and requests permission if necessary. @throws MicrophoneError */
   static async open({ processorUrl, deviceId, onBlock, onLost }: MicrophoneOptions): Promise<Microphone> {
-    const listening = await listen(deviceId);
-    const { stream } = listening;
+    const opened = await openMicrophone(deviceId);
+    const { stream } = opened;
     try {
-      const { context, source } = attach(stream);
+      const { context, source } = createSource(stream);
       await context.audioWorklet.addModule(processorUrl);
-      const ratio = Math.max(1, Math.floor(context.sampleRate / speechRate));
+      const ratio = Math.max(1, Math.floor(context.sampleRate / speechSampleRate));
       const processorOptions: CaptureOptions = { blockMs, ratio };
       const node = new AudioWorkletNode(context, 'capture', {
         numberOfOutputs: 0,
@@ -79,32 +79,36 @@ export class Microphone {
       source.connect(node);
       await context.resume();
       for (const track of stream.getTracks()) track.addEventListener('ended', onLost);
-      return new Microphone(listening, context, node, context.sampleRate / ratio);
+      return new Microphone(opened, context, node, context.sampleRate / ratio);
     } catch (error) {
-      release(stream);
+      stopTracks(stream);
       throw new MicrophoneError('failed', error);
     }
   }
 
   close(): void {
     this.#node.port.close();
-    release(this.#stream);
+    stopTracks(this.#stream);
     void this.#context.close();
   }
 }
 
-const release = (stream: MediaStream) => {
+const stopTracks = (stream: MediaStream) => {
   for (const track of stream.getTracks()) track.stop();
 };
 
-/** Asks the person where they were not asked yet. @param deviceId null for that of the system, which is also taken where that one is not there. @throws MicrophoneError */
-export async function listen(deviceId: string | null): Promise<Listening> {
-  // Browsers hide it from pages that came by plain http from another machine.
+/**
+ * Opens a microphone and requests permission if necessary.
+ * @param deviceId null for the system default, which is also used when the device is not available.
+ * @throws MicrophoneError
+ */
+export async function openMicrophone(deviceId: string | null): Promise<MicrophoneStream> {
+  // Browsers offer no microphone to pages loaded over plain HTTP from another machine.
   if (!window.isSecureContext || (navigator.mediaDevices as MediaDevices | undefined) === undefined)
     throw new MicrophoneError('insecure');
   if (deviceId !== null)
     try {
-      // A mere wish for it browsers leave unheard, and take that of the system.
+      // Without `exact`, browsers may silently use the system default instead.
       return { stream: await open({ deviceId: { exact: deviceId } }), isReplaced: false };
     } catch (error) {
       if (problemOf(error) !== 'absent') throw new MicrophoneError(problemOf(error), error);
@@ -116,9 +120,9 @@ export async function listen(deviceId: string | null): Promise<Listening> {
   }
 }
 
-const open = (wanted: MediaTrackConstraints): Promise<MediaStream> =>
+const open = (constraints: MediaTrackConstraints): Promise<MediaStream> =>
   navigator.mediaDevices.getUserMedia({
-    audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true, ...wanted },
+    audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true, ...constraints },
   });
 
 function problemOf(error: unknown): MicrophoneProblem {
@@ -137,14 +141,14 @@ function problemOf(error: unknown): MicrophoneProblem {
   }
 }
 
-function attach(stream: MediaStream): { context: AudioContext; source: MediaStreamAudioSourceNode } {
-  const context = new AudioContext({ sampleRate: speechRate, latencyHint: 'interactive' });
+function createSource(stream: MediaStream): { context: AudioContext; source: MediaStreamAudioSourceNode } {
+  const context = new AudioContext({ sampleRate: speechSampleRate, latencyHint: 'interactive' });
   try {
     return { context, source: context.createMediaStreamSource(stream) };
   } catch {
-    // Some browsers listen at the rate of the device alone.
+    // Some browsers support only the sample rate of the device.
     void context.close();
-    const own = new AudioContext({ latencyHint: 'interactive' });
-    return { context: own, source: own.createMediaStreamSource(stream) };
+    const deviceContext = new AudioContext({ latencyHint: 'interactive' });
+    return { context: deviceContext, source: deviceContext.createMediaStreamSource(stream) };
   }
 }

@@ -1,29 +1,29 @@
 export interface PlayerOptions {
-  /** How loud it is now, from 0 to 1; told for each picture of the screen while it plays, and 0 at its end. */
+  /** The playback level, from 0 to 1: for each animation frame while audio plays, and 0 at the end. */
   onLevel: (level: number) => void;
-  /** The first sound of a turn begins in so long. */
-  onBegin: (turnId: string, inMs: number) => void;
-  /** All that came was played, or it fell silent. */
+  /** The first audio of a turn starts after this delay. */
+  onFirstSound: (turnId: string, delayMs: number) => void;
+  /** All queued audio was played, or playback was stopped. */
   onIdle: () => void;
 }
 
-/** Until what comes first begins, so that what follows it is there in time, in seconds. */
+/** Delay before the first piece, so that the next piece arrives in time. */
 const leadSeconds = 0.04;
 
-/** Contexts that can be sent to another device; not all browsers know it yet. */
+/** An audio context with a selectable output device, which not all browsers support. */
 type RoutableContext = AudioContext & { setSinkId?: (deviceId: string) => Promise<void> };
 
 export const canChooseSpeaker = (): boolean => 'setSinkId' in AudioContext.prototype;
 
-/** Plays pieces of sound one right after the other, and falls silent at once. */
+/** Plays pieces of audio one after another without gaps. Playback can be stopped at any time. */
 export class Player {
   readonly #options: PlayerOptions;
   readonly #playing = new Set<AudioBufferSourceNode>();
   #context: RoutableContext | null = null;
   #analyser: AnalyserNode | null = null;
-  #endsAt = 0;
-  /** Whose sound came last, and when its pieces begin and how long they are, in seconds. */
-  #turn: { id: string; pieces: { startsAt: number; seconds: number }[] } = { id: '', pieces: [] };
+  #queueEndsAt = 0;
+  /** The turn of the latest audio, with the start and length of each piece in seconds. */
+  #latestTurn: { id: string; pieces: { startsAt: number; seconds: number }[] } = { id: '', pieces: [] };
   #speakerId = '';
   #samples = new Float32Array(512);
 
@@ -39,7 +39,7 @@ export class Player {
   add(turnId: string, pcm: Uint8Array, sampleRate: number): void {
     const count = Math.floor(pcm.byteLength / 2);
     if (count === 0) return;
-    const { context, analyser } = this.#open(sampleRate);
+    const { context, analyser } = this.#prepare(sampleRate);
     const buffer = context.createBuffer(1, count, sampleRate);
     const samples = buffer.getChannelData(0);
     const view = new DataView(pcm.buffer, pcm.byteOffset, count * 2);
@@ -49,47 +49,51 @@ export class Player {
     const wasIdle = !this.isPlaying;
     const startsAt = wasIdle
       ? context.currentTime + leadSeconds
-      : Math.max(this.#endsAt, context.currentTime + leadSeconds / 4);
+      : Math.max(this.#queueEndsAt, context.currentTime + leadSeconds / 4);
     source.start(startsAt);
-    this.#endsAt = startsAt + buffer.duration;
+    this.#queueEndsAt = startsAt + buffer.duration;
     this.#playing.add(source);
-    source.addEventListener('ended', () => this.#ended(source));
-    if (wasIdle) this.#watch();
-    const isFirst = this.#turn.id !== turnId;
-    if (isFirst) this.#turn = { id: turnId, pieces: [] };
-    this.#turn.pieces.push({ startsAt, seconds: buffer.duration });
-    if (isFirst) this.#options.onBegin(turnId, (startsAt - context.currentTime) * 1000);
+    source.addEventListener('ended', () => this.#onSourceEnded(source));
+    if (wasIdle) this.#reportLevel();
+    const isFirst = this.#latestTurn.id !== turnId;
+    if (isFirst) this.#latestTurn = { id: turnId, pieces: [] };
+    this.#latestTurn.pieces.push({ startsAt, seconds: buffer.duration });
+    if (isFirst) this.#options.onFirstSound(turnId, (startsAt - context.currentTime) * 1000);
   }
 
-  /** Of which turn something is heard now, and how much of it was, in milliseconds; null for silence. */
-  get heard(): { turnId: string; playedMs: number } | null {
+  /** The turn that is playing and the milliseconds of it played so far; null when nothing plays. */
+  get nowPlaying(): { turnId: string; playedMs: number } | null {
     const context = this.#context;
     if (!this.isPlaying || context === null) return null;
-    const played = this.#turn.pieces.map(({ startsAt, seconds }) =>
+    const played = this.#latestTurn.pieces.map(({ startsAt, seconds }) =>
       Math.min(seconds, Math.max(0, context.currentTime - startsAt)),
     );
-    return { turnId: this.#turn.id, playedMs: Math.round(played.reduce((sum, seconds) => sum + seconds, 0) * 1000) };
+    return {
+      turnId: this.#latestTurn.id,
+      playedMs: Math.round(played.reduce((sum, seconds) => sum + seconds, 0) * 1000),
+    };
   }
 
-  /** Plays nothing more of what came. */
-  silence(): void {
-    // Taking the way to the loudspeaker away is heard sooner than stopping each piece.
+  /** Stops playback and discards the queued audio. */
+  stop(): void {
+    // Disconnecting the output takes effect sooner than stopping each piece.
     this.#analyser?.disconnect();
     this.#analyser = null;
     const playing = [...this.#playing];
     this.#playing.clear();
     for (const source of playing) source.stop();
-    if (playing.length > 0) this.#rest();
+    if (playing.length > 0) this.#onStopped();
   }
 
-  /** @param deviceId empty for that of the system. */
+  /** @param deviceId empty for the system default. */
   async setSpeaker(deviceId: string): Promise<void> {
     this.#speakerId = deviceId;
     await this.#context?.setSinkId?.(deviceId);
   }
 
-  #open(sampleRate: number): { context: AudioContext; analyser: AnalyserNode } {
-    // A context of the rate of the sound turns all of it into that of the device as one, without seams between pieces.
+  #prepare(sampleRate: number): { context: AudioContext; analyser: AnalyserNode } {
+    // With a context at the sample rate of the audio, the browser resamples the whole stream, without seams between
+    // pieces.
     if (this.#context?.sampleRate !== sampleRate && !this.isPlaying) {
       void this.#context?.close();
       this.#analyser = null;
@@ -105,23 +109,23 @@ export class Player {
     return { context, analyser: this.#analyser };
   }
 
-  #ended(source: AudioBufferSourceNode): void {
-    if (this.#playing.delete(source) && !this.isPlaying) this.#rest();
+  #onSourceEnded(source: AudioBufferSourceNode): void {
+    if (this.#playing.delete(source) && !this.isPlaying) this.#onStopped();
   }
 
-  #rest(): void {
+  #onStopped(): void {
     this.#options.onLevel(0);
     this.#options.onIdle();
   }
 
-  #watch(): void {
+  #reportLevel(): void {
     requestAnimationFrame(() => {
       if (!this.isPlaying || this.#analyser === null) return;
       this.#analyser.getFloatTimeDomainData(this.#samples);
       this.#options.onLevel(
         Math.sqrt(this.#samples.reduce((sum, sample) => sum + sample * sample, 0) / this.#samples.length),
       );
-      this.#watch();
+      this.#reportLevel();
     });
   }
 }

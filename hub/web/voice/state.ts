@@ -1,57 +1,57 @@
 import type { VoiceConfigChange } from '../../../shared/contract/ai/voice.ts';
 import { Store } from '../../../shared/web/store.ts';
-import type { Person, Problem } from './hub.ts';
+import type { SignedInUser, Problem } from './hub.ts';
 import type { Language } from './language.ts';
 import type { MicrophoneNotice } from './microphone.ts';
 import type { Turn } from './turns.ts';
 
-/** Something that is told beside the talk. */
+/** A message shown in addition to the conversation. */
 export type Notice = { kind: 'notHeard' | 'tooLong' | 'failed' } | { kind: 'hub'; code: string };
 
-/** A device as the page lists it. */
+/** A microphone or loudspeaker in the settings. */
 export interface Device {
   id: string;
   label: string;
 }
 
-/** All that the page shows, but for levels, which change too often. */
+/** The state that the page shows, except the audio levels, which change too often. */
 export interface VoiceState {
   language: Language;
-  /** Null until it is known. */
-  person: Person | null;
-  /** Why there is no talk; null for nothing. */
+  /** Null until the hub has reported the user. */
+  signedInUser: SignedInUser | null;
+  /** Why voice is unavailable; null when it is available. */
   problem: Problem | null;
   connection: 'connecting' | 'open' | 'lost';
   microphone: 'closed' | 'opening' | 'open';
   microphoneProblem: MicrophoneNotice | null;
   notice: Notice | null;
-  /** Whether the hub finds out by itself when somebody speaks. */
+  /** Whether the hub detects the start and end of speech. */
   isHandsFree: boolean;
-  /** Whether what the microphone hears is for the hub. */
+  /** Whether the microphone's audio is recorded or sent. */
   isListening: boolean;
-  /** Whether something was sent of which nothing came back yet. */
-  isAwaiting: boolean;
+  /** Whether input was sent and no frame about it has arrived yet. */
+  isAwaitingReply: boolean;
   isPlaying: boolean;
-  /** Whether answers are played. */
+  /** Whether answers are played aloud. */
   isSoundOn: boolean;
   turns: readonly Turn[];
-  /** In which is talked; empty for whatever it is. */
-  talkLanguage: string;
-  /** With which is answered; empty for that of the hub. */
+  /** The language that the user speaks; empty for automatic detection. */
+  spokenLanguage: string;
+  /** The voice of the answers; empty for the default of the hub. */
   voice: string;
   microphones: readonly Device[];
   speakers: readonly Device[];
-  /** Empty for that of the system. */
+  /** Empty for the system default. */
   microphoneId: string;
   speakerId: string;
 }
 
 export class VoiceStore extends Store<VoiceState> {}
 
-/** A turn that the hub is still at. */
+/** Returns the latest turn in progress, or null. */
 export const openTurn = ({ turns }: VoiceState): Turn | null => turns.findLast(({ isDone }) => !isDone) ?? null;
 
-/** What the page does now, in one word. */
+/** Returns the current activity. */
 export function activityOf(
   state: VoiceState,
 ): 'connecting' | 'opening' | 'listening' | 'thinking' | 'speaking' | 'ready' {
@@ -60,20 +60,23 @@ export function activityOf(
   if (state.isListening && !state.isHandsFree) return 'listening';
   if (state.isPlaying) return 'speaking';
   const turn = openTurn(state);
-  // Where nothing was understood yet, the person is still speaking.
+  // Before the first transcript, the user is still speaking.
   if (state.isListening && turn !== null && turn.user === '') return 'listening';
-  if (state.isAwaiting || turn !== null) return 'thinking';
+  if (state.isAwaitingReply || turn !== null) return 'thinking';
   return state.isListening ? 'listening' : 'ready';
 }
 
-/** Whether there is an answer that could be stopped. */
+/** Whether there is an answer to stop. */
 export const canInterrupt = (state: VoiceState): boolean =>
-  state.isPlaying || state.isAwaiting || openTurn(state) !== null;
+  state.isPlaying || state.isAwaitingReply || openTurn(state) !== null;
 
-/** What the hub is told of how it is talked. */
-export const configOf = ({ isHandsFree, talkLanguage, voice }: VoiceState, sampleRate: number): VoiceConfigChange => ({
+/** Returns the configuration frame for the current settings. */
+export const configOf = (
+  { isHandsFree, spokenLanguage, voice }: VoiceState,
+  sampleRate: number,
+): VoiceConfigChange => ({
   sampleRate,
-  language: talkLanguage || null,
+  language: spokenLanguage || null,
   voice: voice || null,
   turnDetection: { type: isHandsFree ? 'server_vad' : 'none' },
   partial: isHandsFree,

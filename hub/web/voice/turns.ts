@@ -1,21 +1,23 @@
 import type { VoiceFrame, VoiceLatency } from '../../../shared/contract/ai/voice.ts';
 
-/** One turn of the talk: what was said, and what was answered. */
+/** One turn of the conversation: the user's input and the answer. */
 export interface Turn {
   id: string;
   user: string;
   assistant: string;
   isDone: boolean;
   isInterrupted: boolean;
-  /** What went wrong, by the code of the error; empty for nothing. */
+  /** Error code; empty for no error. */
   failure: string;
-  /** By stage, as the hub counted; null until it is told. */
+  /** Duration of each stage, measured by the hub; null until the hub reports it. */
   latency: VoiceLatency | null;
-  /** From the end of what was said to the first sound here, in milliseconds; null where one of both is not known. */
-  heardMs: number | null;
+  /**
+   * Time from the end of the input to the first audio in this browser, in milliseconds; null when either is unknown.
+   */
+  firstSoundMs: number | null;
 }
 
-/** More are not kept: the oldest go. */
+/** Older turns are removed. */
 const maxTurns = 200;
 
 const newTurn = (id: string): Turn => ({
@@ -26,19 +28,19 @@ const newTurn = (id: string): Turn => ({
   isInterrupted: false,
   failure: '',
   latency: null,
-  heardMs: null,
+  firstSoundMs: null,
 });
 
-/** Changes one turn; it is begun where there is none of that id. */
+/** Changes a turn, or adds it if the list has no turn with this id. */
 export function changeTurn(turns: readonly Turn[], id: string, change: (turn: Turn) => Partial<Turn>): readonly Turn[] {
-  const at = turns.findIndex((turn) => turn.id === id);
-  const turn = turns[at] ?? newTurn(id);
+  const index = turns.findIndex((turn) => turn.id === id);
+  const turn = turns[index] ?? newTurn(id);
   const changed = { ...turn, ...change(turn) };
-  return at === -1 ? [...turns, changed].slice(-maxTurns) : turns.with(at, changed);
+  return index === -1 ? [...turns, changed].slice(-maxTurns) : turns.with(index, changed);
 }
 
-/** The turns after a frame of the hub. */
-export function heardFrame(turns: readonly Turn[], frame: VoiceFrame): readonly Turn[] {
+/** Returns the turns after a frame of the hub. */
+export function applyFrame(turns: readonly Turn[], frame: VoiceFrame): readonly Turn[] {
   switch (frame.type) {
     case 'text':
       return changeTurn(turns, frame.turnId, ({ assistant }) =>
@@ -57,12 +59,12 @@ export function heardFrame(turns: readonly Turn[], frame: VoiceFrame): readonly 
   }
 }
 
-/** Marks what the hub is still at as interrupted. */
-export const cutShort = (turns: readonly Turn[]): readonly Turn[] =>
+/** Marks the turns in progress as interrupted. */
+export const markInterrupted = (turns: readonly Turn[]): readonly Turn[] =>
   turns.map((turn) => (turn.isDone ? turn : { ...turn, isInterrupted: true }));
 
-/** Ends what the hub will not end any more. */
-export const cutOff = (turns: readonly Turn[]): readonly Turn[] =>
+/** Ends the turns in progress after the connection was lost. Turns without text are removed. */
+export const endOpenTurns = (turns: readonly Turn[]): readonly Turn[] =>
   turns
     .filter(({ isDone, user, assistant }) => isDone || user !== '' || assistant !== '')
     .map((turn) => (turn.isDone ? turn : { ...turn, isDone: true, isInterrupted: true }));

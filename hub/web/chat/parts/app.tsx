@@ -3,7 +3,7 @@ import { useStore } from '../../kit/store.ts';
 import type { Chat } from '../chat.ts';
 import type { Store } from '../state.ts';
 import { Assistant } from './assistant.tsx';
-import { Closed } from './closed.tsx';
+import { ClosedConversation } from './closed.tsx';
 import { Composer } from './composer.tsx';
 import { Header } from './header.tsx';
 import { MessageList } from './message-list.tsx';
@@ -16,11 +16,11 @@ export function App({ chat, store }: { chat: Chat; store: Store }) {
   const { phase, isEmbedded } = state;
   useEffect(() => {
     if (!isEmbedded) return undefined;
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === 'Escape' && document.querySelector('dialog[open]') === null && !event.isComposing) chat.leave();
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && document.querySelector('dialog[open]') === null && !event.isComposing) chat.close();
     };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
   }, [chat, isEmbedded]);
   return (
     <div class="chat">
@@ -28,16 +28,16 @@ export function App({ chat, store }: { chat: Chat; store: Store }) {
       {phase === 'loading' && <div class="loading" aria-busy="true" />}
       {phase === 'problem' && <ProblemPage chat={chat} state={state} />}
       {phase === 'start' && <StartForm chat={chat} state={state} />}
-      {phase === 'chat' && <Talk chat={chat} state={state} />}
+      {phase === 'chat' && <ConversationView chat={chat} state={state} />}
     </div>
   );
 }
 
-function Talk({ chat, state }: PartProps) {
+function ConversationView({ chat, state }: PartProps) {
   const { settings, conversation, isConnected, language } = state;
   const isClosed = conversation?.status === 'closed';
-  // Looked at while what had the focus is still there.
-  const wasWriting = isClosed && document.activeElement?.matches('.composer *') === true;
+  // Read during the render, while the focused element still exists.
+  const hadComposerFocus = isClosed && document.activeElement?.matches('.composer *') === true;
   return (
     <main class="talk">
       <div class="notices" role="status">
@@ -50,7 +50,11 @@ function Talk({ chat, state }: PartProps) {
       </div>
       <MessageList chat={chat} state={state} />
       <Assistant chat={chat} state={state} />
-      {isClosed ? <Closed chat={chat} state={state} takesFocus={wasWriting} /> : <Composer chat={chat} state={state} />}
+      {isClosed ? (
+        <ClosedConversation chat={chat} state={state} takesFocus={hadComposerFocus} />
+      ) : (
+        <Composer chat={chat} state={state} />
+      )}
     </main>
   );
 }

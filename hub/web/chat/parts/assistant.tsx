@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { PartProps } from './part-props.ts';
 
-/** Says that a machine answers, for as long as one does, and leads to a person. */
+/** Shows that an AI assistant answers, and a button that hands the conversation over to a person. */
 export function Assistant({ chat, state }: PartProps) {
   const { words } = state.language;
   const [isAsking, setAsking] = useState(false);
@@ -13,7 +13,7 @@ export function Assistant({ chat, state }: PartProps) {
     setFailed(false);
     try {
       await chat.askForPerson();
-      // The button goes, and with it what had the focus.
+      // The focused button disappears, so the focus moves to the main field.
       document.querySelector<HTMLElement>('[data-first]')?.focus();
     } catch {
       setFailed(true);

@@ -10,20 +10,20 @@ interface FileProps {
   language: Language;
 }
 
-const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+const pictureTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
-/** A file of a message: a picture is shown, sound can be heard, anything else is offered for saving. */
+/** A file of a message: pictures are shown, audio can be played, other files can be downloaded. */
 export function Attachment(props: FileProps) {
   const { contentType } = props.file;
-  if (pictures.includes(contentType)) return <Picture {...props} />;
-  return contentType.startsWith('audio/') ? <Sound {...props} /> : <Saved {...props} />;
+  if (pictureTypes.includes(contentType)) return <Picture {...props} />;
+  return contentType.startsWith('audio/') ? <Sound {...props} /> : <FileButton {...props} />;
 }
 
-function Saved({ chat, file, language }: FileProps) {
+function FileButton({ chat, file, language }: FileProps) {
   const [hasFailed, setFailed] = useState(false);
   const save = () => {
     setFailed(false);
-    chat.blobs?.save(file.id, file.name).catch(() => setFailed(true));
+    chat.fileUrls?.save(file.id, file.name).catch(() => setFailed(true));
   };
   return (
     <button
@@ -41,18 +41,18 @@ function Saved({ chat, file, language }: FileProps) {
   );
 }
 
-/** The address of a file in this page, once it is there. */
+/** Loads a file and returns its object URL once it is available. */
 function useBlob({ chat, file }: FileProps) {
   const [url, setUrl] = useState<string | null>(null);
   const [hasFailed, setFailed] = useState(false);
   useEffect(() => {
-    let isHere = true;
-    chat.blobs?.url(file.id).then(
-      (made) => isHere && setUrl(made),
-      () => isHere && setFailed(true),
+    let isMounted = true;
+    chat.fileUrls?.url(file.id).then(
+      (loadedUrl) => isMounted && setUrl(loadedUrl),
+      () => isMounted && setFailed(true),
     );
     return () => {
-      isHere = false;
+      isMounted = false;
     };
   }, [chat, file.id]);
   return { url, hasFailed, fail: () => setFailed(true) };
@@ -72,7 +72,7 @@ function Sound(props: FileProps) {
           onError={fail}
         />
       )}
-      <Saved {...props} />
+      <FileButton {...props} />
     </>
   );
 }
@@ -81,13 +81,13 @@ function Picture(props: FileProps) {
   const { file, language } = props;
   const { url, hasFailed, fail } = useBlob(props);
   const dialog = useRef<HTMLDialogElement>(null);
-  if (hasFailed) return <Saved {...props} />;
+  if (hasFailed) return <FileButton {...props} />;
   return (
     <>
       <button type="button" class="picture" aria-label={file.name} onClick={() => dialog.current?.showModal()}>
         {url !== null && <img src={url} alt="" onError={fail} />}
       </button>
-      {/* A click beside the picture closes it, as Escape does. */}
+      {/* A click anywhere closes the dialog, like Escape. */}
       <dialog ref={dialog} aria-label={file.name} onClick={() => dialog.current?.close()}>
         <button type="button" class="plain" aria-label={language.words.close}>
           <CloseIcon />

@@ -1,35 +1,35 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { isWanted } from '../uploads.ts';
+import { canStillBeSent } from '../uploads.ts';
 import { FileIcon, StarIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** Below a conversation that was closed: how it was, and the way to a new one. */
-export function Closed({ chat, state, takesFocus }: PartProps & { takesFocus: boolean }) {
+/** The end of a closed conversation: the rating, unsent text and files, and the button for a new conversation. */
+export function ClosedConversation({ chat, state, takesFocus }: PartProps & { takesFocus: boolean }) {
   const { language, settings, conversation, draft, uploads, chunks, hasOlder } = state;
   const { words } = language;
   const [failure, setFailure] = useState('');
   const [isBusy, setBusy] = useState(false);
-  // How nothing was is no question.
-  const wasWritten =
+  // A conversation without messages is not rated.
+  const hasMessages =
     hasOlder || chunks.some(({ messages }) => messages.some(({ senderType }) => senderType !== 'system'));
-  const main = useRef<HTMLButtonElement>(null);
+  const startButton = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
-    if (takesFocus) main.current?.focus();
-    // Only of how it came here.
+    if (takesFocus) startButton.current?.focus();
+    // Runs only once, after the first render.
   }, []);
-  const files = uploads.filter((upload) => isWanted(upload) && upload.file !== null);
-  const lost = uploads.filter(({ file }) => file === null);
+  const files = uploads.filter((upload) => canStillBeSent(upload) && upload.file !== null);
+  const lostFiles = uploads.filter(({ file }) => file === null);
   const begin = async () => {
     setBusy(true);
     setFailure('');
-    await chat.beginAnew().catch(() => setFailure(words.failed));
+    await chat.startNewConversation().catch(() => setFailure(words.failed));
     setBusy(false);
   };
   return (
     <section class="closed" aria-label={words.closed}>
       <p class="closing">{words.closed}</p>
-      {settings?.ratings === true && wasWritten && conversation !== null && <Rating chat={chat} state={state} />}
-      {(draft !== '' || files.length + lost.length > 0) && (
+      {settings?.ratings === true && hasMessages && conversation !== null && <Rating chat={chat} state={state} />}
+      {(draft !== '' || files.length + lostFiles.length > 0) && (
         <div class="kept" role="group" tabIndex={0} aria-label={words.keptForNew}>
           {(draft !== '' || files.length > 0) && <p class="closing">{words.keptForNew}</p>}
           {draft !== '' && <p dir="auto">{draft}</p>}
@@ -39,7 +39,7 @@ export function Closed({ chat, state, takesFocus }: PartProps & { takesFocus: bo
               <bdi>{name}</bdi>
             </p>
           ))}
-          {lost.map(({ key, name }) => (
+          {lostFiles.map(({ key, name }) => (
             <p key={key} class="kept-file failure">
               <FileIcon />
               <span>
@@ -52,7 +52,7 @@ export function Closed({ chat, state, takesFocus }: PartProps & { takesFocus: bo
       <p class="failure" role="alert">
         {failure}
       </p>
-      <button type="button" class="main" data-first ref={main} disabled={isBusy} onClick={() => void begin()}>
+      <button type="button" class="main" data-first ref={startButton} disabled={isBusy} onClick={() => void begin()}>
         {words.newConversation}
       </button>
     </section>
@@ -61,19 +61,19 @@ export function Closed({ chat, state, takesFocus }: PartProps & { takesFocus: bo
 
 function Rating({ chat, state: { language, conversation } }: PartProps) {
   const { words, say } = language;
-  const given = conversation?.rating ?? null;
-  const [score, setScore] = useState(given?.score ?? 0);
-  const [comment, setComment] = useState(given?.comment ?? '');
-  const [isChanging, setChanging] = useState(given === null);
+  const submitted = conversation?.rating ?? null;
+  const [score, setScore] = useState(submitted?.score ?? 0);
+  const [comment, setComment] = useState(submitted?.comment ?? '');
+  const [isChanging, setChanging] = useState(submitted === null);
   const [failure, setFailure] = useState('');
-  if (conversation?.ratingOffered !== true && given === null) return null;
+  if (conversation?.ratingOffered !== true && submitted === null) return null;
   if (!isChanging)
     return (
       <div class="rated" role="status">
         <p>{words.thanks}</p>
-        <p class="stars" role="img" aria-label={say(words.stars, { count: given?.score ?? score })}>
+        <p class="stars" role="img" aria-label={say(words.stars, { count: submitted?.score ?? score })}>
           {[1, 2, 3, 4, 5].map((star) => (
-            <i key={star} class={star <= (given?.score ?? score) ? 'on' : ''}>
+            <i key={star} class={star <= (submitted?.score ?? score) ? 'on' : ''}>
               <StarIcon />
             </i>
           ))}

@@ -1,37 +1,39 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
 import type { Language } from '../language.ts';
-import { isOnItsWay, isRetryable, mostFileBytes, mostFiles } from '../uploads.ts';
+import { isRetryable, isSendable, maxUploadBytes, maxUploads } from '../uploads.ts';
 import type { Upload } from '../uploads.ts';
 import { ClipIcon, CloseIcon, FileIcon, SendIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
-const mostCharacters: typeof maxMessageLength = 10_000;
-const accepted = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/plain,text/csv,audio/*';
-const mostHeightPx = 160;
+const maxCharacters: typeof maxMessageLength = 10_000;
+const acceptedTypes = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/plain,text/csv,audio/*';
+const maxHeightPx = 160;
 
-/** Where the visitor writes. */
+/** The form in which the visitor writes messages and attaches files. */
 export function Composer({ chat, state }: PartProps) {
   const { language, draft, uploads } = state;
   const { words, say } = language;
   const field = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
   const [failure, setFailure] = useState('');
-  const [isOver, setOver] = useState(false);
-  const tooMany = Array.from(draft).length - mostCharacters;
-  // What failed goes nowhere, and holds nothing up.
-  const going = uploads.filter(isOnItsWay);
+  const [isDraggedOver, setDraggedOver] = useState(false);
+  const excessCharacters = Array.from(draft).length - maxCharacters;
+  // Failed files are not sent and do not block the message.
+  const sendable = uploads.filter(isSendable);
   const isReady =
-    tooMany <= 0 && going.every(({ attachment }) => attachment !== null) && (draft.trim() !== '' || going.length > 0);
+    excessCharacters <= 0 &&
+    sendable.every(({ attachment }) => attachment !== null) &&
+    (draft.trim() !== '' || sendable.length > 0);
 
   useLayoutEffect(() => {
     const area = field.current;
     if (area === null) return;
     area.style.height = 'auto';
-    area.style.height = `${Math.min(area.scrollHeight, mostHeightPx)}px`;
+    area.style.height = `${Math.min(area.scrollHeight, maxHeightPx)}px`;
   }, [draft]);
   useEffect(() => {
-    // A screen keyboard that nobody asked for would hide what was written.
+    // Focusing on a touch device would open the on-screen keyboard over the messages.
     if (chat.mayTakeFocus && matchMedia('(pointer: fine)').matches) field.current?.focus();
   }, []);
 
@@ -41,9 +43,10 @@ export function Composer({ chat, state }: PartProps) {
     chat.send();
     field.current?.focus();
   };
-  const took = (hadRoom: boolean) => setFailure(hadRoom ? '' : say(words.tooManyFiles, { count: mostFiles }));
+  const showLimit = (isWithinLimit: boolean) =>
+    setFailure(isWithinLimit ? '' : say(words.tooManyFiles, { count: maxUploads }));
   const add = (files: readonly File[]) => {
-    if (files.length > 0) took(chat.addFiles(files));
+    if (files.length > 0) showLimit(chat.addFiles(files));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return;
@@ -60,19 +63,19 @@ export function Composer({ chat, state }: PartProps) {
 
   return (
     <form
-      class={isOver ? 'composer over' : 'composer'}
+      class={isDraggedOver ? 'composer over' : 'composer'}
       onSubmit={(event) => {
         event.preventDefault();
         send();
       }}
       onDragOver={(event) => {
         event.preventDefault();
-        setOver(true);
+        setDraggedOver(true);
       }}
-      onDragLeave={() => setOver(false)}
+      onDragLeave={() => setDraggedOver(false)}
       onDrop={(event) => {
         event.preventDefault();
-        setOver(false);
+        setDraggedOver(false);
         add(Array.from(event.dataTransfer?.files ?? []));
       }}
     >
@@ -84,13 +87,13 @@ export function Composer({ chat, state }: PartProps) {
               upload={upload}
               language={language}
               onRemove={() => chat.removeFile(upload.key)}
-              onRetry={() => took(chat.retryFile(upload.key))}
+              onRetry={() => showLimit(chat.retryFile(upload.key))}
             />
           ))}
         </ul>
       )}
       <p class="failure" role="alert">
-        {tooMany > 0 ? say(words.tooLong, { count: tooMany }) : failure}
+        {excessCharacters > 0 ? say(words.tooLong, { count: excessCharacters }) : failure}
       </p>
       <div class="writing">
         <input
@@ -98,7 +101,7 @@ export function Composer({ chat, state }: PartProps) {
           type="file"
           multiple
           hidden
-          accept={accepted}
+          accept={acceptedTypes}
           aria-label={words.attach}
           onChange={({ currentTarget }) => {
             add(Array.from(currentTarget.files ?? []));
@@ -113,7 +116,7 @@ export function Composer({ chat, state }: PartProps) {
           data-first
           rows={1}
           dir="auto"
-          placeholder={isOver ? words.dropHere : words.write}
+          placeholder={isDraggedOver ? words.dropHere : words.write}
           aria-label={words.write}
           enterkeyhint="send"
           value={draft}
@@ -149,7 +152,7 @@ function UploadRow({ upload, language, onRemove, onRetry }: UploadProps) {
         </div>
         {isSending && <progress max={1} value={progress} aria-label={name} />}
         {!isSending && (
-          <small role="status">{failure === null ? language.bytes(bytes) : reason(failure, language)}</small>
+          <small role="status">{failure === null ? language.bytes(bytes) : failureText(failure, language)}</small>
         )}
       </div>
       {isRetryable(upload) && (
@@ -169,8 +172,8 @@ function UploadRow({ upload, language, onRemove, onRetry }: UploadProps) {
   );
 }
 
-function reason(code: string, { words, say, bytes }: Language): string {
+function failureText(code: string, { words, say, bytes }: Language): string {
   if (code === 'too_large' || code === 'payload_too_large')
-    return say(words.fileTooLarge, { size: bytes(mostFileBytes) });
+    return say(words.fileTooLarge, { size: bytes(maxUploadBytes) });
   return code === 'unsupported_media_type' ? words.fileKind : words.fileFailed;
 }

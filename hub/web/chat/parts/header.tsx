@@ -2,19 +2,19 @@ import { ChatIcon, CloseIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 import { Portrait } from './portrait.tsx';
 
-/** Whom the visitor talks to, and whether somebody is there. */
+/** Shows the title, the agent and whether an agent is online. */
 export function Header({ chat, state }: PartProps) {
   const { title, conversation, language, isEmbedded, phase, isConnected, settings } = state;
   const { words } = language;
   const agent = conversation?.agentName ?? null;
-  // What was heard before the connection was lost may be over, and out of hours nobody is waited for.
+  // After a lost connection the last known presence may be outdated. Outside office hours presence is not shown.
   const isPresenceKnown = isConnected && settings?.open !== false;
-  const isThere = conversation?.agentOnline === true;
+  const isAgentOnline = conversation?.agentOnline === true;
   return (
     <header>
       <div class="avatar" aria-hidden="true">
         <Portrait name={agent} picture={conversation?.agentPicture ?? null} fallback={<ChatIcon />} />
-        {phase === 'chat' && isPresenceKnown && <i class={isThere ? 'dot there' : 'dot'} />}
+        {phase === 'chat' && isPresenceKnown && <i class={isAgentOnline ? 'dot there' : 'dot'} />}
       </div>
       <div class="who">
         <h1>
@@ -24,12 +24,12 @@ export function Header({ chat, state }: PartProps) {
           <p>
             {agent !== null && <bdi>{agent}</bdi>}
             {agent !== null && isPresenceKnown && <span aria-hidden="true"> · </span>}
-            {isPresenceKnown && (isThere ? words.online : words.away)}
+            {isPresenceKnown && (isAgentOnline ? words.online : words.away)}
           </p>
         )}
       </div>
       {isEmbedded && (
-        <button type="button" class="plain" aria-label={words.close} onClick={() => chat.leave()}>
+        <button type="button" class="plain" aria-label={words.close} onClick={() => chat.close()}>
           <CloseIcon />
         </button>
       )}

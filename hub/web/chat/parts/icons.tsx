@@ -1,4 +1,4 @@
-/** Drawings beside words, which say the same. */
+/** Decorative icons next to texts or labels. */
 function Icon({ path, fill = false }: { path: string; fill?: boolean }) {
   return (
     <svg class={fill ? 'icon filled' : 'icon'} viewBox="0 0 24 24" aria-hidden="true">

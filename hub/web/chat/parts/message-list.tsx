@@ -8,26 +8,29 @@ import { DownIcon } from './icons.tsx';
 import { MessageRow } from './message-row.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** What one person writes within so long stands together, in milliseconds. */
-const togetherMs = 5 * 60_000;
-/** Chunks so far from what is seen are empty boxes of their height. */
-const drawnMargin = '1600px 0px';
-/** Fewer are always drawn. */
-const fewChunks = 4;
-/** Closer to its end the reader follows what comes, in pixels. */
-const atEndPx = 60;
-/** Closer to its beginning earlier messages are read, in pixels. */
-const earlyPx = 600;
+/** Messages of one sender within this time are grouped, in milliseconds. */
+const groupWithinMs = 5 * 60_000;
+/** Chunks farther than this from the visible area are rendered as empty boxes of the same height. */
+const renderMargin = '1600px 0px';
+/** A conversation with at most this many chunks is rendered completely. */
+const alwaysRenderedChunks = 4;
+/** Within this distance, the list counts as scrolled to its end, in pixels. */
+const atEndWithinPx = 60;
+/** Within this distance from the start, older messages are loaded, in pixels. */
+const loadOlderWithinPx = 600;
 
-const isOneDay = (left: string, right: string) => new Date(left).toDateString() === new Date(right).toDateString();
-const isMoreOf = (before: ChatMessage | undefined, message: ChatMessage) =>
-  before !== undefined &&
-  before.senderType === message.senderType &&
-  before.senderId === message.senderId &&
-  isOneDay(before.createdAt, message.createdAt) &&
-  Date.parse(message.createdAt) - Date.parse(before.createdAt) < togetherMs;
+const isSameDay = (left: string, right: string) => new Date(left).toDateString() === new Date(right).toDateString();
+const isContinuationOf = (previous: ChatMessage | undefined, message: ChatMessage) =>
+  previous !== undefined &&
+  previous.senderType === message.senderType &&
+  previous.senderId === message.senderId &&
+  isSameDay(previous.createdAt, message.createdAt) &&
+  Date.parse(message.createdAt) - Date.parse(previous.createdAt) < groupWithinMs;
 
-/** The conversation. Its scroller counts from its end, so that it stays there, and where the reader is, whatever comes before or after. */
+/**
+ * The messages of the conversation. The scroll position counts from the end, so the view stays in place when messages
+ * are added at either end.
+ */
 export function MessageList({ chat, state }: PartProps) {
   const { chunks, language, settings, hasOlder, outgoing, typing, partial, conversation, isLoaded, unread } = state;
   const { words, say } = language;
@@ -39,20 +42,20 @@ export function MessageList({ chat, state }: PartProps) {
     if (list === null) return;
     // The scroller counts downwards from 0 at its end.
     const fromEnd = -list.scrollTop;
-    const isThere = fromEnd < atEndPx;
-    setAtEnd(isThere);
-    chat.looked(isThere);
-    if (list.scrollHeight - list.clientHeight - fromEnd < earlyPx) void chat.readOlder();
+    const isNowAtEnd = fromEnd < atEndWithinPx;
+    setAtEnd(isNowAtEnd);
+    chat.setAtEnd(isNowAtEnd);
+    if (list.scrollHeight - list.clientHeight - fromEnd < loadOlderWithinPx) void chat.loadOlder();
   };
-  // Few or short messages leave nothing to scroll by which more would be read.
+  // With few or short messages the list cannot be scrolled, so older messages are loaded without a scroll event.
   useEffect(onScroll, [chunks.length, hasOlder]);
-  const toEnd = () => scroller.current?.scrollTo({ top: 0 });
-  const written = outgoing.length;
-  useLayoutEffect(toEnd, [written]);
+  const scrollToEnd = () => scroller.current?.scrollTo({ top: 0 });
+  const outgoingCount = outgoing.length;
+  useLayoutEffect(scrollToEnd, [outgoingCount]);
 
   const lastOwn = useMemo(() => lastOwnOf(chunks), [chunks]);
   const isRead = lastOwn !== null && lastOwn.seq <= (conversation?.agentReadSeq ?? 0);
-  const fate = outgoing.length > 0 || lastOwn === null ? '' : isRead ? words.read : words.sent;
+  const ownStatus = outgoing.length > 0 || lastOwn === null ? '' : isRead ? words.read : words.sent;
   const agentName = conversation?.agentName ?? words.team;
   return (
     <div class="log-place">
@@ -79,17 +82,17 @@ export function MessageList({ chat, state }: PartProps) {
             <ChunkView
               key={chunk.index}
               chunk={chunk}
-              before={chunks[at - 1]?.messages.at(-1)}
+              previousMessage={chunks[at - 1]?.messages.at(-1)}
               chat={chat}
               language={language}
               scroller={scroller}
-              isAlwaysDrawn={chunks.length <= fewChunks || at === chunks.length - 1}
-              fatedSeq={lastOwn !== null && chunk.messages.includes(lastOwn) ? lastOwn.seq : 0}
-              fate={lastOwn !== null && chunk.messages.includes(lastOwn) ? fate : ''}
+              isAlwaysRendered={chunks.length <= alwaysRenderedChunks || at === chunks.length - 1}
+              statusSeq={lastOwn !== null && chunk.messages.includes(lastOwn) ? lastOwn.seq : 0}
+              deliveryStatus={lastOwn !== null && chunk.messages.includes(lastOwn) ? ownStatus : ''}
             />
           ))}
           {outgoing.map((message) => (
-            <Waiting
+            <OutgoingRow
               key={message.clientId}
               chat={chat}
               language={language}
@@ -98,7 +101,7 @@ export function MessageList({ chat, state }: PartProps) {
             />
           ))}
           {partial !== '' && (
-            // The message is read out as a whole.
+            // Screen readers announce only the complete message.
             <div class="message partial" aria-hidden="true">
               <MessageRow
                 chat={chat}
@@ -108,7 +111,7 @@ export function MessageList({ chat, state }: PartProps) {
                 content={partial}
                 attachments={[]}
                 at={new Date().toISOString()}
-                isMore={false}
+                isContinuation={false}
               />
             </div>
           )}
@@ -129,7 +132,7 @@ export function MessageList({ chat, state }: PartProps) {
           type="button"
           class="to-end"
           aria-label={unread > 0 ? language.unread(unread) : words.latest}
-          onClick={toEnd}
+          onClick={scrollToEnd}
         >
           <DownIcon />
           {unread > 0 && <b>{language.number(unread)}</b>}
@@ -147,14 +150,14 @@ function lastOwnOf(chunks: readonly Chunk[]): ChatMessage | null {
   return null;
 }
 
-interface WaitingProps {
+interface OutgoingRowProps {
   chat: Chat;
   language: Language;
   message: Outgoing;
   isConnected: boolean;
 }
 
-function Waiting({ chat, language, message, isConnected }: WaitingProps) {
+function OutgoingRow({ chat, language, message, isConnected }: OutgoingRowProps) {
   const { words } = language;
   const { clientId, isRefused } = message;
   return (
@@ -166,26 +169,35 @@ function Waiting({ chat, language, message, isConnected }: WaitingProps) {
       content={message.content}
       attachments={message.attachments}
       at={message.writtenAt}
-      isMore={false}
-      fate={isRefused ? words.notSent : isConnected ? words.sending : words.waiting}
+      isContinuation={false}
+      deliveryStatus={isRefused ? words.notSent : isConnected ? words.sending : words.waiting}
       isRefused={isRefused}
-      {...(isRefused ? { onRetry: () => chat.retry(clientId), onDrop: () => chat.drop(clientId) } : {})}
+      {...(isRefused ? { onRetry: () => chat.retry(clientId), onDiscard: () => chat.discard(clientId) } : {})}
     />
   );
 }
 
 interface ChunkProps {
   chunk: Chunk;
-  before: ChatMessage | undefined;
+  previousMessage: ChatMessage | undefined;
   chat: Chat;
   language: Language;
   scroller: { current: HTMLDivElement | null };
-  isAlwaysDrawn: boolean;
-  fatedSeq: number;
-  fate: string;
+  isAlwaysRendered: boolean;
+  statusSeq: number;
+  deliveryStatus: string;
 }
 
-function ChunkView({ chunk, before, chat, language, scroller, isAlwaysDrawn, fatedSeq, fate }: ChunkProps) {
+function ChunkView({
+  chunk,
+  previousMessage,
+  chat,
+  language,
+  scroller,
+  isAlwaysRendered,
+  statusSeq,
+  deliveryStatus,
+}: ChunkProps) {
   const box = useRef<HTMLDivElement>(null);
   const height = useRef(0);
   const [isNear, setNear] = useState(true);
@@ -199,18 +211,18 @@ function ChunkView({ chunk, before, chat, language, scroller, isAlwaysDrawn, fat
           height.current = entry.boundingClientRect.height;
         setNear(entry.isIntersecting);
       },
-      { root: scroller.current, rootMargin: drawnMargin },
+      { root: scroller.current, rootMargin: renderMargin },
     );
     observer.observe(element);
     return () => observer.disconnect();
   }, [scroller]);
-  const isDrawn = isAlwaysDrawn || isNear;
-  // The same tree as before is not looked at again, so that a new message costs no walk over all others.
+  const isRendered = isAlwaysRendered || isNear;
+  // Preact skips an unchanged tree, so a new message does not cause a walk over all others.
   const rows = useMemo(
     () =>
       chunk.messages.map((message, at) => {
-        const previous = at === 0 ? before : chunk.messages[at - 1];
-        const isNewDay = previous === undefined || !isOneDay(previous.createdAt, message.createdAt);
+        const previous = at === 0 ? previousMessage : chunk.messages[at - 1];
+        const isNewDay = previous === undefined || !isSameDay(previous.createdAt, message.createdAt);
         return (
           <div key={message.seq} class="message" data-seq={message.seq}>
             {isNewDay && <p class="day">{language.day(new Date(message.createdAt), new Date())}</p>}
@@ -223,17 +235,17 @@ function ChunkView({ chunk, before, chat, language, scroller, isAlwaysDrawn, fat
               attachments={message.attachments}
               picture={message.senderPicture}
               at={message.createdAt}
-              isMore={!isNewDay && isMoreOf(previous, message)}
-              fate={message.seq === fatedSeq ? fate : ''}
+              isContinuation={!isNewDay && isContinuationOf(previous, message)}
+              deliveryStatus={message.seq === statusSeq ? deliveryStatus : ''}
             />
           </div>
         );
       }),
-    [chunk, before, chat, language, fatedSeq, fate],
+    [chunk, previousMessage, chat, language, statusSeq, deliveryStatus],
   );
   return (
-    <div ref={box} class="chunk" style={isDrawn ? undefined : { height: `${height.current}px` }}>
-      {isDrawn && rows}
+    <div ref={box} class="chunk" style={isRendered ? undefined : { height: `${height.current}px` }}>
+      {isRendered && rows}
     </div>
   );
 }

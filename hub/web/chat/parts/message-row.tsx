@@ -5,7 +5,7 @@ import { linkParts } from '../links.ts';
 import { Attachment } from './attachments.tsx';
 import { Portrait } from './portrait.tsx';
 
-/** A text as it was typed; of what is in it only addresses of the web become anything, and those only when they are clicked. */
+/** Renders a text literally. Only http and https URLs become links. */
 export function MessageText({ text }: { text: string }) {
   return (
     <>
@@ -26,24 +26,35 @@ export interface RowProps {
   chat: Chat;
   language: Language;
   senderType: SenderType;
-  /** Of whoever wrote it; empty where the row before has it. */
+  /** Name of the sender. */
   name: string;
   content: string;
   attachments: readonly ChatAttachment[];
-  /** Path of the picture of the agent who wrote it. */
+  /** Path of the agent's picture. */
   picture?: string | null;
   at: string;
-  /** Whether it continues what the same sender wrote just before. */
-  isMore: boolean;
-  /** What became of it; empty for nothing to tell. */
-  fate?: string;
+  /** Whether the message is grouped with the previous one of the same sender. */
+  isContinuation: boolean;
+  /** Delivery status; empty to show none. */
+  deliveryStatus?: string;
   isRefused?: boolean;
   onRetry?: () => void;
-  onDrop?: () => void;
+  onDiscard?: () => void;
 }
 
 export function MessageRow(props: RowProps) {
-  const { chat, language, senderType, name, content, attachments, at, isMore, fate = '', isRefused = false } = props;
+  const {
+    chat,
+    language,
+    senderType,
+    name,
+    content,
+    attachments,
+    at,
+    isContinuation,
+    deliveryStatus = '',
+    isRefused = false,
+  } = props;
   const { picture = null } = props;
   if (senderType === 'system')
     return (
@@ -55,14 +66,14 @@ export function MessageRow(props: RowProps) {
   const when = new Date(at);
   return (
     <div
-      class={`row ${senderType === 'agent' ? 'agent ' : ''}${isOwn ? 'own' : 'other'}${isMore ? ' more' : ''}${isRefused ? ' refused' : ''}`}
+      class={`row ${senderType === 'agent' ? 'agent ' : ''}${isOwn ? 'own' : 'other'}${isContinuation ? ' more' : ''}${isRefused ? ' refused' : ''}`}
     >
-      {senderType === 'agent' && !isMore && (
+      {senderType === 'agent' && !isContinuation && (
         <div class="avatar small" aria-hidden="true">
           <Portrait name={name} picture={picture} fallback={null} />
         </div>
       )}
-      <div class={isMore ? 'visually-hidden' : 'meta'}>
+      <div class={isContinuation ? 'visually-hidden' : 'meta'}>
         <bdi class={isOwn ? 'visually-hidden' : ''}>{name}</bdi>{' '}
         <time dateTime={at} title={language.dateTime(when)}>
           {language.time(when)}
@@ -76,16 +87,16 @@ export function MessageRow(props: RowProps) {
           <MessageText text={content} />
         </div>
       )}
-      {fate !== '' && (
+      {deliveryStatus !== '' && (
         <div class="fate">
-          {fate}
+          {deliveryStatus}
           {props.onRetry !== undefined && (
             <button type="button" class="link" onClick={props.onRetry}>
               {language.words.retry}
             </button>
           )}
-          {props.onDrop !== undefined && (
-            <button type="button" class="link" onClick={props.onDrop}>
+          {props.onDiscard !== undefined && (
+            <button type="button" class="link" onClick={props.onDiscard}>
               {language.say(language.words.removeFile, { name: '' })}
             </button>
           )}

@@ -1,7 +1,7 @@
 import type { Chat } from '../chat.ts';
 import type { ChatState } from '../state.ts';
 
-/** What every part of the page is given. */
+/** Props of every part of the page. */
 export interface PartProps {
   chat: Chat;
   state: ChatState;

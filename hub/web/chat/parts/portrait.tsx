@@ -18,7 +18,7 @@ interface PortraitProps {
   fallback: ComponentChildren;
 }
 
-/** The picture of an agent; without one, or when it does not load, their initials. */
+/** Shows the picture of an agent, or the initials if there is no picture or it cannot be loaded. */
 export function Portrait({ name, picture, fallback }: PortraitProps) {
   const [failed, setFailed] = useState<string | null>(null);
   if (picture !== null && picture !== failed)

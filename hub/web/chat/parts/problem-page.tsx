@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { LinkOffIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** Says why there is no chat, and nothing of what was in it. */
+/** Shows why the chat is unavailable. Contents of the conversation are not shown. */
 export function ProblemPage({ chat, state: { problem, language } }: PartProps) {
   const { words } = language;
   const heading = useRef<HTMLHeadingElement>(null);

@@ -3,7 +3,7 @@ import { HubError } from '../api.ts';
 import type { Language } from '../language.ts';
 import type { PartProps } from './part-props.ts';
 
-/** Begins a conversation of somebody whom no token names: what they ask, and who they say they are. */
+/** The form in which an anonymous visitor enters a question and contact details to start a conversation. */
 export function StartForm({ chat, state: { settings, language, draft } }: PartProps) {
   const { words } = language;
   const [isBusy, setBusy] = useState(false);
@@ -20,11 +20,11 @@ export function StartForm({ chat, state: { settings, language, draft } }: PartPr
     setBusy(true);
     setFailure('');
     try {
-      const [called, reached] = [name.trim(), email.trim()];
-      await chat.introduce({
+      const [trimmedName, trimmedEmail] = [name.trim(), email.trim()];
+      await chat.startAnonymous({
         content,
-        ...(called === '' ? {} : { name: called }),
-        ...(reached === '' ? {} : { email: reached }),
+        ...(trimmedName === '' ? {} : { name: trimmedName }),
+        ...(trimmedEmail === '' ? {} : { email: trimmedEmail }),
       });
       chat.setDraft('');
     } catch (error) {

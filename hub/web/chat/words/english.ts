@@ -1,4 +1,4 @@
-/** The words of the page. */
+/** The texts of the page. */
 export const english = {
   title: 'Chat with us',
   close: 'Close chat',
@@ -30,7 +30,7 @@ export const english = {
   cancelFile: 'Cancel {name}',
   download: 'Download {name}',
   fileFailed: 'The file could not be sent.',
-  fileTooLarge: 'A file may have at most {size}.',
+  fileTooLarge: 'A file can be at most {size}.',
   fileKind: 'Only pictures, PDF, text and sound can be sent.',
   tooManyFiles: 'A message takes at most {count} files.',
   tooLong: '{count} characters too many',
@@ -51,7 +51,7 @@ export const english = {
   failed: 'That did not work. Please try again.',
   busy: 'Too many people are starting a chat right now. Please try again {when}.',
   invalidTitle: 'This chat link does not work',
-  invalidText: 'It was changed, withdrawn, or belongs to another site. Ask whoever gave it to you for a new one.',
+  invalidText: 'The link was changed, revoked, or belongs to another site. Ask for a new link.',
   expiredTitle: 'This chat has expired',
   expiredText: 'Your messages are safe. Open the chat again from where you found it, or ask for a new link.',
   overTitle: 'This chat has ended',
@@ -69,5 +69,5 @@ export const english = {
   > & { other: string },
 };
 
-/** The same in any language. */
+/** The texts of the page in any language. */
 export type Words = typeof english;

@@ -1,4 +1,7 @@
-/** Runs in the thread of the audio, where no library of the page is: cuts what the microphone hears into blocks, and hands them over. */
+/**
+ * Audio worklet: splits the microphone's audio into blocks and posts them to the page. It runs in the audio thread,
+ * without the page's modules.
+ */
 
 declare const sampleRate: number;
 declare class AudioWorkletProcessor {
@@ -11,11 +14,11 @@ declare function registerProcessor(
 
 export interface CaptureOptions {
   blockMs: number;
-  /** So many samples become one. */
+  /** Number of input samples averaged into one output sample. */
   ratio: number;
 }
 
-/** What was heard for one block: PCM s16le mono, and how loud it was, as root mean square from 0 to 1. */
+/** One block of audio: PCM s16le mono, and its level as root mean square from 0 to 1. */
 export interface CapturedBlock {
   pcm: Uint8Array<ArrayBuffer>;
   level: number;
@@ -23,50 +26,50 @@ export interface CapturedBlock {
 
 class Capture extends AudioWorkletProcessor {
   readonly #ratio: number;
-  readonly #samples: number;
+  readonly #samplesPerBlock: number;
   #block: DataView<ArrayBuffer>;
-  #at = 0;
+  #sampleCount = 0;
   #energy = 0;
   #sum = 0;
-  #summed = 0;
+  #sumCount = 0;
 
   constructor({ processorOptions: { blockMs, ratio } }: { processorOptions: CaptureOptions }) {
     super();
     this.#ratio = ratio;
-    this.#samples = Math.round((sampleRate / ratio / 1000) * blockMs);
+    this.#samplesPerBlock = Math.round((sampleRate / ratio / 1000) * blockMs);
     this.#block = this.#newBlock();
   }
 
-  /** @returns whether it goes on. */
+  /** @returns whether the worklet stays active. */
   process([input]: Float32Array[][]): boolean {
     for (const sample of input?.[0] ?? []) {
       this.#sum += sample;
-      this.#summed += 1;
-      if (this.#summed === this.#ratio) this.#take(this.#sum / this.#ratio);
+      this.#sumCount += 1;
+      if (this.#sumCount === this.#ratio) this.#addSample(this.#sum / this.#ratio);
     }
     return true;
   }
 
-  #take(sample: number): void {
+  #addSample(sample: number): void {
     this.#sum = 0;
-    this.#summed = 0;
-    const held = Math.max(-1, Math.min(1, sample));
-    this.#block.setInt16(this.#at * 2, Math.round(held * (held < 0 ? 0x8000 : 0x7fff)), true);
-    this.#energy += held * held;
-    this.#at += 1;
-    if (this.#at < this.#samples) return;
+    this.#sumCount = 0;
+    const clamped = Math.max(-1, Math.min(1, sample));
+    this.#block.setInt16(this.#sampleCount * 2, Math.round(clamped * (clamped < 0 ? 0x8000 : 0x7fff)), true);
+    this.#energy += clamped * clamped;
+    this.#sampleCount += 1;
+    if (this.#sampleCount < this.#samplesPerBlock) return;
     const block: CapturedBlock = {
       pcm: new Uint8Array(this.#block.buffer),
-      level: Math.sqrt(this.#energy / this.#samples),
+      level: Math.sqrt(this.#energy / this.#samplesPerBlock),
     };
     this.port.postMessage(block, [block.pcm.buffer]);
     this.#block = this.#newBlock();
-    this.#at = 0;
+    this.#sampleCount = 0;
     this.#energy = 0;
   }
 
   #newBlock(): DataView<ArrayBuffer> {
-    return new DataView(new ArrayBuffer(this.#samples * 2));
+    return new DataView(new ArrayBuffer(this.#samplesPerBlock * 2));
   }
 }
 

@@ -1,40 +1,45 @@
 import { useEffect } from 'preact/hooks';
 import { useStore } from '../../kit/store.ts';
 import type { VoiceStore } from '../state.ts';
-import type { Talk } from '../talk.ts';
+import type { VoiceSession } from '../voice-session.ts';
 import { Controls } from './controls.tsx';
 import { Problems } from './problems.tsx';
 import { Settings } from './settings.tsx';
 import { TextForm } from './text-form.tsx';
 import { Transcript } from './transcript.tsx';
 
-/** Keeps a text in its own direction from turning those around it. */
+/** Isolates a text, so that its direction does not change the text around it. */
 const isolated = (text: string) => `\u2068${text}\u2069`;
 
-export function App({ talk, store }: { talk: Talk; store: VoiceStore }) {
+export function App({ session, store }: { session: VoiceSession; store: VoiceStore }) {
   const state = useStore(store);
-  const { language, person, problem } = state;
+  const { language, signedInUser, problem } = state;
   const { words, say } = language;
   useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing) return;
-      if (!store.state.isHandsFree) talk.cancelUtterance();
-      talk.interrupt();
+      if (!store.state.isHandsFree) session.cancelUtterance();
+      session.interrupt();
     };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, [talk, store]);
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  }, [session, store]);
   const isUsable = problem === null || problem === 'notConfigured';
   return (
     <main class="voice">
       <header>
         <h1>{words.title}</h1>
-        {person !== null && (
-          <p>{say(words.signedIn, { email: isolated(person.email), workspace: isolated(person.workspaceName) })}</p>
+        {signedInUser !== null && (
+          <p>
+            {say(words.signedIn, {
+              email: isolated(signedInUser.email),
+              workspace: isolated(signedInUser.workspaceName),
+            })}
+          </p>
         )}
         <nav>
           <a href="./">Outrigger</a>
-          {person !== null && problem !== 'ended' && (
+          {signedInUser !== null && problem !== 'ended' && (
             <form method="post" action="sign-out">
               <input type="hidden" name="to" value="/voice" />
               <button type="submit">{words.signOut}</button>
@@ -42,13 +47,13 @@ export function App({ talk, store }: { talk: Talk; store: VoiceStore }) {
           )}
         </nav>
       </header>
-      <Problems talk={talk} state={state} />
-      <Transcript talk={talk} state={state} />
+      <Problems session={session} state={state} />
+      <Transcript session={session} state={state} />
       {isUsable && (
         <div class="dock">
-          <Controls talk={talk} state={state} />
-          <TextForm talk={talk} state={state} />
-          <Settings talk={talk} state={state} />
+          <Controls session={session} state={state} />
+          <TextForm session={session} state={state} />
+          <Settings session={session} state={state} />
         </div>
       )}
     </main>

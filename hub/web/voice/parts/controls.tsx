@@ -4,8 +4,8 @@ import { StopIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 import { TalkButton } from './talk-button.tsx';
 
-/** The button to talk with, what goes on, and what stops it. */
-export function Controls({ talk, state }: PartProps) {
+/** The talk button, the current activity and the stop button. */
+export function Controls({ session, state }: PartProps) {
   const { language, isHandsFree, microphone } = state;
   const { words } = language;
   const activity = activityOf(state);
@@ -21,25 +21,25 @@ export function Controls({ talk, state }: PartProps) {
             role="switch"
             checked={isHandsFree}
             aria-describedby="hint"
-            onChange={({ currentTarget }) => talk.setHandsFree(currentTarget.checked)}
+            onChange={({ currentTarget }) => session.setHandsFree(currentTarget.checked)}
           />
           <span>{words.handsFree}</span>
         </label>
-        <TalkButton talk={talk} state={state} />
+        <TalkButton session={session} state={state} />
         <button
           type="button"
           class="second stop"
           aria-label={words.interrupt}
           aria-keyshortcuts="Escape"
           disabled={!canInterrupt(state)}
-          onClick={() => talk.interrupt()}
+          onClick={() => session.interrupt()}
         >
           <StopIcon />
           <span>{words.stop}</span>
         </button>
       </div>
-      <Level levels={talk.levels} side="microphone" label={words.level} isOn={microphone === 'open'} />
-      {/* Known once somebody has talked, and in the way on small screens then; hands-free it says why nothing is to be pressed. */}
+      <Level levels={session.levels} side="microphone" label={words.level} isOn={microphone === 'open'} />
+      {/* After the first turn the hint is hidden, to save space on small screens. Hands-free, it explains that no button is needed. */}
       <p id="hint" class={isHandsFree || state.turns.length === 0 ? 'soft hint' : 'visually-hidden'}>
         {isHandsFree ? words.handsFreeHint : words.holdHint}
       </p>

@@ -1,4 +1,4 @@
-/** Drawings beside words, which say the same. */
+/** Decorative icons next to texts or labels. */
 const Icon = ({ path }: { path: string }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
     <path d={path} />

@@ -1,24 +1,25 @@
 import type { VoiceLatency } from '../../../../shared/contract/ai/voice.ts';
 import type { Language } from '../language.ts';
 
-/** Stages that follow one another. */
+/** Consecutive stages of a turn. */
 const stages = ['transcribe', 'firstText', 'firstAudio'] as const;
 
 export interface LatencyProps {
   latency: VoiceLatency;
-  heardMs: number | null;
+  firstSoundMs: number | null;
   language: Language;
 }
 
-/** How long each stage of a turn took. */
-export function Latency({ latency, heardMs, language: { words, say } }: LatencyProps) {
-  // Not the whole turn: for most of it somebody listens.
-  const shown = ([...stages, 'toFirstAudio'] as const).flatMap((name) => {
+/** Shows the duration of each stage of a turn. */
+export function TurnLatency({ latency, firstSoundMs, language: { words, say } }: LatencyProps) {
+  // The total time is not shown, because most of it is playback.
+  const stageTimes = ([...stages, 'toFirstAudio'] as const).flatMap((name) => {
     const ms = latency[name];
     return ms === undefined ? [] : [{ name, label: words[name], ms }];
   });
-  const all = heardMs === null ? shown : [...shown, { name: 'heard', label: words.heard, ms: heardMs }];
-  // Of a turn that came to nothing there is nothing to tell.
+  const times =
+    firstSoundMs === null ? stageTimes : [...stageTimes, { name: 'heard', label: words.heard, ms: firstSoundMs }];
+  // A turn without any completed stage has no times to show.
   if (stages.every((name) => latency[name] === undefined)) return null;
   return (
     <div class="latency" role="group" aria-label={words.latency}>
@@ -29,7 +30,7 @@ export function Latency({ latency, heardMs, language: { words, say } }: LatencyP
         })}
       </div>
       <dl>
-        {all.map(({ name, label, ms }) => (
+        {times.map(({ name, label, ms }) => (
           <div key={name} class={name}>
             <dt>{label}</dt>
             <dd>{say(words.milliseconds, { count: ms })}</dd>

@@ -1,8 +1,8 @@
 import type { VoiceState } from '../state.ts';
-import type { Talk } from '../talk.ts';
+import type { VoiceSession } from '../voice-session.ts';
 
-/** What every part of the page is given. */
+/** Props of every part of the page. */
 export interface PartProps {
-  talk: Talk;
+  session: VoiceSession;
   state: VoiceState;
 }

@@ -3,23 +3,23 @@ import { failureText } from '../failures.ts';
 import type { Problem as ProblemName } from '../hub.ts';
 import type { PartProps } from './part-props.ts';
 
-const canRetry: readonly ProblemName[] = ['busyHub', 'unreachable', 'notConfigured'];
+const retryableProblems: readonly ProblemName[] = ['busyHub', 'unreachable', 'notConfigured'];
 
-/** Says in words what stands in the way, and what to do. */
-export function Problems({ talk, state }: PartProps) {
-  const { language, problem, microphoneProblem, connection, notice, person } = state;
+/** Shows the current problems with the actions that solve them. */
+export function Problems({ session, state }: PartProps) {
+  const { language, problem, microphoneProblem, connection, notice, signedInUser } = state;
   const { words, say } = language;
-  const retry = () => talk.retry();
+  const retry = () => session.retry();
   return (
     <div class="problems" role="alert">
       {problem !== null && (
         <Problem name={problem} title={words[`${problem}Title`]} text={words[`${problem}Text`]}>
           {(problem === 'signedOut' || problem === 'ended') && <SignIn words={words} back="/voice" />}
-          {canRetry.includes(problem) && <Retry label={words.retry} onRetry={retry} />}
+          {retryableProblems.includes(problem) && <Retry label={words.retry} onRetry={retry} />}
         </Problem>
       )}
       {problem === null && connection === 'lost' && (
-        <Problem name="lost" text={person === null ? words.unreachableText : words.reconnecting}>
+        <Problem name="lost" text={signedInUser === null ? words.unreachableText : words.reconnecting}>
           <Retry label={words.reconnectNow} onRetry={retry} />
         </Problem>
       )}

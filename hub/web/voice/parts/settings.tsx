@@ -2,15 +2,15 @@ import type { ComponentChildren } from 'preact';
 import type { Device } from '../state.ts';
 import type { PartProps } from './part-props.ts';
 
-/** How is talked and with which devices. The page forgets it when it is left. */
-export function Settings({ talk, state }: PartProps) {
-  const { language, isSoundOn, talkLanguage, voice, microphones, microphoneId, speakers, speakerId } = state;
+/** Languages, voice and devices. The settings last until the user leaves the page. */
+export function Settings({ session, state }: PartProps) {
+  const { language, isSoundOn, spokenLanguage, voice, microphones, microphoneId, speakers, speakerId } = state;
   const { words } = language;
   return (
     <details class="settings">
       <summary>{words.settings}</summary>
       <div class="fields">
-        <Choice label={words.language} value={talkLanguage} onChoose={(value) => talk.setTalkLanguage(value)}>
+        <Choice label={words.language} value={spokenLanguage} onChoose={(value) => session.setSpokenLanguage(value)}>
           <option value="">{words.languageAuto}</option>
           {language.languages.map(({ code, name }) => (
             <option key={code} value={code}>
@@ -29,15 +29,15 @@ export function Settings({ talk, state }: PartProps) {
             value={voice}
             placeholder={words.voiceDefault}
             aria-describedby="voice-hint"
-            onChange={({ currentTarget }) => talk.setVoice(currentTarget.value.trim())}
+            onChange={({ currentTarget }) => session.setVoice(currentTarget.value.trim())}
           />
           <small id="voice-hint">{words.voiceHint}</small>
         </label>
-        <Choice label={words.microphone} value={microphoneId} onChoose={(value) => void talk.setMicrophone(value)}>
+        <Choice label={words.microphone} value={microphoneId} onChoose={(value) => void session.setMicrophone(value)}>
           <Devices devices={microphones} state={state} />
         </Choice>
         {speakers.length > 0 && (
-          <Choice label={words.speaker} value={speakerId} onChoose={(value) => void talk.setSpeaker(value)}>
+          <Choice label={words.speaker} value={speakerId} onChoose={(value) => void session.setSpeaker(value)}>
             <Devices devices={speakers} state={state} />
           </Choice>
         )}
@@ -46,7 +46,7 @@ export function Settings({ talk, state }: PartProps) {
             type="checkbox"
             role="switch"
             checked={isSoundOn}
-            onChange={({ currentTarget }) => talk.setSound(currentTarget.checked)}
+            onChange={({ currentTarget }) => session.setSound(currentTarget.checked)}
           />
           <span>{words.sound}</span>
         </label>

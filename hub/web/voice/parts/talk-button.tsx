@@ -3,34 +3,34 @@ import { canInterrupt } from '../state.ts';
 import { MicrophoneIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** Whoever lets go sooner pressed once to begin, and presses again to send, in milliseconds. */
+/** A shorter press starts recording, and a second press sends the utterance. */
 const tapMs = 350;
 
-/** Held while somebody speaks, or pressed before and after; hands-free it switches listening on and off. */
-export function TalkButton({ talk, state }: PartProps) {
+/** Records while pressed, or between two short presses. In hands-free mode it starts and stops listening. */
+export function TalkButton({ session, state }: PartProps) {
   const { language, isHandsFree, isListening, connection } = state;
   const { words } = language;
   const button = useRef<HTMLButtonElement>(null);
   const pressedAt = useRef<number | null>(null);
   useEffect(() => {
-    talk.levels.answer = (level) => button.current?.style.setProperty('--answer', level.toFixed(3));
-  }, [talk]);
+    session.levels.answer = (level) => button.current?.style.setProperty('--answer', level.toFixed(3));
+  }, [session]);
 
   const press = () => {
-    if (isHandsFree) void talk.toggleListening();
-    else if (isListening) talk.endUtterance();
+    if (isHandsFree) void session.toggleListening();
+    else if (isListening) session.endUtterance();
     else {
       pressedAt.current = performance.now();
-      void talk.beginUtterance();
+      void session.startUtterance();
     }
   };
   const release = () => {
-    const since = pressedAt.current;
+    const pressStartedAt = pressedAt.current;
     pressedAt.current = null;
-    if (since === null || performance.now() - since < tapMs) return;
-    // Before it listens there is nothing to send: the person was asked for the microphone meanwhile.
-    if (state.microphone === 'opening') talk.cancelUtterance();
-    else talk.endUtterance();
+    if (pressStartedAt === null || performance.now() - pressStartedAt < tapMs) return;
+    // Nothing is recorded yet: the browser is asking the user to allow the microphone.
+    if (state.microphone === 'opening') session.cancelUtterance();
+    else session.endUtterance();
   };
   const isKey = ({ key }: KeyboardEvent) => key === ' ' || key === 'Enter';
   const label = isHandsFree
@@ -70,7 +70,7 @@ export function TalkButton({ talk, state }: PartProps) {
       }}
       onBlur={release}
       onClick={(event) => {
-        // Of programs that press buttons for people; fingers and keys were heard above.
+        // Clicks by assistive technology have the detail 0; pointer and keyboard events are handled above.
         if (event.detail === 0) press();
       }}
     >

@@ -5,13 +5,13 @@ import type { PartProps } from './part-props.ts';
 
 const maxLength: typeof maxInputLength = 4_000;
 
-/** For whoever rather writes. */
-export function TextForm({ talk, state: { language, connection } }: PartProps) {
+/** Sends written input. */
+export function TextForm({ session, state: { language, connection } }: PartProps) {
   const { words } = language;
   const [draft, setDraft] = useState('');
   const text = draft.trim();
   const send = () => {
-    if (text !== '' && talk.say(text)) setDraft('');
+    if (text !== '' && session.sendText(text)) setDraft('');
   };
   return (
     <form

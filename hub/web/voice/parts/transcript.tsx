@@ -2,22 +2,23 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { toSpokenText } from '../../../../shared/spoken-text.ts';
 import { failureText } from '../failures.ts';
 import type { Turn } from '../turns.ts';
-import { Latency } from './latency.tsx';
+import { TurnLatency } from './latency.tsx';
 import type { PartProps } from './part-props.ts';
 
-/** Closer to its end the reader follows what comes, in pixels. */
-const atEndPx = 80;
+/** Within this distance from its end, the list scrolls with new text, in pixels. */
+const followWithinPx = 80;
 
-/** What was said by both. */
+/** The turns of the conversation. */
 export function Transcript({ state }: PartProps) {
   const { language, turns, isSoundOn, problem } = state;
   const { words } = language;
   const scroller = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
+  const isFollowing = useRef(true);
   const follow = () => {
     const list = scroller.current;
-    // Where nothing was said yet there is no end to follow to.
-    if (list !== null && follows.current && list.querySelector('.turn') !== null) list.scrollTop = list.scrollHeight;
+    // An empty list has no end to scroll to.
+    if (list !== null && isFollowing.current && list.querySelector('.turn') !== null)
+      list.scrollTop = list.scrollHeight;
   };
   useLayoutEffect(follow, [turns]);
   useEffect(() => {
@@ -27,7 +28,7 @@ export function Transcript({ state }: PartProps) {
   }, []);
   const onScroll = () => {
     const list = scroller.current;
-    if (list !== null) follows.current = list.scrollHeight - list.clientHeight - list.scrollTop < atEndPx;
+    if (list !== null) isFollowing.current = list.scrollHeight - list.clientHeight - list.scrollTop < followWithinPx;
   };
   return (
     <div ref={scroller} class="scroller" role="region" tabIndex={0} aria-label={words.transcript} onScroll={onScroll}>
@@ -37,7 +38,7 @@ export function Transcript({ state }: PartProps) {
           <p class="soft">{words.emptyKept}</p>
         </div>
       )}
-      {/* What is spoken aloud is not read out over it. */}
+      {/* Screen readers do not announce answers that are played aloud. */}
       <div role="log" aria-label={words.transcript} aria-live={isSoundOn ? 'off' : 'polite'} aria-relevant="additions">
         {turns.map((turn) => (
           <TurnView key={turn.id} turn={turn} state={state} />
@@ -49,8 +50,8 @@ export function Transcript({ state }: PartProps) {
 
 function TurnView({ turn, state: { language } }: { turn: Turn; state: PartProps['state'] }) {
   const { words } = language;
-  const { user, assistant, isDone, isInterrupted, failure, latency, heardMs } = turn;
-  const fate = failure !== '' ? failureText(failure, words) : isInterrupted ? words.interrupted : '';
+  const { user, assistant, isDone, isInterrupted, failure, latency, firstSoundMs } = turn;
+  const outcome = failure !== '' ? failureText(failure, words) : isInterrupted ? words.interrupted : '';
   return (
     <article class="turn" data-turn={turn.id} data-done={isDone}>
       {user !== '' && (
@@ -62,7 +63,8 @@ function TurnView({ turn, state: { language } }: { turn: Turn; state: PartProps[
         </div>
       )}
       {assistant !== '' && (
-        // As it grows it is shown alone; once it is whole it comes anew, so that it is read out once.
+        // A growing answer is hidden from screen readers. The complete one is a new element, so that it is announced
+        // once.
         <div key={isDone ? 'whole' : 'partial'} class="row other" aria-hidden={!isDone}>
           <h2>{words.assistant}</h2>
           <p class="bubble" dir="auto">
@@ -70,8 +72,8 @@ function TurnView({ turn, state: { language } }: { turn: Turn; state: PartProps[
           </p>
         </div>
       )}
-      {fate !== '' && <p class={failure === '' ? 'fate' : 'fate failure'}>{fate}</p>}
-      {latency !== null && <Latency latency={latency} heardMs={heardMs} language={language} />}
+      {outcome !== '' && <p class={failure === '' ? 'fate' : 'fate failure'}>{outcome}</p>}
+      {latency !== null && <TurnLatency latency={latency} firstSoundMs={firstSoundMs} language={language} />}
     </article>
   );
 }

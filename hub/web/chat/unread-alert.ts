@@ -1,14 +1,14 @@
-/** What reaches a visitor who does not look: a number in the title of the page, and a sound. */
-export class Attention {
+/** Alerts a visitor who does not look at the page: the number of unread messages in the page's title, and a sound. */
+export class UnreadAlert {
   #title = '';
   #audio: AudioContext | null = null;
 
   constructor() {
-    // Browsers let a page sound only once its visitor did something in it.
-    const make = () => {
+    // Browsers allow a page to play sound only after the visitor has interacted with it.
+    const createAudio = () => {
       this.#audio ??= typeof AudioContext === 'undefined' ? null : new AudioContext();
     };
-    for (const event of ['pointerdown', 'keydown']) addEventListener(event, make, { once: true, passive: true });
+    for (const event of ['pointerdown', 'keydown']) addEventListener(event, createAudio, { once: true, passive: true });
   }
 
   setTitle(title: string): void {
@@ -16,12 +16,12 @@ export class Attention {
   }
 
   /** @param unread shown only while the page is hidden. */
-  show(unread: number): void {
+  showCount(unread: number): void {
     const title = document.hidden && unread > 0 ? `(${unread}) ${this.#title}` : this.#title;
     if (document.title !== title) document.title = title;
   }
 
-  sound(): void {
+  playSound(): void {
     const audio = this.#audio;
     if (audio === null) return;
     void audio.resume().then(() => {

@@ -1,21 +1,22 @@
-/** The session that a tab keeps over a reload, and whether a token of somebody's led to it. */
-export interface KeptSession {
+/** The session of a tab, and whether a token identified its visitor. */
+export interface StoredSession {
   token: string;
   isKnown: boolean;
 }
 
-/** Keeps a frame's values in the page around it. */
+/** Stores a frame's values in the host's page. */
 export interface HostStorage {
-  /** What it kept before. */
-  kept: string | null;
-  keep: (kept: string | null) => void;
+  /** The values stored earlier. */
+  saved: string | null;
+  save: (values: string | null) => void;
 }
 
 /**
- * What a tab keeps of a chat over a reload: in the storage of its session. Browsers that block third-party storage give a frame none: the page around it
- * keeps the values then. Without either they last as long as the page.
+ * The values of a chat that survive a reload of the tab, in the session storage.
+ * Browsers that block third-party storage give a frame no session storage; then the host's page stores the values.
+ * Without either, the values last until the page closes.
  */
-export class Kept {
+export class TabStorage {
   readonly #prefix: string;
   readonly #storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'> | null;
   readonly #memory = new Map<string, string>();
@@ -23,15 +24,15 @@ export class Kept {
   readonly #host: HostStorage | null;
 
   /**
-   * @param visit of which it is: what another visit of the same site left is taken away.
-   * @param host used only where there is no storage.
+   * @param visit scopes the values; values of other visits of the same site are deleted.
+   * @param host used only without a session storage.
    */
   constructor(storage: Storage | null, siteKey: string, visit: string, host: HostStorage | null = null) {
     const site = `outrigger.chat.${siteKey}.`;
     this.#prefix = `${site}${visit}.`;
     this.#storage = storage;
     this.#host = storage === null ? host : null;
-    this.#readHost();
+    this.#loadFromHost();
     this.#remove((key) => key.startsWith(site) && !key.startsWith(this.#prefix));
   }
 
@@ -45,42 +46,42 @@ export class Kept {
     }
   }
 
-  /** @param value null to forget it. */
+  /** @param value null deletes the value. */
   set(name: string, value: unknown): void {
     const key = this.#prefix + name;
     this.#memory.delete(key);
     try {
       if (value === null) {
         this.#storage?.removeItem(key);
-        this.#tellHost();
+        this.#saveInHost();
         return;
       }
       if (this.#storage === null) throw new Error('no storage');
       this.#storage.setItem(key, JSON.stringify(value));
     } catch {
-      // Full, or not allowed: it lasts as long as the page then.
+      // The storage is full or blocked: the value lasts until the page closes, or is stored by the host.
       if (value !== null) this.#memory.set(key, JSON.stringify(value));
-      this.#tellHost();
+      this.#saveInHost();
     }
   }
 
   wipe(): void {
     this.#memory.clear();
-    this.#tellHost();
+    this.#saveInHost();
     this.#remove((key) => key.startsWith(this.#prefix));
   }
 
-  #readHost(): void {
+  #loadFromHost(): void {
     try {
-      const entries = JSON.parse(this.#host?.kept ?? '{}') as Record<string, string>;
+      const entries = JSON.parse(this.#host?.saved ?? '{}') as Record<string, string>;
       for (const [key, text] of Object.entries(entries)) if (key.startsWith(this.#prefix)) this.#memory.set(key, text);
     } catch {
-      // Not written by this page.
+      // The stored text is not valid JSON, so it is ignored.
     }
   }
 
-  #tellHost(): void {
-    this.#host?.keep(this.#memory.size === 0 ? null : JSON.stringify(Object.fromEntries(this.#memory)));
+  #saveInHost(): void {
+    this.#host?.save(this.#memory.size === 0 ? null : JSON.stringify(Object.fromEntries(this.#memory)));
   }
 
   #remove(matches: (key: string) => boolean): void {
@@ -91,8 +92,8 @@ export class Kept {
   }
 }
 
-/** The storage of this tab's session; null where the browser lets the page have none. */
-export function tabStorage(): Storage | null {
+/** Returns the session storage; null when the browser blocks it. */
+export function openSessionStorage(): Storage | null {
   try {
     return window.sessionStorage;
   } catch {

@@ -2,60 +2,63 @@ import type { maxUtteranceSeconds } from '../../../shared/contract/ai/voice.ts';
 import { Microphone, MicrophoneError } from './microphone.ts';
 import type { VoiceStore } from './state.ts';
 
-export interface EarsOptions {
+export interface MicrophoneCaptureOptions {
   processorUrl: string;
   store: VoiceStore;
   onLevel: (level: number) => void;
-  /** All of one utterance, as PCM s16le mono. */
+  /** A complete utterance, as PCM s16le mono. */
   onUtterance: (pcm: Uint8Array, sampleRate: number) => void;
-  /** Hands-free: what was heard since the block before. */
+  /** A block of audio in hands-free mode. */
   onBlock: (pcm: Uint8Array, sampleRate: number) => void;
-  /** The person allowed the microphone, so that devices have names. */
+  /** The user has allowed the microphone, so devices now have names. */
   onDevices: () => void;
 }
 
 const maxSeconds: typeof maxUtteranceSeconds = 60;
-/** Less is a slip of the finger, in seconds. */
-const leastSeconds = 0.2;
-/** What is nowhere louder is silence, as root mean square of a block from 0 to 1. */
-const silence = 0.003;
-/** A microphone that nobody uses is let go after so long, in milliseconds. */
+/** Shorter utterances are ignored as accidental presses. */
+const minSeconds = 0.2;
+/** An utterance whose loudest block is below this level is silence. Root mean square, 0 to 1. */
+const silenceLevel = 0.003;
+/** An unused microphone is closed after this time. */
 const idleMs = 60_000;
-const defaultRate = 16_000;
+const defaultSampleRate = 16_000;
 
-/** Listens when it is told to, and keeps the microphone a while, so that the next word is heard from its beginning. */
-export class Ears {
-  readonly #options: EarsOptions;
+/**
+ * Records utterances, or passes on blocks in hands-free mode. The microphone stays open for a while after use, so that
+ * the next utterance is recorded from its start.
+ */
+export class MicrophoneCapture {
+  readonly #options: MicrophoneCaptureOptions;
   #microphone: Microphone | null = null;
   #opening: Promise<Microphone | null> | null = null;
   #blocks: Uint8Array[] = [];
   #bytes = 0;
   #loudest = 0;
-  #isWanted = false;
-  #idle: ReturnType<typeof setTimeout> | undefined;
+  #isRequested = false;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: EarsOptions) {
+  constructor(options: MicrophoneCaptureOptions) {
     this.#options = options;
   }
 
   get sampleRate(): number {
-    return this.#microphone?.sampleRate ?? defaultRate;
+    return this.#microphone?.sampleRate ?? defaultSampleRate;
   }
 
-  /** Listens, if that is still wanted once there is a microphone. */
-  async begin(): Promise<void> {
-    this.#isWanted = true;
+  /** Starts recording once a microphone is open, unless the request was cancelled meanwhile. */
+  async start(): Promise<void> {
+    this.#isRequested = true;
     this.#options.store.set({ notice: null });
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     const microphone = this.#microphone ?? (await (this.#opening ??= this.#open()));
     this.#opening = null;
-    if (microphone === null) this.#isWanted = false;
-    if (!this.#isWanted) return;
-    this.#forget();
+    if (microphone === null) this.#isRequested = false;
+    if (!this.#isRequested) return;
+    this.#clearBlocks();
     this.#options.store.set({ isListening: true });
   }
 
-  /** Hands over what it heard as one utterance. */
+  /** Passes on the recorded audio as one utterance. */
   endUtterance(): void {
     const { store, onUtterance } = this.#options;
     const wasListening = store.state.isListening;
@@ -64,42 +67,42 @@ export class Ears {
     const loudest = this.#loudest;
     this.cancel();
     if (!wasListening) return;
-    if (seconds < leastSeconds || loudest < silence) {
+    if (seconds < minSeconds || loudest < silenceLevel) {
       store.set({ notice: { kind: 'notHeard' } });
       return;
     }
     const pcm = new Uint8Array(blocks.reduce((sum, block) => sum + block.length, 0));
-    let at = 0;
+    let offset = 0;
     for (const block of blocks) {
-      pcm.set(block, at);
-      at += block.length;
+      pcm.set(block, offset);
+      offset += block.length;
     }
     onUtterance(pcm, this.sampleRate);
     if (seconds >= maxSeconds) store.set({ notice: { kind: 'tooLong' } });
   }
 
-  /** Listens no more, and forgets what it heard. */
+  /** Stops recording and discards the recorded audio. */
   cancel(): void {
-    this.#isWanted = false;
-    this.#forget();
+    this.#isRequested = false;
+    this.#clearBlocks();
     if (this.#options.store.state.isListening) this.#options.store.set({ isListening: false });
-    clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.close(), idleMs);
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => this.close(), idleMs);
   }
 
-  /** With the device that is chosen now, if one is open. */
+  /** Switches an open microphone to the selected device. */
   async reopen(): Promise<void> {
-    // One that is being opened is the one that was chosen before.
+    // A microphone that is still opening uses the previous selection.
     await this.#opening;
     if (this.#microphone === null) return;
     const wasListening = this.#options.store.state.isListening;
     this.close();
-    if (wasListening) await this.begin();
+    if (wasListening) await this.start();
   }
 
   close(): void {
     this.cancel();
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     this.#microphone?.close();
     this.#microphone = null;
     this.#options.onLevel(0);
@@ -113,7 +116,7 @@ export class Ears {
       const microphone = await Microphone.open({
         processorUrl,
         deviceId: store.state.microphoneId || null,
-        onBlock: ({ pcm, level }) => this.#hear(pcm, level),
+        onBlock: ({ pcm, level }) => this.#onBlock(pcm, level),
         onLost: () => {
           this.close();
           store.set({ microphoneProblem: 'lost' });
@@ -133,7 +136,7 @@ export class Ears {
     }
   }
 
-  #hear(pcm: Uint8Array, level: number): void {
+  #onBlock(pcm: Uint8Array, level: number): void {
     const { store, onLevel, onBlock } = this.#options;
     onLevel(level);
     if (!store.state.isListening) return;
@@ -147,7 +150,7 @@ export class Ears {
     if (this.#bytes / 2 / this.sampleRate >= maxSeconds) this.endUtterance();
   }
 
-  #forget(): void {
+  #clearBlocks(): void {
     this.#blocks = [];
     this.#bytes = 0;
     this.#loudest = 0;
