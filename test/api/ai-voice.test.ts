@@ -282,10 +282,10 @@ test('what is not set is said before anybody is asked', async () => {
       slots: new FairSemaphore({ perWorkspace: 1, waiting: 0, waitMs: 0 }),
     });
     const utterance = { tenantId: 'x', text: '', sampleRate: 8_000, signal: new AbortController().signal };
-    await expect(answers.answer({ ...utterance, heard })).rejects.toMatchObject({
+    await expect(answers.answer({ ...utterance, speech: heard })).rejects.toMatchObject({
       code: 'ai_binding_not_configured',
       message: expect.stringMatching(message) as string,
     });
-    expect(await answers.answer({ ...utterance, heard: null })).toEqual({ text: '', pcm: new Uint8Array() });
+    expect(await answers.answer({ ...utterance, speech: null })).toEqual({ text: '', pcm: new Uint8Array() });
   }
 });

@@ -69,7 +69,7 @@ describe('a connection is opened', () => {
       await page.wait('done');
       page.end();
       await expect.poll(() => page.closed).not.toBeNull();
-      await expect.poll(() => seats()).toBe(0);
+      await expect.poll(() => countSeats()).toBe(0);
     }
     const offering = await open('', hub.url, ['voice.v1', `bearer.${jwt}`]);
     expect(offering.socket.protocol).toBe('voice.v1');
@@ -87,7 +87,7 @@ describe('a connection is opened', () => {
       page.send({ type: 'text', data: 'Hello?' });
       await page.wait('done');
       page.end();
-      await expect.poll(() => seats()).toBe(0);
+      await expect.poll(() => countSeats()).toBe(0);
     }
     await expect(open('', hub.url, [token])).rejects.toThrow('Server sent no subprotocol');
     expect((await open(jwt)).socket.protocol).toBe('');
@@ -128,7 +128,7 @@ describe('a connection is opened', () => {
       await expect.poll(() => third.closed).toBe(voiceCloseCodes.tooMany);
     }
     first.end();
-    await expect.poll(() => seats()).toBe(1);
+    await expect.poll(() => countSeats()).toBe(1);
     const next = await open(jwt, other.url);
     next.send({ type: 'text', data: 'Hello?' });
     await next.wait('done');
@@ -157,22 +157,24 @@ describe('a connection is opened', () => {
     using here = new VoiceSessionLimit({ db: hub.app.db, logger: pino({ level: 'silent' }) });
     using there = new VoiceSessionLimit({ db: other.app.db, logger: pino({ level: 'silent' }) });
     const lost: string[] = [];
-    const take = (seats: VoiceSessionLimit, name: string) => seats.take(tenantId, userId, () => lost.push(name));
+    const acquire = (limit: VoiceSessionLimit, name: string) => limit.acquire(tenantId, userId, () => lost.push(name));
     for (let round = 0; round < 8; round += 1) {
-      const taken = await Promise.all(Array.from({ length: 12 }, (_, index) => take(index % 2 ? here : there, 'x')));
-      const held = taken.filter((seat) => seat !== null);
+      const acquired = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => acquire(index % 2 ? here : there, 'x')),
+      );
+      const held = acquired.filter((lease) => lease !== null);
       expect(held).toHaveLength(2);
-      await Promise.all(held.map((seat) => seat[Symbol.asyncDispose]()));
+      await Promise.all(held.map((lease) => lease[Symbol.asyncDispose]()));
     }
-    expect([await take(here, 'first'), await take(here, 'second')]).not.toContain(null);
+    expect([await acquire(here, 'first'), await acquire(here, 'second')]).not.toContain(null);
     await here.renew();
-    expect(await take(there, 'third')).toBeNull();
+    expect(await acquire(there, 'third')).toBeNull();
     const [lease] = await hub.database.query<{ seconds: number }>(
       'SELECT max(extract(epoch FROM expires_at - now()))::float8 AS seconds FROM voice_seats',
     );
     expect(lease?.seconds).toBeLessThanOrEqual(15);
     await expireVoiceSeat(hub.database, 1);
-    expect(await take(there, 'third')).not.toBeNull();
+    expect(await acquire(there, 'third')).not.toBeNull();
     await Promise.all([here.renew(), there.renew()]);
     expect(lost).toEqual(['first']);
     await removeVoiceSeats(hub.database);
@@ -182,7 +184,7 @@ describe('a connection is opened', () => {
     const { jwt } = await hub.workspace();
     const pages = await Promise.all(Array.from({ length: 8 }, (_, index) => open(jwt, [hub, other][index % 2]?.url)));
     await expect.poll(() => pages.filter((page) => page.closed === voiceCloseCodes.tooMany).length).toBe(6);
-    expect(await seats()).toBe(2);
+    expect(await countSeats()).toBe(2);
   });
 
   test('for as long as the session lasts, which may end on another process', async () => {
@@ -236,7 +238,7 @@ describe('each turn', () => {
   });
 });
 
-const seats = async () =>
+const countSeats = async () =>
   (await hub.database.query<{ count: number }>('SELECT count(*)::int FROM voice_seats'))[0]?.count;
 
 describe('what is no frame', () => {
@@ -269,14 +271,14 @@ describe('what is no frame', () => {
     expect(error.data).toContain(message);
     expect(page.closed).toBeNull();
     page.end();
-    await expect.poll(() => seats()).toBe(0);
+    await expect.poll(() => countSeats()).toBe(0);
   });
 
   test.each(['{', '{"type":"text","__proto__":{}}', Buffer.from('{}')])('ends the connection: %s', async (data) => {
     const page = await open((await own()).jwt);
     page.socket.send(data);
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.invalidFrame);
-    await expect.poll(() => seats()).toBe(0);
+    await expect.poll(() => countSeats()).toBe(0);
   });
 
   let known: ReturnType<TestHub['workspace']> | undefined;

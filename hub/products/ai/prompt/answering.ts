@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { modelConfigurations } from '../../../../shared/contract/ai/models.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
-import { SentenceCutter } from '../speech/index.ts';
+import { SentenceSplitter } from '../speech/index.ts';
 import { AnswerAloud } from './answer-aloud.ts';
 import { readAnswer } from './answer.ts';
 import { contextTokensOf, leastContextTokens } from './context-size.ts';
@@ -68,20 +68,20 @@ export class Answering {
     const { tenantId, signal, locale } = question;
     const prompt = await this.#prompt(await this.#informed(question), tenantId);
     const { instructions, messages, maxOutputTokens } = prompt;
-    const cutter = new SentenceCutter(locale);
+    const splitter = new SentenceSplitter(locale);
     const aloud = new AnswerAloud((answer) => readAnswer(prompt, answer));
     let length = 0;
     let parts = 0;
     for await (const part of this.#models.stream({ tenantId, instructions, messages, maxOutputTokens, signal })) {
       // Behind the last the stream may go on for a while without a word.
-      const sentences = part === '' ? [cutter.end()] : cutter.push(part.slice(0, maxSpokenLength - length));
+      const sentences = part === '' ? [splitter.end()] : splitter.push(part.slice(0, maxSpokenLength - length));
       for (const sentence of sentences) yield* some(aloud.push(sentence));
       length += part.length;
       if (length > maxSpokenLength) break;
       parts += 1;
       if (parts % partsAtOnce === 0) await new Promise(setImmediate);
     }
-    yield* some(aloud.push(cutter.end()));
+    yield* some(aloud.push(splitter.end()));
     if (length > maxSpokenLength)
       throw new AppError(
         'inference_failed',

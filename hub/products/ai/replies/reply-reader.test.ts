@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseAnswer } from './ask-model.ts';
 import { ReplyReader } from './reply-reader.ts';
+import { parseAnswer } from './request-answer.ts';
 
 const read = (pieces: readonly string[]) => {
   const reader = new ReplyReader();
@@ -50,12 +50,12 @@ test('any text comes through any cuts', () => {
       fc.string({ unit: 'grapheme' }),
       fc.array(fc.nat(60), { maxLength: 12 }),
       fc.boolean(),
-      (said, cuts, isEscaped) => {
-        const whole = JSON.stringify({ action: 'answer', reply: said, sources: [] });
+      (content, cuts, isEscaped) => {
+        const whole = JSON.stringify({ action: 'answer', reply: content, sources: [] });
         const text = isEscaped ? escaped(whole) : whole;
-        const places = [0, ...cuts.map((cut) => Math.min(cut, text.length)).toSorted((a, b) => a - b), text.length];
-        const { reader } = read(places.slice(1).map((place, index) => text.slice(places[index], place)));
-        expect(reader.reply).toBe(said);
+        const offsets = [0, ...cuts.map((cut) => Math.min(cut, text.length)).toSorted((a, b) => a - b), text.length];
+        const { reader } = read(offsets.slice(1).map((end, index) => text.slice(offsets[index], end)));
+        expect(reader.reply).toBe(content);
         expect(reader.fields['action']).toBe('answer');
       },
     ),
@@ -93,13 +93,13 @@ test('an answer is taken with a fence around it, and refused with another shape'
 });
 
 /** Counts the signs that are looked at by place, and those that are copied. */
-function countedWork(work: () => void) {
-  const counted = { looks: 0, copied: 0 };
+function countCharacterAccess(work: () => void) {
+  const counted = { reads: 0, copied: 0 };
   const { charAt, slice } = String.prototype;
   const put = (methods: Pick<string, 'charAt' | 'slice'>) => void Object.assign(String.prototype, methods);
   put({
     charAt(this: string, at) {
-      counted.looks += 1;
+      counted.reads += 1;
       return charAt.call(this, at);
     },
     slice(this: string, from, to) {
@@ -119,19 +119,19 @@ function countedWork(work: () => void) {
 test('an answer that comes sign by sign is looked at once', () => {
   const size = 60_000;
   const long = 'read '.repeat(100);
-  for (const [text, leastLooks] of [
+  for (const [text, minReads] of [
     [`{"action":"answer","reason":"${'r'.repeat(size)}","reply":"${long}"}`, size],
     [`{"action":"answer","sources":[${'"s",'.repeat(size / 4)}"s"],"reply":"${long}"}`, size],
     [`{"${'k'.repeat(size)}":1,"reply":"${long}"}`, size],
     [`${' '.repeat(size)}{"reply":"${long}"}`, 0],
   ] as const) {
     const reader = new ReplyReader();
-    const { looks, copied } = countedWork(() => {
-      for (const sign of text) reader.push(sign);
+    const { reads, copied } = countCharacterAccess(() => {
+      for (const character of text) reader.push(character);
     });
     expect(reader.reply).toMatch(/^read /);
-    expect(looks).toBeGreaterThanOrEqual(leastLooks);
-    expect(looks).toBeLessThan(1.5 * text.length);
+    expect(reads).toBeGreaterThanOrEqual(minReads);
+    expect(reads).toBeLessThan(1.5 * text.length);
     // To copy all at each sign were half of the square.
     expect(copied).toBeLessThan(text.length ** 2 / 5);
   }

@@ -1,5 +1,5 @@
 /** How often a text is copied at most while it grows to twice its length. */
-const mostCopies = 4_096;
+const maxCopies = 4_096;
 
 /**
  * Reads the answer of a model while it comes: a JSON object whose field `reply` is a text. It answers what is there of that text so far, whatever the
@@ -12,7 +12,7 @@ export class ReplyReader {
   #text = '';
   #pending = '';
   #at = 0;
-  #state: 'before' | 'key' | 'colon' | 'value' | 'reply' | 'behind' | 'over' = 'before';
+  #state: 'beforeObject' | 'key' | 'colon' | 'value' | 'reply' | 'afterValue' | 'done' = 'beforeObject';
   #key = '';
   #reply = '';
   /** How far a key or a value was looked at that is not complete yet: each sign is looked at once, however small the pieces are. */
@@ -26,7 +26,7 @@ export class ReplyReader {
   push(piece: string): void {
     this.#pending += piece;
     // To look into a text that grew is to copy it: a long one is looked into now and then.
-    if (this.#pending.length * mostCopies < this.#text.length) return;
+    if (this.#pending.length * maxCopies < this.#text.length) return;
     const { length } = this.#text;
     this.#text = this.#text.slice(this.#at) + this.#pending;
     if (this.#scan !== null) this.#scan.at -= Math.min(this.#at, length);
@@ -38,7 +38,7 @@ export class ReplyReader {
   /** Goes one step on; false where that needs more. */
   #step(): boolean {
     switch (this.#state) {
-      case 'before':
+      case 'beforeObject':
         return this.#find('{', 'key');
       case 'key': {
         this.#skip(/[\s,]/y);
@@ -67,12 +67,12 @@ export class ReplyReader {
         if (end === null) return false;
         this.fields[this.#key] = parsed(this.#text.slice(this.#at, end));
         this.#at = end;
-        this.#state = 'behind';
+        this.#state = 'afterValue';
         return true;
       }
       case 'reply':
         return this.#readReply();
-      case 'behind': {
+      case 'afterValue': {
         this.#skip(/\s/y);
         if (this.#at >= this.#text.length) return false;
         if (this.#text[this.#at] !== ',') return this.#end();
@@ -85,7 +85,7 @@ export class ReplyReader {
   }
 
   #end(): boolean {
-    this.#state = 'over';
+    this.#state = 'done';
     return false;
   }
 
@@ -97,8 +97,8 @@ export class ReplyReader {
     }
   }
 
-  #find(sign: string, next: 'key' | 'value'): boolean {
-    const found = this.#text.indexOf(sign, this.#at);
+  #find(character: string, next: 'key' | 'value'): boolean {
+    const found = this.#text.indexOf(character, this.#at);
     if (found === -1) {
       this.#at = this.#text.length;
       return false;
@@ -126,14 +126,14 @@ export class ReplyReader {
         if (!this.#scanString(scan)) return null;
         continue;
       }
-      const sign = this.#text.charAt(scan.at);
-      if (scan.depth === 0 && (sign === ',' || sign === '}' || sign === ']')) {
+      const character = this.#text.charAt(scan.at);
+      if (scan.depth === 0 && (character === ',' || character === '}' || character === ']')) {
         this.#scan = null;
         return scan.at;
       }
-      if (sign === '"') scan.isInString = true;
-      else if (sign === '[' || sign === '{') scan.depth += 1;
-      else if (sign === ']' || sign === '}') scan.depth -= 1;
+      if (character === '"') scan.isInString = true;
+      else if (character === '[' || character === '{') scan.depth += 1;
+      else if (character === ']' || character === '}') scan.depth -= 1;
       scan.at += 1;
     }
     return null;
@@ -142,12 +142,12 @@ export class ReplyReader {
   /** Goes behind the end of the string that it is in; false while that is not there. */
   #scanString(scan: { at: number; isInString: boolean }): boolean {
     for (; scan.at < this.#text.length; scan.at += 1) {
-      const sign = this.#text.charAt(scan.at);
-      if (sign === '\\') {
+      const character = this.#text.charAt(scan.at);
+      if (character === '\\') {
         // What is escaped may not be there yet.
         if (scan.at + 1 >= this.#text.length) return false;
         scan.at += 1;
-      } else if (sign === '"') {
+      } else if (character === '"') {
         scan.isInString = false;
         scan.at += 1;
         return true;
@@ -158,33 +158,33 @@ export class ReplyReader {
 
   #readReply(): boolean {
     while (this.#at < this.#text.length) {
-      const sign = this.#text[this.#at] as string;
-      if (sign === '"') {
+      const character = this.#text[this.#at] as string;
+      if (character === '"') {
         this.#at += 1;
-        this.#state = 'behind';
+        this.#state = 'afterValue';
         return true;
       }
-      const taken = sign === '\\' ? this.#escape() : { value: sign, length: 1 };
-      if (taken === null) return false;
+      const unit = character === '\\' ? this.#escape() : { value: character, length: 1 };
+      if (unit === null) return false;
       // Half of a character waits for the other half.
-      if (/^[\uD800-\uDBFF]$/.test(taken.value)) {
-        const second = this.#second(this.#at + taken.length);
-        if (second === null) return false;
-        this.#reply += taken.value + second.value;
-        this.#at += taken.length + second.length;
+      if (/^[\uD800-\uDBFF]$/.test(unit.value)) {
+        const low = this.#lowSurrogate(this.#at + unit.length);
+        if (low === null) return false;
+        this.#reply += unit.value + low.value;
+        this.#at += unit.length + low.length;
       } else {
-        this.#reply += taken.value;
-        this.#at += taken.length;
+        this.#reply += unit.value;
+        this.#at += unit.length;
       }
     }
     return false;
   }
 
   /** What stands for a second half at a place; empty where none does, null where more is needed to tell. */
-  #second(at: number): { value: string; length: number } | null {
-    const sign = this.#text[at];
-    if (sign === undefined) return null;
-    const found = sign === '\\' ? this.#escape(at) : { value: sign, length: 1 };
+  #lowSurrogate(at: number): { value: string; length: number } | null {
+    const character = this.#text[at];
+    if (character === undefined) return null;
+    const found = character === '\\' ? this.#escape(at) : { value: character, length: 1 };
     if (found === null) return null;
     return /^[\uDC00-\uDFFF]$/.test(found.value) ? found : { value: '', length: 0 };
   }

@@ -3,13 +3,13 @@ import type { AiAction } from '../../../../shared/contract/chat/ai-suggestions.t
 import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
 import { filterAnswer } from '../../../platform/inference/answer-filter.ts';
 import { withoutKeys } from '../prompt/index.ts';
-import { askModel } from './ask-model.ts';
-import type { AiAnswer, AnswerListener } from './ask-model.ts';
-import type { Deltas } from './deltas.ts';
-import type { Ask, Passage, ReplyKnowledge, ReplyModels } from './faces.ts';
-import { promptOf } from './prompt.ts';
-import { unanswered } from './situation.ts';
-import type { Situation } from './situation.ts';
+import type { DeltaPublisher } from './delta-publisher.ts';
+import type { ApprovalRequest, Passage, ReplyKnowledge, ReplyModels } from './ports.ts';
+import { buildPrompt } from './prompt.ts';
+import { unansweredMessages } from './reply-context.ts';
+import type { ReplyContext } from './reply-context.ts';
+import { requestAnswer } from './request-answer.ts';
+import type { AiAnswer, AnswerListener } from './request-answer.ts';
 import type { ReplyTools } from './tools.ts';
 
 /** What the AI agent would say in a conversation, fit to be shown. */
@@ -21,7 +21,7 @@ export interface Reply {
   /** What was called for it. */
   tools: ToolUse[];
   /** What it would have done, once a person agrees. */
-  asks: Ask[];
+  approvalRequests: ApprovalRequest[];
 }
 
 export interface ComposedReply {
@@ -30,16 +30,16 @@ export interface ComposedReply {
   usage: { inputTokens: number; outputTokens: number };
 }
 
-const passagesAtMost = 6;
-const questionCharacters = 2_000;
-const reasonCharacters = 300;
+const maxPassages = 6;
+const maxQuestionCharacters = 2_000;
+const maxReasonCharacters = 300;
 /** Below it an entry hardly ever answers what was asked. */
-const answeringScore = 0.5;
+const minAnsweringScore = 0.5;
 
 /** How a reply is to come about. */
 export interface ComposeOptions {
   /** Begins to tell the visitor where one reads along; called for each try of a model. */
-  deltas?: (() => Deltas) | null;
+  createDeltas?: (() => DeltaPublisher) | null;
   /** Whether what acts may be put to a person; for what is only suggested it is not. */
   mayAct?: boolean;
 }
@@ -59,46 +59,49 @@ export class ReplyComposer {
   /** @throws AppError where no model answers; the signal's reason. */
   async compose(
     tenantId: string,
-    { conversation, settings, messages }: Pick<Situation, 'conversation' | 'settings' | 'messages'>,
+    { conversation, settings, messages }: Pick<ReplyContext, 'conversation' | 'settings' | 'messages'>,
     signal: AbortSignal,
-    { deltas = null, mayAct = false }: ComposeOptions = {},
+    { createDeltas = null, mayAct = false }: ComposeOptions = {},
   ): Promise<ComposedReply> {
-    const asked = unanswered(messages).map(({ content }) => content);
-    const question = asked.join('\n').slice(-questionCharacters);
+    const questions = unansweredMessages(messages).map(({ content }) => content);
+    const question = questions.join('\n').slice(-maxQuestionCharacters);
     const locale = settings.language === 'auto' ? undefined : settings.language;
     const [passages, terms, tools] = await Promise.all([
       question.trim() === ''
         ? []
-        : this.#knowledge.retrieve(tenantId, question, { limit: passagesAtMost, locale, signal }),
+        : this.#knowledge.retrieve(tenantId, question, { limit: maxPassages, locale, signal }),
       this.#knowledge.terms(tenantId),
       this.#tools.open(tenantId, { settings, conversation }, mayAct),
     ]);
-    const prompt = promptOf(settings, messages, passages, terms, tools?.text);
+    const prompt = buildPrompt(settings, messages, passages, terms, tools?.text);
     const addresses = () => new Set([...prompt.addresses, ...(tools?.addresses ?? [])]);
-    let told: Deltas | null = null;
+    let publisher: DeltaPublisher | null = null;
     try {
       const listener: AnswerListener = {
-        heard: ({ fields, reply }) => {
-          if (deltas === null || reply === '' || !mayShow(fields, settings, passages)) return;
-          told ??= deltas();
-          told.show(() => shown(withoutLastWord(reply.slice(0, maxMessageLength)), addresses()));
+        onProgress: ({ fields, reply }) => {
+          if (createDeltas === null || reply === '' || !mayShow(fields, settings, passages)) return;
+          publisher ??= createDeltas();
+          publisher.update(() => filterText(withoutLastWord(reply.slice(0, maxMessageLength)), addresses()));
         },
-        restarted: () => {
-          told?.drop();
-          told = null;
+        onRestart: () => {
+          publisher?.drop();
+          publisher = null;
         },
       };
-      const { answer, usage } = await askModel(this.#models, tenantId, prompt, signal, { listener, tools });
+      const { answer, usage } = await requestAnswer(this.#models, tenantId, prompt, signal, { listener, tools });
       if (answer === null) return { reply: null, usage };
-      const reply = presented(answer, settings, passages, addresses());
+      const reply = toReply(answer, settings, passages, addresses());
       // For whoever keeps the knowledge: nearly every question finds some entries, whether they answer it or not.
-      const isAnswered = answer.action === 'handoff' && confidenceOf(answer.sources, passages) >= answeringScore;
+      const isAnswered = answer.action === 'handoff' && confidenceOf(answer.sources, passages) >= minAnsweringScore;
       if (reply?.action === 'handoff' && !isAnswered)
         // Each message by itself: joined, the same question in another conversation would count apart.
-        for (const each of asked) await this.#knowledge.recordUnanswered(tenantId, conversation.id, each);
-      return { reply: reply && { ...reply, tools: tools?.uses ?? [], asks: tools?.asks ?? [] }, usage };
+        for (const text of questions) await this.#knowledge.recordUnanswered(tenantId, conversation.id, text);
+      return {
+        reply: reply && { ...reply, tools: tools?.uses ?? [], approvalRequests: tools?.approvalRequests ?? [] },
+        usage,
+      };
     } catch (error) {
-      (told as Deltas | null)?.drop();
+      (publisher as DeltaPublisher | null)?.drop();
       throw error;
     }
   }
@@ -129,16 +132,16 @@ function confidenceOf(sources: unknown, passages: readonly Passage[]): number {
 }
 
 /** What of a model's words may be shown. */
-const shown = (text: string, addresses: ReadonlySet<string>) => withoutKeys(filterAnswer(text, addresses));
+const filterText = (text: string, addresses: ReadonlySet<string>) => withoutKeys(filterAnswer(text, addresses));
 
-function presented(
+function toReply(
   { action, reply, reason, sources }: AiAnswer,
   { minConfidence }: ChatAiSettings,
   passages: readonly Passage[],
   addresses: ReadonlySet<string>,
-): Omit<Reply, 'tools' | 'asks'> | null {
-  const content = Array.from(shown(reply, addresses).trim()).slice(0, maxMessageLength).join('');
-  const why = Array.from(shown(reason, addresses)).slice(0, reasonCharacters).join('');
+): Omit<Reply, 'tools' | 'approvalRequests'> | null {
+  const content = Array.from(filterText(reply, addresses).trim()).slice(0, maxMessageLength).join('');
+  const why = Array.from(filterText(reason, addresses)).slice(0, maxReasonCharacters).join('');
   const used = passages.filter(({ id }) => sources.includes(id)).map(({ id, url }) => ({ id, url }));
   if (action === 'answer' && confidenceOf(sources, passages) < minConfidence)
     return { action: 'handoff', content: '', reason: 'the knowledge does not say enough', sources: used };

@@ -5,15 +5,15 @@ import { AppError, invalidBody } from '../../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import type { SkillCatalog } from '../../../engine/skill.ts';
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
-import { toolOf, toolsText } from './tool.ts';
+import { resolveTool, describeTools } from './tool.ts';
 
 /** What the texts of `fixed` may name of a conversation. */
 export type ToolScope = Record<(typeof replyToolReferences)[number], string | null>;
 
 const reference = /\{\{([^{}]*)\}\}/g;
-const mostFixedCharacters = 4_000;
+const maxFixedCharacters = 4_000;
 /** So much of what a model is shown may be about its tools. */
-export const mostToolsTokens = 1_500;
+export const maxToolsTokens = 1_500;
 
 const isKnown = (name: string): name is keyof ToolScope => (replyToolReferences as readonly string[]).includes(name);
 
@@ -38,8 +38,8 @@ export function fill(fixed: JsonObject, scope: ToolScope): JsonObject | null {
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item)]));
   };
-  const whole = filled(fixed) as JsonObject;
-  return hasAll ? whole : null;
+  const result = filled(fixed) as JsonObject;
+  return hasAll ? result : null;
 }
 
 /**
@@ -53,9 +53,9 @@ export function assertTools(
 ): void {
   tools.forEach(({ name, skillId, fixed }, index) => {
     const at = `tools[${index}]`;
-    const earlier = tools.findIndex((tool) => tool.name === name);
-    if (earlier !== index)
-      throw invalidBody(`${at}.name`, `is the name of tools[${earlier}], too; each tool needs one of its own`);
+    const duplicateOf = tools.findIndex((tool) => tool.name === name);
+    if (duplicateOf !== index)
+      throw invalidBody(`${at}.name`, `is the name of tools[${duplicateOf}], too; each tool needs one of its own`);
     const skill = skills.find(skillId);
     if (skill === undefined)
       throw invalidBody(
@@ -70,12 +70,12 @@ export function assertTools(
       );
     assertFixed(at, fixed, Object.keys(skill.input.shape));
     const reading = skill.kind === 'direct' ? skill.reading : undefined;
-    const open = reading?.scope.find(
+    const unsetField = reading?.scope.find(
       (field) => !Object.hasOwn(fixed, field) && skill.input.shape[field]?.safeParse(undefined).success === false,
     );
-    if (open !== undefined)
+    if (unsetField !== undefined)
       throw invalidBody(
-        `${at}.fixed.${open}`,
+        `${at}.fixed.${unsetField}`,
         `must be set: it says what ${skillId} reads, and whoever talks with the agent would choose it`,
       );
     for (const [field, value] of Object.entries(fixed)) {
@@ -84,21 +84,18 @@ export function assertTools(
       if (error !== undefined) throw invalidBody(`${at}.fixed.${field}`, error.issues[0]?.message ?? 'is not valid');
     }
   });
-  const shown = tools.map((tool) => toolOf(tool, skills, tool.fixed)).filter((tool) => tool !== null);
-  const tokens = estimateTokens(toolsText(shown));
-  if (tokens > mostToolsTokens)
+  const resolved = tools.map((tool) => resolveTool(tool, skills, tool.fixed)).filter((tool) => tool !== null);
+  const tokens = estimateTokens(describeTools(resolved));
+  if (tokens > maxToolsTokens)
     throw invalidBody(
       'tools',
-      `take ${tokens.toLocaleString('en')} tokens of what a model is shown, and ${mostToolsTokens.toLocaleString('en')} are the most; shorten their descriptions, fix more of their fields, or list fewer`,
+      `take ${tokens.toLocaleString('en')} tokens of what a model is shown, and ${maxToolsTokens.toLocaleString('en')} are the most; shorten their descriptions, fix more of their fields, or list fewer`,
     );
 }
 
 function assertFixed(at: string, fixed: JsonObject, fields: readonly string[]): void {
-  if (JSON.stringify(fixed).length > mostFixedCharacters)
-    throw invalidBody(
-      `${at}.fixed`,
-      `must have at most ${mostFixedCharacters.toLocaleString('en')} characters as JSON`,
-    );
+  if (JSON.stringify(fixed).length > maxFixedCharacters)
+    throw invalidBody(`${at}.fixed`, `must have at most ${maxFixedCharacters.toLocaleString('en')} characters as JSON`);
   for (const [field, value] of Object.entries(fixed)) {
     if (!fields.includes(field))
       throw invalidBody(`${at}.fixed.${field}`, `is no field of the skill; those are ${fields.join(', ')}`);

@@ -23,19 +23,19 @@ test('places that are too few go to all workspaces that wait, however much other
     `INSERT INTO chat_ai_turns (conversation_id, tenant_id, seq, due_at)
      SELECT id, tenant_id, 1, now() - interval '1 hour' + make_interval(secs => row_number() OVER (ORDER BY tenant_id, id)) FROM chat_conversations`,
   );
-  const ofEach = async () =>
+  const leasedPerWorkspace = async () =>
     (
-      await database.query<{ held: number }>(
-        'SELECT count(*) FILTER (WHERE leased_until > now())::int AS held FROM chat_ai_turns GROUP BY tenant_id',
+      await database.query<{ leased: number }>(
+        'SELECT count(*) FILTER (WHERE leased_until > now())::int AS leased FROM chat_ai_turns GROUP BY tenant_id',
       )
-    ).map(({ held }) => held);
+    ).map(({ leased }) => leased);
   expect(await claimTurns(db, 6)).toHaveLength(6);
-  expect(await ofEach()).toEqual([1, 1, 1, 1, 1, 1]);
+  expect(await leasedPerWorkspace()).toEqual([1, 1, 1, 1, 1, 1]);
   await claimTurns(db, 9);
-  expect((await ofEach()).toSorted()).toEqual([2, 2, 2, 3, 3, 3]);
+  expect((await leasedPerWorkspace()).toSorted()).toEqual([2, 2, 2, 3, 3, 3]);
   // Two that look at once get different ones.
   const both = (await Promise.all([claimTurns(db, 3), claimTurns(db, 3)])).flat();
   expect(new Set(both.map(({ conversationId }) => conversationId)).size).toBe(both.length);
   await claimTurns(db, 100);
-  expect(await ofEach()).toEqual([8, 8, 8, 8, 8, 8]);
+  expect(await leasedPerWorkspace()).toEqual([8, 8, 8, 8, 8, 8]);
 });

@@ -16,7 +16,7 @@ export interface Turn {
 /** Without a sign of life for so long whoever answers counts as dead, in seconds. */
 export const leaseSeconds = 20;
 /** Answers of one workspace that are under way at once, in all processes. */
-const atOnce = 8;
+const maxTurnsPerWorkspace = 8;
 
 /**
  * The next lease of a turn `t`, as SQL: any other value below 2^30. Claims commit asynchronously; a counter would give two holders the same lease when a crash
@@ -34,12 +34,12 @@ interface MessageEvent {
  * written for as long as the workspace says. Whoever was about to answer without this message does not any more.
  * @returns in how many milliseconds it is due; null where nobody waits for it.
  */
-export async function noteWaiting(tx: Transaction, { tenantId, type, payload }: ChatEvent): Promise<number | null> {
+export async function scheduleTurn(tx: Transaction, { tenantId, type, payload }: ChatEvent): Promise<number | null> {
   if (type !== 'message.created') return null;
   const { conversation, message } = payload as unknown as MessageEvent;
   if (message.senderType !== 'visitor') return null;
   const { rows } = await tx.query<{ wait_ms: number }>(
-    'note_ai_turn',
+    'schedule_ai_turn',
     `INSERT INTO chat_ai_turns AS t (conversation_id, tenant_id, seq, due_at)
      SELECT c.id, c.tenant_id, $3, clock_timestamp() + make_interval(secs => coalesce((w.ai_settings->>'debounceMs')::float8, 1500) / 1000)
      FROM chat_conversations c JOIN chat_widgets w ON w.tenant_id = c.tenant_id
@@ -52,14 +52,14 @@ export async function noteWaiting(tx: Transaction, { tenantId, type, payload }: 
 }
 
 /** For so long a message may stay without a turn before it is noted, and so old it may be, in seconds. */
-const unnotedSeconds = 30;
-const unnotedAtMostSeconds = 86_400;
-const notedAtOnce = 500;
+const missedAfterSeconds = 30;
+const missedMaxAgeSeconds = 86_400;
+const maxMissedPerBatch = 500;
 
 /** Notes visitors who wait for the AI agent and whom nobody noted: such as a process of an older version, which knows no turns. */
-export async function noteForgotten(db: Database): Promise<void> {
+export async function scheduleMissedTurns(db: Database): Promise<void> {
   await db.systemStatement(
-    'note_forgotten_ai_turns',
+    'schedule_missed_ai_turns',
     `INSERT INTO chat_ai_turns (conversation_id, tenant_id, seq, due_at)
      SELECT c.id, c.tenant_id, c.last_seq, now() FROM chat_widgets w CROSS JOIN LATERAL (
        SELECT f.id, f.tenant_id, f.last_seq FROM chat_conversations f
@@ -68,12 +68,12 @@ export async function noteForgotten(db: Database): Promise<void> {
          AND EXISTS (SELECT FROM chat_messages m WHERE m.conversation_id = f.id AND m.seq = f.last_seq AND m.sender_type = 'visitor')
          AND NOT EXISTS (SELECT FROM chat_ai_turns t WHERE t.conversation_id = f.id)) c
      WHERE w.ai_settings->>'enabled' IS NOT NULL LIMIT $3 ON CONFLICT DO NOTHING`,
-    [unnotedSeconds, unnotedAtMostSeconds, notedAtOnce],
+    [missedAfterSeconds, missedMaxAgeSeconds, maxMissedPerBatch],
   );
 }
 
 /** Leases what is due, of each workspace no more than may be under way at once, and where there are too few places first of those that have the fewest. */
-export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
+export async function claimTurns(db: Database, limit: number): Promise<Turn[]> {
   const rows = await db.systemStatement<{
     conversation_id: string;
     tenant_id: string;
@@ -96,7 +96,7 @@ export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
        ORDER BY r.place, r.due_at LIMIT $2 FOR UPDATE OF t SKIP LOCKED)
      UPDATE chat_ai_turns t SET lease = ${nextLease}, attempts = t.attempts + 1, leased_until = now() + make_interval(secs => $3)
      FROM due WHERE t.conversation_id = due.conversation_id RETURNING t.conversation_id, t.tenant_id, t.seq, t.lease, t.attempts`,
-    [atOnce, room, leaseSeconds],
+    [maxTurnsPerWorkspace, limit, leaseSeconds],
   );
   return rows.map((row) => ({
     conversationId: row.conversation_id,
@@ -120,7 +120,7 @@ export async function renewTurns(db: Database, turns: readonly Turn[]): Promise<
 }
 
 /** Whether a conversation still is one that the AI answers. */
-export async function isStillOfAi(db: Database, { tenantId, conversationId }: Turn): Promise<boolean> {
+export async function isOwnedByAi(db: Database, { tenantId, conversationId }: Turn): Promise<boolean> {
   const rows = await db.systemStatement(
     'is_conversation_of_ai',
     `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND id = $2 AND owner = 'ai' AND status IN ('open', 'pending')`,
@@ -130,32 +130,32 @@ export async function isStillOfAi(db: Database, { tenantId, conversationId }: Tu
 }
 
 /** Holds a turn that is still whose it was, for the rest of the transaction. */
-export async function holdTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<boolean> {
+export async function lockTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'hold_ai_turn',
+    'lock_ai_turn',
     'SELECT FROM chat_ai_turns WHERE conversation_id = $1 AND lease = $2 FOR UPDATE',
     [conversationId, lease],
   );
   return rowCount === 1;
 }
 
-export async function endTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
-  await tx.query('end_ai_turn', 'DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
+export async function deleteTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
+  await tx.query('delete_ai_turn', 'DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
 }
 
 /** Ends a turn to which nothing had to be said: it stays, never due, so that its message is not taken for one that nobody noted. */
-export async function keepTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
+export async function markTurnDone(tx: Transaction, { conversationId }: Turn): Promise<void> {
   await tx.query(
-    'keep_ai_turn',
+    'mark_ai_turn_done',
     `UPDATE chat_ai_turns SET due_at = 'infinity', leased_until = NULL WHERE conversation_id = $1`,
     [conversationId],
   );
 }
 
 /** Has a turn begin anew, by whoever comes first. */
-export async function returnTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<void> {
+export async function requeueTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<void> {
   await tx.query(
-    'return_ai_turn',
+    'requeue_ai_turn',
     `UPDATE chat_ai_turns SET leased_until = NULL, due_at = clock_timestamp(), attempts = greatest(0, attempts - 1)
      WHERE conversation_id = $1 AND lease = $2`,
     [conversationId, lease],

@@ -11,10 +11,10 @@ import type { Egress } from '../../../platform/egress/egress.ts';
 import { SpeechFailed } from './failure.ts';
 import type { SpeechFailure } from './failure.ts';
 import { createOpenAiVoice } from './openai-voice.ts';
+import type { SpeechCall } from './retry.ts';
 import { readSound, toWav } from './sound.ts';
 import type { SpeakRequest, Speech } from './speech.ts';
 import { createTranscriptions } from './transcriptions.ts';
-import type { SpeechCall } from './tries.ts';
 
 const clock = fastClock(15);
 let server: SpeechServer;
@@ -38,14 +38,14 @@ beforeEach(() => {
 
 const never = new AbortController().signal;
 const binding = (baseUrl = server.baseUrl) => ({ baseUrl, model: 'm-1', apiKey: 'the-key' });
-const ears = (baseUrl?: string) => createTranscriptions(egress, binding(baseUrl), { clock, onCall });
-const voice = (baseUrl?: string) =>
+const speechToText = (baseUrl?: string) => createTranscriptions(egress, binding(baseUrl), { clock, onCall });
+const textToSpeech = (baseUrl?: string) =>
   createOpenAiVoice(egress, { ...binding(baseUrl), voice: 'alloy' }, { clock, onCall });
-const heard = { pcm: tone(0.5, 8_000), sampleRate: 8_000 };
+const utterance = { pcm: tone(0.5, 8_000), sampleRate: 8_000 };
 
 async function speak(request: Omit<SpeakRequest, 'signal'>, baseUrl?: string): Promise<Speech[]> {
   const parts: Speech[] = [];
-  for await (const part of voice(baseUrl).speak({ signal: never, ...request })) parts.push(part);
+  for await (const part of textToSpeech(baseUrl).speak({ signal: never, ...request })) parts.push(part);
   return parts;
 }
 const soundOf = (parts: Speech[]) => Buffer.concat(parts.map(({ pcm }) => pcm));
@@ -57,7 +57,7 @@ const outcomes = () => calls.map(({ stage, outcome }) => `${stage} ${outcome}`);
 describe('a transcription', () => {
   test('is asked for as the protocol has it, with a whole WAV and the language alone', async () => {
     replying(' When do you open? ');
-    expect(await ears().transcribe({ ...heard, language: 'pt-BR', signal: never })).toEqual({
+    expect(await speechToText().transcribe({ ...utterance, language: 'pt-BR', signal: never })).toEqual({
       text: 'When do you open?',
       ms: expect.any(Number) as number,
     });
@@ -67,12 +67,12 @@ describe('a transcription', () => {
     const [request] = server.requests;
     expect(request?.headers.authorization).toBe('Bearer the-key');
     if (request?.kind !== 'transcription') throw new Error('no transcription');
-    expect(readSound(request.file, 1)).toEqual(heard);
+    expect(readSound(request.file, 1)).toEqual(utterance);
     expect(outcomes()).toEqual(['speech_to_text done']);
   });
 
   test('of silence is empty, and nobody is asked', async () => {
-    expect(await ears().transcribe({ pcm: Buffer.alloc(16_000), sampleRate: 8_000, signal: never })).toEqual({
+    expect(await speechToText().transcribe({ pcm: Buffer.alloc(16_000), sampleRate: 8_000, signal: never })).toEqual({
       text: '',
       ms: 0,
     });
@@ -81,7 +81,7 @@ describe('a transcription', () => {
 
   test('without a word is empty', async () => {
     replying('');
-    expect((await ears().transcribe({ ...heard, signal: never })).text).toBe('');
+    expect((await speechToText().transcribe({ ...utterance, signal: never })).text).toBe('');
   });
 });
 
@@ -99,7 +99,7 @@ describe('speech', () => {
     expect(server.requests[0]?.headers.authorization).toBe('Bearer the-key');
     // The first part is there while the server holds the rest back.
     replying({ stalled: sound });
-    const stream = voice().speak({ text: 'At nine.', signal: never })[Symbol.asyncIterator]();
+    const stream = textToSpeech().speak({ text: 'At nine.', signal: never })[Symbol.asyncIterator]();
     expect((await stream.next()).value?.pcm).toEqual(sound);
     await stream.return?.();
     await expect.poll(() => server.aborted).toBe(1);
@@ -149,7 +149,7 @@ const failures: readonly (readonly [string, SpeechReply, SpeechFailure, number])
 describe.each([
   [
     'speech_to_text',
-    (baseUrl?: string) => ears(baseUrl).transcribe({ ...heard, signal: never }),
+    (baseUrl?: string) => speechToText(baseUrl).transcribe({ ...utterance, signal: never }),
     [
       ['an empty answer', { raw: '' }, 'rubbish', 2],
       ['JSON of something else', { raw: '{"words":[]}' }, 'rubbish', 2],
@@ -173,8 +173,8 @@ describe.each([
       ['silence after the first byte', { stalled: tone(0.1, 24_000) }, 'stalled_after_first_byte', 1],
     ],
   ],
-] as const)('%s', (stage, call, more) => {
-  test.each([...failures, ...more] as (typeof failures)[number][])(
+] as const)('%s', (stage, call, stageFailures) => {
+  test.each([...failures, ...stageFailures] as (typeof failures)[number][])(
     '%s: fails as such, after the tries that make sense',
     async (_name, reply, kind, tries) => {
       replying(reply);
@@ -227,7 +227,7 @@ test.each(['hang', { stalled: Buffer.from('{"text"') }] as const)(
     const options = { clock: systemClock, onCall };
     replying(reply);
     for (const call of [
-      (signal: AbortSignal) => createTranscriptions(slow, binding(), options).transcribe({ ...heard, signal }),
+      (signal: AbortSignal) => createTranscriptions(slow, binding(), options).transcribe({ ...utterance, signal }),
       async (signal: AbortSignal) => {
         const silent = createOpenAiVoice(slow, { ...binding(), voice: 'alloy' }, options);
         for await (const part of silent.speak({ text: 'At nine.', signal })) expect(part.pcm.length).toBeGreaterThan(0);

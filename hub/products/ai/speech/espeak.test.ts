@@ -93,39 +93,40 @@ test('the list of voices is read once, whoever of those that wait for it goes aw
   writeFileSync(program, `#!/bin/sh\n[ "$1" = --voices ] || exec head -c 4 /dev/zero\n${list}\n`, { mode: 0o755 });
   const listed = () => readFileSync(lists, { encoding: 'utf8', flag: 'a+' }).length;
   const espeak = createEspeak({ program, voice: null }, given);
-  const asked = (signal: AbortSignal) => espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
+  const startSpeaking = (signal: AbortSignal) => espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
 
-  const leaves = new AbortController();
-  const [stays, left] = [asked(never), asked(leaves.signal)];
+  const abort = new AbortController();
+  const [waiting, aborted] = [startSpeaking(never), startSpeaking(abort.signal)];
   await expect.poll(listed).toBe(1);
-  leaves.abort(new Error('enough'));
-  await expect(left).rejects.toThrow('enough');
-  const late = asked(never);
+  abort.abort(new Error('enough'));
+  await expect(aborted).rejects.toThrow('enough');
+  const late = startSpeaking(never);
   writeFileSync(go, '');
-  for (const heard of [stays, late]) expect((await heard).done).toBe(false);
+  for (const heard of [waiting, late]) expect((await heard).done).toBe(false);
   expect(listed()).toBe(1);
 });
 
 test('a list of voices that fails once nobody waits for it harms nobody', async () => {
   const program = join(folder, 'missing');
-  const unheard: unknown[] = [];
-  const hear = (reason: unknown) => unheard.push(reason);
-  process.on('unhandledRejection', hear);
+  const unhandled: unknown[] = [];
+  const record = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', record);
   try {
     const espeak = createEspeak({ program, voice: null }, given);
-    const asked = (signal: AbortSignal) => espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
+    const startSpeaking = (signal: AbortSignal) =>
+      espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
     for (let turns = 0; turns < 12; turns += 1) {
-      const leaves = new AbortController();
-      const left = asked(leaves.signal).catch((error: unknown) => error);
+      const abort = new AbortController();
+      const aborted = startSpeaking(abort.signal).catch((error: unknown) => error);
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-      leaves.abort(new Error('enough'));
-      expect(await left).toBeInstanceOf(Error);
-      await expect(asked(never)).rejects.toMatchObject({ kind: 'program_missing' });
+      abort.abort(new Error('enough'));
+      expect(await aborted).toBeInstanceOf(Error);
+      await expect(startSpeaking(never)).rejects.toMatchObject({ kind: 'program_missing' });
     }
   } finally {
-    process.off('unhandledRejection', hear);
+    process.off('unhandledRejection', record);
   }
-  expect(unheard).toEqual([]);
+  expect(unhandled).toEqual([]);
 });
 
 test('a program that comes to no end is ended', async () => {

@@ -92,7 +92,7 @@ export function toSpeechFailed(error: unknown, stage: SpeechStage): unknown {
   return error;
 }
 
-const passing: ReadonlySet<SpeechFailure> = new Set([
+const retryableKinds: ReadonlySet<SpeechFailure> = new Set([
   'connect_refused',
   'connect_timeout',
   'connect_failed',
@@ -103,11 +103,13 @@ const passing: ReadonlySet<SpeechFailure> = new Set([
   'rubbish',
   'program_failed',
 ]);
-const passingStatuses = new Set([408, 409, 425, 429]);
+const retryableStatuses = new Set([408, 409, 425, 429]);
 
 /** Whether the same may succeed at once. */
-export const mayPass = ({ kind, answeredStatus }: SpeechFailed): boolean =>
-  kind === 'status' ? passingStatuses.has(answeredStatus ?? 0) || (answeredStatus ?? 0) >= 500 : passing.has(kind);
+export const isRetryable = ({ kind, answeredStatus }: SpeechFailed): boolean =>
+  kind === 'status'
+    ? retryableStatuses.has(answeredStatus ?? 0) || (answeredStatus ?? 0) >= 500
+    : retryableKinds.has(kind);
 
 /** The stable word of how a call ended that failed. */
 export const outcomeOf = ({ kind, answeredStatus }: SpeechFailed): string =>

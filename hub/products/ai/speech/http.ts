@@ -42,7 +42,7 @@ export async function callModel(egress: Egress, binding: HttpBinding, call: Http
   });
   const { status } = answer;
   if (status === 200) return answer;
-  const code = codeOf(await readText(answer.body, maxErrorBytes).catch(() => ''));
+  const code = errorCodeIn(await readText(answer.body, maxErrorBytes).catch(() => ''));
   throw new SpeechFailed(stage, 'status', `${binding.model} answered ${status}${code === '' ? '' : ` (${code})`}.`, {
     status,
     retryAfterMs: parseRetryAfter(answer.headers['retry-after']),
@@ -62,7 +62,7 @@ export async function readText(body: ReadableStream<Uint8Array>, maxBytes: numbe
 }
 
 /** The code of an error as providers write it; its words stay out, because they may quote what was said. */
-function codeOf(text: string): string {
+function errorCodeIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { code?: unknown; type?: unknown } };
     const code = [error?.code, error?.type].find((value) => typeof value === 'string') ?? '';

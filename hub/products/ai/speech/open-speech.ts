@@ -3,9 +3,9 @@ import { createEgress } from '../../../platform/egress/egress.ts';
 import { createEspeak } from './espeak.ts';
 import type { HttpBinding } from './http.ts';
 import { createOpenAiVoice } from './openai-voice.ts';
+import type { SpeechOptions } from './retry.ts';
 import type { SpeechBindings } from './speech.ts';
 import { createTranscriptions } from './transcriptions.ts';
-import type { SpeechOptions } from './tries.ts';
 
 /** The ears and the voice of the whole hub, as its operator set them; null without. */
 export interface SpeechSettings {

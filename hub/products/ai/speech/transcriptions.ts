@@ -3,10 +3,10 @@ import type { Egress } from '../../../platform/egress/egress.ts';
 import { SpeechFailed } from './failure.ts';
 import { callModel, readText } from './http.ts';
 import type { HttpBinding } from './http.ts';
+import { withRetry } from './retry.ts';
+import type { SpeechOptions } from './retry.ts';
 import { isSilent, toWav } from './sound.ts';
 import type { SpeechToText, TranscriptionRequest } from './speech.ts';
-import { withTries } from './tries.ts';
-import type { SpeechOptions } from './tries.ts';
 
 const stage = 'speech_to_text';
 const budgetMs = 20_000;
@@ -25,13 +25,13 @@ export function createTranscriptions(egress: Egress, binding: HttpBinding, optio
       const { signal } = request;
       signal.throwIfAborted();
       if (isSilent(request)) return { text: '', ms: 0 };
-      const begunAt = options.clock.now();
-      const tries = withTries({ ...options, stage, budgetMs, signal }, (leftMs) =>
+      const startedAt = options.clock.now();
+      const attempts = withRetry({ ...options, stage, budgetMs, signal }, (leftMs) =>
         transcribeOnce(egress, binding, request, leftMs),
       );
       let text = '';
-      for await (const written of tries) text = written;
-      return { text, ms: Math.round(options.clock.now() - begunAt) };
+      for await (const transcript of attempts) text = transcript;
+      return { text, ms: Math.round(options.clock.now() - startedAt) };
     },
   };
 }
@@ -60,11 +60,11 @@ async function* transcribeOnce(
     timeoutMs: leftMs,
     maxResponseBytes: maxAnswerBytes,
   });
-  yield textOf(await readText(body, maxAnswerBytes), binding.model);
+  yield parseText(await readText(body, maxAnswerBytes), binding.model);
 }
 
 /** @throws SpeechFailed where it is no answer of the protocol. */
-function textOf(answer: string, model: string): string {
+function parseText(answer: string, model: string): string {
   try {
     return answerSchema.parse(JSON.parse(answer)).text.trim().slice(0, maxTextLength);
   } catch {

@@ -23,10 +23,10 @@ export class SoundTooLong extends UnreadableSound {
 }
 
 /** Where the samples begin at the latest. */
-const maxHeadBytes = 64 * 1024;
+const maxHeaderBytes = 64 * 1024;
 const minSampleRate = 4_000;
 const maxSampleRate = 192_000;
-const mostChannels = 8;
+const maxChannels = 8;
 
 const encodings: Readonly<Record<number, SampleFormat['encoding'] | undefined>> = { 1: 'integer', 3: 'float' };
 const extensible = 0xfffe;
@@ -42,11 +42,11 @@ export const isWav = (bytes: Buffer): boolean => /^(RIFF|RF64)$/.test(bytes.toSt
  * whoever writes while they speak does not know them.
  * @throws UnreadableSound.
  */
-export function readWavHead(bytes: Buffer): { format: SampleFormat; dataAt: number } | null {
+export function readWavHeader(bytes: Buffer): { format: SampleFormat; dataAt: number } | null {
   if (bytes.length < 12) return null;
   if (bytes.toString('latin1', 8, 12) !== 'WAVE') throw new UnreadableSound('must be WAV where it begins with RIFF');
   let format: SampleFormat | null = null;
-  for (let at = 12; at <= maxHeadBytes;) {
+  for (let at = 12; at <= maxHeaderBytes;) {
     if (at + 8 > bytes.length) return null;
     const name = bytes.toString('latin1', at, at + 4);
     const length = bytes.readUInt32LE(at + 4);
@@ -72,8 +72,8 @@ function readFormat(bytes: Buffer): SampleFormat {
   const [channels, sampleRate, bits] = [bytes.readUInt16LE(2), bytes.readUInt32LE(4), bytes.readUInt16LE(14)];
   if (encoding === undefined || !knownBits[encoding].includes(bits))
     throw new UnreadableSound(`must be WAV with PCM of 8, 16, 24 or 32 bits (it has format ${code} of ${bits} bits)`);
-  if (channels < 1 || channels > mostChannels)
-    throw new UnreadableSound(`must be WAV of 1 to ${mostChannels} channels (it has ${channels})`);
+  if (channels < 1 || channels > maxChannels)
+    throw new UnreadableSound(`must be WAV of 1 to ${maxChannels} channels (it has ${channels})`);
   if (sampleRate < minSampleRate || sampleRate > maxSampleRate)
     throw new UnreadableSound(
       `must be WAV of ${minSampleRate} to ${maxSampleRate} samples a second (it has ${sampleRate})`,

@@ -5,9 +5,9 @@ import { Resampler } from '../speech/index.ts';
 import type { SoundReader, SpeechToText } from '../speech/index.ts';
 import { isBackChannel } from './back-channels.ts';
 import { TurnDetector } from './turn-detector.ts';
-import { heardSampleRate } from './voice-activity.ts';
+import { analysisSampleRate } from './voice-activity.ts';
 import type { VoiceActivity } from './voice-activity.ts';
-import type { Said } from './voice-turn.ts';
+import type { TurnInput } from './voice-turn.ts';
 
 /** What a listener tells of what it hears. */
 export interface ListenerHost {
@@ -15,55 +15,55 @@ export interface ListenerHost {
   readonly config: VoiceConfig;
   readonly speechToText: SpeechToText | null;
   /** Aborts when the page is gone. */
-  readonly gone: AbortSignal;
+  readonly closed: AbortSignal;
   /** Counts what is asked for whoever speaks. @throws AppError where they may ask no more. */
-  confirm(): Promise<unknown>;
+  authorize(): Promise<unknown>;
   /** Whether the hub speaks, or is about to. */
   isSpeaking(): boolean;
   /** Has the hub fall silent: somebody else speaks. */
-  silence(): void;
+  interruptSpeech(): void;
   /** Tells the page that a turn begins; answers its id. */
-  announce(): string;
+  announceTurn(): string;
   /** What is understood so far. */
-  tell(turnId: string, text: string): void;
+  sendPartial(turnId: string, text: string): void;
   /** Has it answered. @param turnId of a turn that was announced. */
-  take(said: Said, saidAt: number, turnId: string | null): void;
+  enqueue(input: TurnInput, inputAt: number, turnId: string | null): void;
   /** Keeps the place of a short word in the order of what is said; what it answers has the word heard there, once it is understood. */
-  keepPlace(): (text: string, saidAt: number) => void;
+  reservePosition(): (text: string, inputAt: number) => void;
   /** Somebody only showed that they listen. */
-  heardInPassing(): void;
+  onBackChannel(): void;
   fail(error: unknown): void;
 }
 
 /** Of a voice over the speech of the hub, until it is looked whether it says more than `mhm`. */
-const lookAfterMs = 500;
+const backChannelCheckMs = 500;
 /** Nobody says `mhm` for so long. */
-const surelySpeechMs = 1_300;
+const maxBackChannelMs = 1_300;
 /** Short words over the speech of the hub that are looked at together; who says more is not heard on. */
-const mostAsides = 2;
+const maxPendingAsides = 2;
 /** Between two looks at what is being said, by its sound and by the clock: sound may come faster than it was spoken. */
-const partialEveryMs = 900;
+const partialIntervalMs = 900;
 /** Of an utterance, what a look is about: its end. */
-const lookedAtMs = 15_000;
+const partialWindowMs = 15_000;
 
 interface Utterance {
   /** Null while it is not known whether it begins a turn. */
   turnId: string | null;
-  look: AbortController | null;
-  lookedMs: number;
+  partial: AbortController | null;
+  transcribedMs: number;
   /** When it may be looked at again, by the clock. */
-  lookAgainAt: number;
+  nextPartialAt: number;
 }
 
 /** Listens to the sound of a page as one stream, and tells who has the word. */
-export class Listener {
+export class SpeechListener {
   readonly #host: ListenerHost;
   readonly #detector: TurnDetector;
   #resampler: { from: number; resampler: Resampler } | null = null;
   #utterance: Utterance | null = null;
-  #asides = 0;
+  #pendingAsides = 0;
 
-  constructor(host: ListenerHost, activity: Pick<VoiceActivity, 'hears'>) {
+  constructor(host: ListenerHost, activity: Pick<VoiceActivity, 'isVoice'>) {
     this.#host = host;
     const { silenceMs, minSpeechMs } = host.config.turnDetection;
     this.#detector = new TurnDetector(activity, {
@@ -78,111 +78,111 @@ export class Listener {
     return this.#utterance?.turnId ?? null;
   }
 
-  hear({ pcm, sampleRate }: NonNullable<ReturnType<SoundReader['push']>>): void {
+  push({ pcm, sampleRate }: NonNullable<ReturnType<SoundReader['push']>>): void {
     if (this.#resampler?.from !== sampleRate)
-      this.#resampler = { from: sampleRate, resampler: new Resampler(sampleRate, heardSampleRate) };
+      this.#resampler = { from: sampleRate, resampler: new Resampler(sampleRate, analysisSampleRate) };
     for (const detected of this.#detector.push(this.#resampler.resampler.push(pcm)))
       if (detected.kind === 'began') this.#begin();
       else this.#finish(detected.pcm);
-    this.#goOn();
+    this.#evaluate();
   }
 
   /** Forgets what is being said. */
-  end(): void {
-    this.#utterance?.look?.abort();
+  discard(): void {
+    this.#utterance?.partial?.abort();
     this.#utterance = null;
   }
 
   #begin(): void {
-    const turnId = this.#host.isSpeaking() ? null : this.#host.announce();
-    this.#utterance = { turnId, look: null, lookedMs: 0, lookAgainAt: 0 };
+    const turnId = this.#host.isSpeaking() ? null : this.#host.announceTurn();
+    this.#utterance = { turnId, partial: null, transcribedMs: 0, nextPartialAt: 0 };
   }
 
-  #goOn(): void {
+  #evaluate(): void {
     const utterance = this.#utterance;
     if (utterance === null) return;
     const { voicedMs } = this.#detector;
     if (utterance.turnId === null) {
-      if (voicedMs >= surelySpeechMs) this.#bargeIn(utterance);
-      else if (voicedMs >= lookAfterMs && utterance.lookedMs === 0)
-        this.#look(utterance, voicedMs, (text) => {
+      if (voicedMs >= maxBackChannelMs) this.#bargeIn(utterance);
+      else if (voicedMs >= backChannelCheckMs && utterance.transcribedMs === 0)
+        this.#transcribePartial(utterance, voicedMs, (text) => {
           if (!isBackChannel(text)) this.#bargeIn(utterance);
         });
       return;
     }
     const { turnId } = utterance;
-    if (this.#host.config.partial && voicedMs >= utterance.lookedMs + partialEveryMs)
-      this.#look(utterance, voicedMs, (text) => {
-        if (text !== '') this.#host.tell(turnId, text);
+    if (this.#host.config.partial && voicedMs >= utterance.transcribedMs + partialIntervalMs)
+      this.#transcribePartial(utterance, voicedMs, (text) => {
+        if (text !== '') this.#host.sendPartial(turnId, text);
       });
   }
 
   /** Has what was said so far written down, one look at a time. */
-  #look(utterance: Utterance, voicedMs: number, told: (text: string) => void): void {
+  #transcribePartial(utterance: Utterance, voicedMs: number, onText: (text: string) => void): void {
     const { speechToText } = this.#host;
     const now = this.#host.clock.now();
-    if (speechToText === null || utterance.look !== null || now < utterance.lookAgainAt) return;
-    const look = new AbortController();
-    utterance.look = look;
-    utterance.lookedMs = voicedMs;
-    utterance.lookAgainAt = now + partialEveryMs;
-    void this.#understand(speechToText, this.#detector.soFar(lookedAtMs), look.signal).then(
+    if (speechToText === null || utterance.partial !== null || now < utterance.nextPartialAt) return;
+    const partial = new AbortController();
+    utterance.partial = partial;
+    utterance.transcribedMs = voicedMs;
+    utterance.nextPartialAt = now + partialIntervalMs;
+    void this.#transcribe(speechToText, this.#detector.lastPcm(partialWindowMs), partial.signal).then(
       (text) => {
-        utterance.look = null;
-        if (this.#utterance === utterance) told(text);
+        utterance.partial = null;
+        if (this.#utterance === utterance) onText(text);
       },
       // Whoever goes on is heard to the end.
       () => {
-        utterance.look = null;
+        utterance.partial = null;
       },
     );
   }
 
-  async #understand(speechToText: SpeechToText, pcm: Uint8Array, signal: AbortSignal): Promise<string> {
-    const { gone, config } = this.#host;
-    await this.#host.confirm();
+  async #transcribe(speechToText: SpeechToText, pcm: Uint8Array, signal: AbortSignal): Promise<string> {
+    const { closed, config } = this.#host;
+    await this.#host.authorize();
     const { text } = await speechToText.transcribe({
       pcm,
-      sampleRate: heardSampleRate,
+      sampleRate: analysisSampleRate,
       language: config.language ?? undefined,
-      signal: AbortSignal.any([gone, signal]),
+      signal: AbortSignal.any([closed, signal]),
     });
     return text.trim();
   }
 
   #bargeIn(utterance: Utterance): void {
     if (utterance.turnId !== null) return;
-    this.#host.silence();
-    utterance.turnId = this.#host.announce();
+    this.#host.interruptSpeech();
+    utterance.turnId = this.#host.announceTurn();
   }
 
   #finish(pcm: Uint8Array): void {
     const utterance = this.#utterance;
     const { clock, speechToText } = this.#host;
-    const saidAt = clock.now();
-    this.end();
+    const inputAt = clock.now();
+    this.discard();
     if (utterance === null) return;
-    const speech = { pcm, sampleRate: heardSampleRate };
+    const speech = { pcm, sampleRate: analysisSampleRate };
     if (utterance.turnId !== null || speechToText === null) {
-      if (utterance.turnId === null) this.#host.silence();
-      this.#host.take({ kind: 'sound', speech }, saidAt, utterance.turnId);
+      if (utterance.turnId === null) this.#host.interruptSpeech();
+      this.#host.enqueue({ kind: 'sound', speech }, inputAt, utterance.turnId);
       return;
     }
     // It was short, and said while the hub spoke: what it is decides whether that goes on.
-    if (this.#asides < mostAsides) void this.#hearAside(speechToText, pcm, saidAt);
+    if (this.#pendingAsides < maxPendingAsides) void this.#transcribeAside(speechToText, pcm, inputAt);
   }
 
-  async #hearAside(speechToText: SpeechToText, pcm: Uint8Array, saidAt: number): Promise<void> {
-    this.#asides += 1;
-    const hearThere = this.#host.keepPlace();
+  async #transcribeAside(speechToText: SpeechToText, pcm: Uint8Array, inputAt: number): Promise<void> {
+    this.#pendingAsides += 1;
+    const enqueueAside = this.#host.reservePosition();
     try {
-      const text = await this.#understand(speechToText, pcm, this.#host.gone);
-      if (isBackChannel(text)) return this.#host.heardInPassing();
-      hearThere(text, saidAt);
+      const text = await this.#transcribe(speechToText, pcm, this.#host.closed);
+      if (isBackChannel(text)) return this.#host.onBackChannel();
+      enqueueAside(text, inputAt);
     } catch (error) {
-      if (!this.#host.gone.aborted) this.#host.fail(error);
+      if (!this.#host.closed.aborted) this.#host.fail(error);
     } finally {
-      this.#asides -= 1;
+      this.#pendingAsides -= 1;
     }
   }
 }

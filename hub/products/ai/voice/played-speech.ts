@@ -2,11 +2,11 @@ interface PlayedSentence {
   text: string;
   ms: number;
   /** Whether all of its audio is known. */
-  isWhole: boolean;
+  isComplete: boolean;
 }
 
 /** About as long as a letter is spoken, where the length of its sentence is not known yet, in milliseconds. */
-const letterMs = 60;
+const msPerLetter = 60;
 
 /** How far a person can have heard an answer: its audio is played from the moment in which it was sent, one part after the other. */
 export class PlayedSpeech {
@@ -15,8 +15,8 @@ export class PlayedSpeech {
   #playedBeforeMs = 0;
   #stretch = { from: 0, ms: 0 };
 
-  begin(text: string): void {
-    this.#sentences.push({ text, ms: 0, isWhole: false });
+  beginSentence(text: string): void {
+    this.#sentences.push({ text, ms: 0, isComplete: false });
   }
 
   /** Takes note of audio of the sentence that was begun last. @param now when it is sent. */
@@ -32,7 +32,7 @@ export class PlayedSpeech {
 
   endSentence(): void {
     const sentence = this.#sentences.at(-1);
-    if (sentence !== undefined) sentence.isWhole = true;
+    if (sentence !== undefined) sentence.isComplete = true;
   }
 
   /** When all that was sent is played. */
@@ -50,16 +50,16 @@ export class PlayedSpeech {
   }
 
   /** The words that were heard by then; a sentence that broke off ends with an ellipsis. */
-  heard(playedMs: number): string {
+  textUntil(playedMs: number): string {
     let left = playedMs;
     let text = '';
     for (const sentence of this.#sentences) {
       if (left <= 0) break;
-      if (sentence.isWhole && sentence.ms <= left) text += sentence.text;
+      if (sentence.isComplete && sentence.ms <= left) text += sentence.text;
       else {
-        const wholeMs = sentence.isWhole ? sentence.ms : Math.max(sentence.ms, sentence.text.length * letterMs);
-        const begun = beginningOf(sentence.text, left / wholeMs);
-        return begun === '' ? text.trim() : `${text}${begun}…`.trim();
+        const totalMs = sentence.isComplete ? sentence.ms : Math.max(sentence.ms, sentence.text.length * msPerLetter);
+        const prefix = wordPrefix(sentence.text, left / totalMs);
+        return prefix === '' ? text.trim() : `${text}${prefix}…`.trim();
       }
       left -= sentence.ms;
     }
@@ -70,7 +70,7 @@ export class PlayedSpeech {
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
 /** Whole words, about so much of a text. */
-function beginningOf(text: string, share: number): string {
+function wordPrefix(text: string, share: number): string {
   const length = text.length * Math.min(1, share);
   let end = 0;
   for (const { index, segment, isWordLike } of segmenter.segment(text)) {

@@ -21,8 +21,8 @@ export const voiceRoutes = (answers: VoiceAnswers, rateLimiter: RateLimiter) =>
       assertMaySpeak(principal);
       const { tenantId } = principal;
       await limitCaller(rateLimiter, principal.kind === 'token' ? principal.tokenId : principal.user.id);
-      const heard = audioBase64 === '' ? null : readAudio(audioBase64, sampleRate);
-      const answer = await answers.answer({ tenantId, text, heard, sampleRate, locale, signal });
+      const speech = audioBase64 === '' ? null : readAudio(audioBase64, sampleRate);
+      const answer = await answers.answer({ tenantId, text, speech, sampleRate, locale, signal });
       // What took more than a minute at worst is not for who signed out meanwhile.
       if (answer.text !== '') await recheck();
       return { text: answer.text, audioBase64: Buffer.from(answer.pcm).toString('base64'), done: true as const };

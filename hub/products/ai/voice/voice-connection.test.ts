@@ -8,13 +8,13 @@ import { systemClock } from '../../../platform/clock.ts';
 import { VoiceConnection } from './voice-connection.ts';
 
 /** A page that does not read, and the hub's side of its connection. */
-async function deafPage(clock: Clock) {
+async function unreadingPage(clock: Clock) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
   const opened = once(server, 'connection') as Promise<[WebSocket]>;
   const page = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
   let code: number | null = null;
-  page.on('close', (given) => (code = given));
+  page.on('close', (closeCode) => (code = closeCode));
   onTestFinished(() => {
     page.terminate();
     server.close();
@@ -33,7 +33,7 @@ const turnId = '0199ffff-0000-7000-8000-000000000000';
 const megabyte = { type: 'audio', turnId, data: 'A'.repeat(1024 * 1024), sampleRate: 24_000 } as const;
 
 test('what a page does not take ends its connection before it fills the memory', async () => {
-  const { page, connection, socket, closedBy } = await deafPage(systemClock);
+  const { page, connection, socket, closedBy } = await unreadingPage(systemClock);
   for (let count = 0; count < 100 && connection.isOpen; count += 1) connection.send(megabyte);
   expect(connection.isOpen).toBe(false);
   expect(socket.bufferedAmount).toBeLessThan(16 * 1024 * 1024);
@@ -51,24 +51,24 @@ test('nothing more is made for a page that takes nothing, and after a while it i
       return { [Symbol.dispose]: () => undefined };
     },
   };
-  const pass = async (ms: number) => {
+  const advance = async (ms: number) => {
     now += ms;
     for (const wait of waits.splice(0)) wait();
     await new Promise(setImmediate);
   };
-  const { page, connection, socket, closedBy } = await deafPage(clock);
+  const { page, connection, socket, closedBy } = await unreadingPage(clock);
   const { signal } = new AbortController();
-  await connection.room(signal);
+  await connection.waitUntilDrained(signal);
   while (socket.bufferedAmount < 512 * 1024) {
     connection.send({ ...megabyte, data: 'A'.repeat(200_000) });
     await new Promise(setImmediate);
   }
   let hasRoom = false;
-  const room = connection.room(signal).then(() => (hasRoom = true));
-  await pass(9_000);
+  const drained = connection.waitUntilDrained(signal).then(() => (hasRoom = true));
+  await advance(9_000);
   expect([hasRoom, connection.isOpen]).toEqual([false, true]);
-  await pass(2_000);
-  await room;
+  await advance(2_000);
+  await drained;
   expect(connection.isOpen).toBe(false);
   page.resume();
   await expect.poll(closedBy).toBe(4408);

@@ -7,12 +7,12 @@ import { toAppError } from '../../../platform/http/routing/errors.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 
 /** What waits for a reader before nothing more is made for it, in bytes. */
-const enoughBytes = 256 * 1024;
+const pauseAboveBytes = 256 * 1024;
 /** With so much it is cut off. */
-const mostBytes = 2 * 1024 * 1024;
+const maxBufferedBytes = 2 * 1024 * 1024;
 /** How long a reader may take nothing, in milliseconds. */
-const stalledMs = 10_000;
-const lookAgainMs = 20;
+const stallTimeoutMs = 10_000;
+const drainPollMs = 20;
 
 /** The way to one page. What it does not take in time ends it. */
 export class VoiceConnection {
@@ -39,7 +39,7 @@ export class VoiceConnection {
   send(frame: VoiceFrame): void {
     if (!this.isOpen) return;
     this.#socket.send(JSON.stringify(frame));
-    if (this.#socket.bufferedAmount > mostBytes) this.close(voiceCloseCodes.tooSlow, 'more than was taken');
+    if (this.#socket.bufferedAmount > maxBufferedBytes) this.close(voiceCloseCodes.tooSlow, 'more than was taken');
   }
 
   /** What failed, in words for a stranger; what is ours to mend is logged. */
@@ -52,15 +52,15 @@ export class VoiceConnection {
   }
 
   /** Waits until there is room for more. @throws the signal's reason when it aborts. */
-  async room(signal: AbortSignal): Promise<void> {
-    let least = Number.POSITIVE_INFINITY;
-    let takenAt = this.#clock.now();
-    while (this.isOpen && this.#socket.bufferedAmount > enoughBytes) {
+  async waitUntilDrained(signal: AbortSignal): Promise<void> {
+    let lowest = Number.POSITIVE_INFINITY;
+    let progressAt = this.#clock.now();
+    while (this.isOpen && this.#socket.bufferedAmount > pauseAboveBytes) {
       const now = this.#clock.now();
-      if (this.#socket.bufferedAmount < least) [least, takenAt] = [this.#socket.bufferedAmount, now];
-      else if (now - takenAt > stalledMs)
+      if (this.#socket.bufferedAmount < lowest) [lowest, progressAt] = [this.#socket.bufferedAmount, now];
+      else if (now - progressAt > stallTimeoutMs)
         return this.close(voiceCloseCodes.tooSlow, 'nothing was taken for 10 seconds');
-      await waitFor(this.#clock, lookAgainMs, signal);
+      await waitFor(this.#clock, drainPollMs, signal);
     }
   }
 

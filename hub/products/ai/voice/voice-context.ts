@@ -1,7 +1,7 @@
 import type { InferenceMessage } from '../../../platform/inference/inference.ts';
 
 /** What is remembered of a connection; the window of the model cuts it further. */
-const mostMessages = 40;
+const maxMessages = 40;
 
 /** What was said on one connection, as far as both heard it. It is kept in memory, and goes with the connection. */
 export class VoiceContext {
@@ -14,7 +14,7 @@ export class VoiceContext {
   /** Answers a place whose words can still change, while they are being heard. */
   add(role: InferenceMessage['role'], content: string): InferenceMessage {
     const message = { role, content };
-    this.#messages = [...this.#messages.slice(1 - mostMessages), message];
+    this.#messages = [...this.#messages.slice(1 - maxMessages), message];
     return message;
   }
 }

@@ -12,7 +12,7 @@ test('an interruption has ended what is under way when its page hears of it', as
     tenantId: 't',
     fvad: await openFvad(),
     connection: { isOpen: true, send, fail: () => undefined, close: () => undefined } as never,
-    confirm: async () => undefined,
+    authorize: async () => undefined,
     onTurn: () => undefined,
     turns: {
       clock,
@@ -27,10 +27,10 @@ test('an interruption has ended what is under way when its page hears of it', as
       },
     } as never,
   });
-  const hear = (frame: object) => conversation.hear(Buffer.from(JSON.stringify(frame)), false);
-  hear({ type: 'text', data: 'Hello?' });
+  const onMessage = (frame: object) => conversation.onMessage(Buffer.from(JSON.stringify(frame)), false);
+  onMessage({ type: 'text', data: 'Hello?' });
   await expect.poll(() => signals.length).toBe(1);
-  hear({ type: 'interrupt' });
+  onMessage({ type: 'interrupt' });
   // No moment passes in between.
   expect([sent.at(-1), signals[0]?.aborted]).toEqual(['done', true]);
 });
@@ -47,7 +47,7 @@ test('a voice that the hub does not have is refused and not kept, one that it ha
       fail: ({ code }: { code: string }) => failed.push(code),
       close: () => undefined,
     } as never,
-    confirm: async () => undefined,
+    authorize: async () => undefined,
     onTurn: () => undefined,
     turns: {
       clock: { now: () => 0, after: () => ({ [Symbol.dispose]: () => undefined }) },
@@ -69,15 +69,15 @@ test('a voice that the hub does not have is refused and not kept, one that it ha
       },
     } as never,
   });
-  const hear = (frame: object) => conversation.hear(Buffer.from(JSON.stringify(frame)), false);
-  hear({ type: 'config', data: { voice: 'nobody' } });
+  const onMessage = (frame: object) => conversation.onMessage(Buffer.from(JSON.stringify(frame)), false);
+  onMessage({ type: 'config', data: { voice: 'nobody' } });
   await expect.poll(() => failed).toEqual(['voice_unknown']);
-  hear({ type: 'text', data: 'Hello' });
+  onMessage({ type: 'text', data: 'Hello' });
   await expect.poll(() => spokenWith).toEqual([undefined]);
-  hear({ type: 'config', data: { voice: 'de' } });
-  hear({ type: 'text', data: 'Hello' });
+  onMessage({ type: 'config', data: { voice: 'de' } });
+  onMessage({ type: 'text', data: 'Hello' });
   await expect.poll(() => spokenWith).toEqual([undefined, 'de']);
   expect(failed).toEqual(['voice_unknown']);
-  hear({ type: 'text', data: ' ' });
+  onMessage({ type: 'text', data: ' ' });
   expect(failed).toEqual(['voice_unknown', 'validation_failed']);
 });

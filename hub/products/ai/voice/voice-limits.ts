@@ -1,19 +1,19 @@
 import { maxUtteranceSeconds } from '../../../../shared/contract/ai/voice.ts';
 import type { Clock } from '../../../platform/clock.ts';
 
-interface Allowance {
+interface TokenBucket {
   /** Taken at once at most. */
   burst: number;
   perSecond: number;
 }
 
 /** Speech in frames of 10 ms, and as much again. */
-const frames: Allowance = { burst: 2_000, perSecond: 200 };
+const frames: TokenBucket = { burst: 2_000, perSecond: 200 };
 /** Base64 of speech at 48 kHz, twice as fast as it is spoken; at once, a recording of a minute. */
-const bytes: Allowance = { burst: 12 * 1024 * 1024, perSecond: 256 * 1024 };
+const bytes: TokenBucket = { burst: 12 * 1024 * 1024, perSecond: 256 * 1024 };
 
 /** Sound, which is to be listened to, however few bytes it takes: twice as fast as it is spoken; at once, two of the longest utterances. */
-const sound: Allowance = { burst: 2 * maxUtteranceSeconds, perSecond: 2 };
+const sound: TokenBucket = { burst: 2 * maxUtteranceSeconds, perSecond: 2 };
 
 /** What one page may send: as much as speech needs, and a recording at once. */
 export class VoiceLimits {
@@ -29,7 +29,7 @@ export class VoiceLimits {
   }
 
   /** Whether one more frame is within them. */
-  take(length: number): boolean {
+  acceptFrame(length: number): boolean {
     const now = this.#clock.now();
     const seconds = (now - this.#at) / 1_000;
     this.#at = now;
@@ -40,7 +40,7 @@ export class VoiceLimits {
   }
 
   /** Whether so much sound, of a frame that was taken, is within them. */
-  takeSound(seconds: number): boolean {
+  acceptSound(seconds: number): boolean {
     this.#sound -= seconds;
     return this.#sound >= 0;
   }

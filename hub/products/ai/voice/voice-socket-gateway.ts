@@ -13,11 +13,11 @@ export interface VoiceSocketGatewayOptions extends Pick<ConversationOptions, 'on
   turns: Omit<ConversationOptions['turns'], 'speech'>;
   /** The ears and the voice for a workspace. */
   speechOf: (tenantId: string) => ConversationOptions['turns']['speech'];
-  seats: VoiceSessionLimit;
+  sessionLimit: VoiceSessionLimit;
   logger: Logger;
 }
 
-type Opened = OpenedSocket<typeof voiceSockets.connectVoice>;
+type OpenedVoiceSocket = OpenedSocket<typeof voiceSockets.connectVoice>;
 
 /** The way in for whoever speaks with the AI agent. */
 export class VoiceSocketGateway {
@@ -29,11 +29,11 @@ export class VoiceSocketGateway {
     this.#options = options;
   }
 
-  open(opened: Opened): void {
+  open(opened: OpenedVoiceSocket): void {
     const connection = new VoiceConnection(opened, { clock: this.#options.turns.clock, logger: this.#options.logger });
     // What it sends meanwhile waits in the connection.
     opened.socket.pause();
-    void this.#seat(opened, connection)
+    void this.#startConversation(opened, connection)
       .catch((error: unknown) => {
         connection.fail(error);
         connection.close(1011, 'try again');
@@ -41,20 +41,20 @@ export class VoiceSocketGateway {
       .finally(() => opened.socket.resume());
   }
 
-  async #seat(opened: Opened, connection: VoiceConnection): Promise<void> {
-    const { seats, turns, speechOf, onTurn } = this.#options;
+  async #startConversation(opened: OpenedVoiceSocket, connection: VoiceConnection): Promise<void> {
+    const { sessionLimit, turns, speechOf, onTurn } = this.#options;
     const { socket, stopping } = opened;
     const { principal } = opened;
     const { tenantId } = principal;
     const fvad = await openFvad();
     // A server speaks for many people with one API key, so it has no seats of a user.
-    const seat =
+    const lease =
       principal.kind === 'token'
         ? new AsyncDisposableStack()
-        : await seats.take(tenantId, principal.user.id, () =>
+        : await sessionLimit.acquire(tenantId, principal.user.id, () =>
             connection.close(voiceCloseCodes.tooMany, 'another connection has its place'),
           );
-    if (seat === null) {
+    if (lease === null) {
       connection.fail(
         new AppError(
           'rate_limited',
@@ -65,21 +65,21 @@ export class VoiceSocketGateway {
       return connection.close(voiceCloseCodes.tooMany, `more than ${maxVoiceSocketsPerUser} connections of one person`);
     }
     // It may have gone while its place was looked for.
-    if (!connection.isOpen) return seat[Symbol.asyncDispose]();
+    if (!connection.isOpen) return lease[Symbol.asyncDispose]();
     const conversation = new VoiceConversation({
       tenantId,
       connection,
       fvad,
       turns: { ...turns, speech: speechOf(tenantId) },
       onTurn,
-      confirm: () => Promise.all([opened.authenticate(), opened.limit()]),
+      authorize: () => Promise.all([opened.authenticate(), opened.limit()]),
     });
     this.#open.add(conversation);
-    socket.on('message', (data, isBinary) => conversation.hear(data as Buffer, isBinary));
+    socket.on('message', (data, isBinary) => conversation.onMessage(data as Buffer, isBinary));
     socket.on('close', () => {
       this.#open.delete(conversation);
-      conversation.leave();
-      void seat[Symbol.asyncDispose]();
+      conversation.abort();
+      void lease[Symbol.asyncDispose]();
     });
     this.#followStop(stopping);
     if (stopping.aborted) conversation.stop();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keywordIn, personAskedIn } from './wishes.ts';
+import { findKeyword, findPersonRequest } from './handoff-trigger.ts';
 
 test.each([
   ['en', 'Can I please talk to a real person?'],
@@ -19,7 +19,7 @@ test.each([
   ['ko', '상담원 연결해 주세요'],
   ['tr', 'GERÇEK BİR KİŞİYLE GÖRÜŞMEK İSTİYORUM'],
 ])('a wish for a person is understood: %s, %s', (language, text) => {
-  expect(personAskedIn(text)).toBe(language);
+  expect(findPersonRequest(text)).toBe(language);
 });
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
   'كم عدد الأشخاص في القارب؟',
   '',
 ])('what asks for nobody is left to the model: %s', (text) => {
-  expect(personAskedIn(text)).toBeNull();
+  expect(findPersonRequest(text)).toBeNull();
 });
 
 test.each([
@@ -55,14 +55,14 @@ test.each([
   ['c++ is broken', 'c++', true],
   ['anything', '', false],
 ])('%s has the keyword %s as whole words: %s', (text, keyword, has) => {
-  expect(keywordIn(text, ['never', keyword])).toBe(has ? keyword : null);
+  expect(findKeyword(text, ['never', keyword])).toBe(has ? keyword : null);
 });
 
 test.each(['\u0301', '\u0344', '\u064b', '\ufdfa', 'no. '])(
   'a message full of %j holds up nobody: it is ended by the limit of a test where the work is a square',
-  (sign) => {
+  (character) => {
     for (let texts = 0; texts < 20; texts += 1)
-      expect(personAskedIn(`a${sign.repeat(Math.floor(9_999 / sign.length))}`)).toBeNull();
+      expect(findPersonRequest(`a${character.repeat(Math.floor(9_999 / character.length))}`)).toBeNull();
   },
   10_000,
 );

@@ -1,5 +1,5 @@
 /** How people say that they want to talk to a person. */
-export interface WishWords {
+export interface PersonRequestPhrases {
   /** Code of the language. */
   language: string;
   /** What is wanted; with one of `people` in the same sentence it is a wish. */
@@ -12,7 +12,7 @@ export interface WishWords {
 const words = (text: string) => text.split(', ');
 
 /** Words are compared without case and accents. In languages without spaces `phrases` are found within words, too. */
-export const wishWords: readonly WishWords[] = [
+export const personRequestPhrases: readonly PersonRequestPhrases[] = [
   {
     language: 'en',
     verbs: words(

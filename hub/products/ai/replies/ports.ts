@@ -32,7 +32,7 @@ export interface ReplyKnowledge {
 }
 
 /** Something that the AI agent would like done. */
-export interface Ask {
+export interface ApprovalRequest {
   skillId: string;
   title: string;
   input: JsonObject;
@@ -42,10 +42,10 @@ export interface ReplyActions {
   /** Which skills need an approval whoever calls them, as globs. */
   readPolicy(tx: Transaction, tenantId: string): Promise<{ approvalsRequiredFor: readonly string[] }>;
   /** Puts a call of a skill to a person, in its caller's transaction; answers what to call after the commit. @throws AppError. */
-  ask(
+  requestApproval(
     tx: Transaction,
     tenantId: string,
-    asked: Omit<Ask, 'title'> & {
+    request: Omit<ApprovalRequest, 'title'> & {
       conversationId: string;
       environment: 'live' | 'test';
       /** Who gave the AI agent its tools, its instructions and its models. */

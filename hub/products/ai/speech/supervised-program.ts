@@ -50,14 +50,14 @@ export async function* runProgram(program: string, run: ProgramRun): AsyncGenera
   const child = start(program, args);
   const end = () => kill(child);
   signal.addEventListener('abort', end, { once: true });
-  const ended = Promise.withResolvers<number | null>();
-  child.once('close', ended.resolve).once('error', (error: NodeJS.ErrnoException) => {
-    ended.reject(
+  const exit = Promise.withResolvers<number | null>();
+  child.once('close', exit.resolve).once('error', (error: NodeJS.ErrnoException) => {
+    exit.reject(
       new ProgramFailed(`${program} could not be started: ${error.code ?? error.message}`, error.code === 'ENOENT'),
     );
   });
   // Whoever stops reading does not wait for its end.
-  ended.promise.catch(() => undefined);
+  exit.promise.catch(() => undefined);
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(0, maxErrorLength);
@@ -70,14 +70,14 @@ export async function* runProgram(program: string, run: ProgramRun): AsyncGenera
       if (length > maxOutputBytes) throw new ProgramFailed(`${program} wrote more than ${maxOutputBytes} bytes`, false);
       yield chunk;
     }
-    const code = await ended.promise;
+    const code = await exit.promise;
     signal.throwIfAborted();
     if (code === 0) return;
-    const [why = ''] = errors.trim().split('\n');
+    const [firstLine = ''] = errors.trim().split('\n');
     throw new ProgramFailed(
       code === notFound
         ? `${program} is not installed`
-        : `${program} ended with ${code ?? 'a signal'}: ${why.slice(0, 200)}`,
+        : `${program} ended with ${code ?? 'a signal'}: ${firstLine.slice(0, 200)}`,
       code === notFound,
     );
   } catch (error) {

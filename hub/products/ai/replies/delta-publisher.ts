@@ -1,30 +1,30 @@
 import type { ChatChanges } from '../../chat/changes/index.ts';
 
 /** The page is told this often at most, in milliseconds. */
-const paceMs = 80;
+const minIntervalMs = 80;
 /** What one event carries at most, in UTF-16 units: the events of the database are small. */
-const mostUnits = 1_000;
+const maxUnits = 1_000;
 
 /** Tells the visitor's page what there is of an answer while it is written. */
-export class Deltas {
-  readonly #tell: (delta: { at: number; text: string; dropped: boolean }) => void;
+export class DeltaPublisher {
+  readonly #publish: (delta: { at: number; text: string; dropped: boolean }) => void;
   #read: () => string = () => '';
   #text = '';
-  #told = 0;
-  #toldAt = 0;
+  #sentLength = 0;
+  #sentAt = 0;
   #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param id that the message will have. */
   constructor(changes: ChatChanges, tenantId: string, conversationId: string, id: string) {
-    this.#tell = (delta) => changes.publish(tenantId, conversationId, { kind: 'delta', id, ...delta });
+    this.#publish = (delta) => changes.publish(tenantId, conversationId, { kind: 'delta', id, ...delta });
   }
 
   /** @param read answers all that there is so far, when that is to be told; what was told of it stays as it is, or nothing more is told. */
-  show(read: () => string): void {
+  update(read: () => string): void {
     if (this.#hasEnded) return;
     this.#read = read;
-    const waitMs = this.#toldAt + paceMs - performance.now();
+    const waitMs = this.#sentAt + minIntervalMs - performance.now();
     if (waitMs <= 0) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), waitMs);
   }
@@ -38,23 +38,23 @@ export class Deltas {
   /** No message takes its place: the page takes it away. */
   drop(): void {
     this.end();
-    if (this.#told > 0) this.#tell({ at: this.#told, text: '', dropped: true });
-    this.#told = 0;
+    if (this.#sentLength > 0) this.#publish({ at: this.#sentLength, text: '', dropped: true });
+    this.#sentLength = 0;
   }
 
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#toldAt = performance.now();
+    this.#sentAt = performance.now();
     const text = this.#read();
     if (!text.startsWith(this.#text)) return;
     this.#text = text;
-    while (this.#told < this.#text.length) {
-      let end = Math.min(this.#text.length, this.#told + mostUnits);
+    while (this.#sentLength < this.#text.length) {
+      let end = Math.min(this.#text.length, this.#sentLength + maxUnits);
       // No character is cut in two.
       if (end < this.#text.length && /[\uD800-\uDBFF]/.test(this.#text[end - 1] as string)) end -= 1;
-      this.#tell({ at: this.#told, text: this.#text.slice(this.#told, end), dropped: false });
-      this.#told = end;
+      this.#publish({ at: this.#sentLength, text: this.#text.slice(this.#sentLength, end), dropped: false });
+      this.#sentLength = end;
     }
   }
 }

@@ -1,6 +1,6 @@
 import { waitFor } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { mayPass, outcomeOf, SpeechFailed, toSpeechFailed } from './failure.ts';
+import { isRetryable, outcomeOf, SpeechFailed, toSpeechFailed } from './failure.ts';
 import type { SpeechStage } from './failure.ts';
 
 /** A call of a binding that ended, for the metrics. */
@@ -17,55 +17,55 @@ export interface SpeechOptions {
   onCall: (call: SpeechCall) => void;
 }
 
-interface Trying extends SpeechOptions {
+interface RetryOptions extends SpeechOptions {
   stage: SpeechStage;
   budgetMs: number;
   signal: AbortSignal;
 }
 
-const maxTries = 2;
-const retryPauseMs = 250;
+const maxAttempts = 2;
+const retryDelayMs = 250;
 /** A try that has less is not begun. */
-const leastTryMs = 1_000;
+const minAttemptMs = 1_000;
 
 /**
  * Does something, once more where its failure may pass, has brought nothing yet, and the time has room for it: 429 waits as long as it says.
  * @param attempt is told how many milliseconds it has.
  * @throws SpeechFailed, or the signal's reason.
  */
-export async function* withTries<Part>(
-  { stage, budgetMs, signal, clock, onCall }: Trying,
-  attempt: (leftMs: number) => AsyncIterable<Part>,
+export async function* withRetry<Part>(
+  { stage, budgetMs, signal, clock, onCall }: RetryOptions,
+  run: (leftMs: number) => AsyncIterable<Part>,
 ): AsyncGenerator<Part> {
   const endsAt = clock.now() + budgetMs;
-  for (let tries = 1; ; tries += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
-    const begunAt = clock.now();
-    let isSettled = false;
-    const settle = (outcome: string) => {
-      isSettled = true;
-      onCall({ stage, outcome, seconds: (clock.now() - begunAt) / 1000 });
+    const startedAt = clock.now();
+    let isReported = false;
+    const report = (outcome: string) => {
+      isReported = true;
+      onCall({ stage, outcome, seconds: (clock.now() - startedAt) / 1000 });
     };
     let hasPart = false;
     try {
-      for await (const part of attempt(endsAt - begunAt)) {
+      for await (const part of run(endsAt - startedAt)) {
         hasPart = true;
         yield part;
       }
-      settle('done');
+      report('done');
       return;
     } catch (error) {
       signal.throwIfAborted();
       const failed = toSpeechFailed(error, stage);
       if (!(failed instanceof SpeechFailed)) throw failed;
-      settle(outcomeOf(failed));
-      const pauseMs = Math.max(retryPauseMs, failed.retryAfterMs ?? 0);
-      if (hasPart || tries === maxTries || !mayPass(failed) || clock.now() + pauseMs + leastTryMs > endsAt)
+      report(outcomeOf(failed));
+      const delayMs = Math.max(retryDelayMs, failed.retryAfterMs ?? 0);
+      if (hasPart || attempt === maxAttempts || !isRetryable(failed) || clock.now() + delayMs + minAttemptMs > endsAt)
         throw failed;
-      await waitFor(clock, pauseMs, signal);
+      await waitFor(clock, delayMs, signal);
     } finally {
       // Its caller went away in the middle of it.
-      if (!isSettled) settle('aborted');
+      if (!isReported) report('aborted');
     }
   }
 }

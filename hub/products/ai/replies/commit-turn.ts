@@ -5,11 +5,11 @@ import type { ConversationRow } from '../../chat/conversations/index.ts';
 import type { Chat } from '../../chat/index.ts';
 import { readAiSettingsAuthors } from '../../chat/settings/index.ts';
 import { readModelAuthors } from '../models/index.ts';
-import type { Ask, ReplyActions } from './faces.ts';
+import type { ApprovalRequest, ReplyActions } from './ports.ts';
+import { mayAiReply, readAiAvailability } from './reply-context.ts';
+import type { ReplyContext, AiAvailability } from './reply-context.ts';
 import type { Reply } from './reply.ts';
-import { isItsOwn, readStanding } from './situation.ts';
-import type { Situation, Standing } from './situation.ts';
-import { countDay, endTurn, holdTurn, keepTurn, returnTurn } from './turn-store.ts';
+import { countDay, deleteTurn, lockTurn, markTurnDone, requeueTurn } from './turn-store.ts';
 import type { Turn } from './turn-store.ts';
 
 /** Why a conversation goes to people, with what was called and would have been done before. */
@@ -18,7 +18,7 @@ interface HandOver {
   text: string;
   language?: string;
   tools?: readonly ToolUse[];
-  asks?: readonly Ask[];
+  approvalRequests?: readonly ApprovalRequest[];
 }
 
 /** What is to come of a turn. */
@@ -29,18 +29,18 @@ export type TurnOutcome =
   /** Nothing is said. */
   | { kind: 'drop' }
   /** Something happened meanwhile: it begins anew where the conversation still is the AI's. */
-  | { kind: 'again' };
+  | { kind: 'restart' };
 
 /** What came of it; `silent` where nothing had to be said, `overtaken` where a newer message of the visitor, or another process, has the turn. */
-export type EndedTurn =
+export type TurnResult =
   | 'replied'
   | 'suggested'
   | 'handed over'
   | 'released'
   | 'dropped'
   | 'silent'
-  | 'again'
-  | 'overtaken';
+  | 'requeued'
+  | 'superseded';
 
 export interface Usage {
   inputTokens: number;
@@ -48,13 +48,13 @@ export interface Usage {
 }
 
 /** What it would have done can't be put to a person now, such as for want of room. */
-class AskRefused extends Error {}
+class ApprovalRequestRefused extends Error {}
 
-type Ended = { ended: EndedTurn; committed: (() => void)[] };
+type TurnDecision = { result: TurnResult; afterCommit: (() => void)[] };
 
 const actor = { actor: 'ai', environment: null };
 
-export interface TurnEnderDependencies {
+export interface TurnCommitterDependencies {
   db: Database;
   chat: Pick<Chat, 'writers' | 'suggestions'>;
   actions: ReplyActions;
@@ -64,88 +64,90 @@ export interface TurnEnderDependencies {
  * Ends turns: under the lock of the conversation it is looked again whether nobody wrote, was assigned, came online or closed it, and whether the turn still is
  * whose it was; then all that it leads to is written, or none of it.
  */
-export class TurnEnder {
+export class TurnCommitter {
   readonly #db: Database;
-  readonly #chat: TurnEnderDependencies['chat'];
+  readonly #chat: TurnCommitterDependencies['chat'];
   readonly #actions: ReplyActions;
 
-  constructor({ db, chat, actions }: TurnEnderDependencies) {
+  constructor({ db, chat, actions }: TurnCommitterDependencies) {
     this.#db = db;
     this.#chat = chat;
     this.#actions = actions;
   }
 
-  async end(turn: Turn, situation: Situation, outcome: TurnOutcome, usage: Usage): Promise<EndedTurn> {
+  async commit(turn: Turn, context: ReplyContext, outcome: TurnOutcome, usage: Usage): Promise<TurnResult> {
     const { tenantId, conversationId } = turn;
     const work = this.#db.workspace(tenantId, async (tx) => {
       // Sent at once: what stands behind the lock sees what was committed before it was ours.
-      const [conversation, isHeld, standing] = await Promise.all([
+      const [conversation, isLocked, availability] = await Promise.all([
         this.#chat.writers.conversations.lock(tx, conversationId),
-        holdTurn(tx, turn),
-        readStanding(tx, tenantId),
+        lockTurn(tx, turn),
+        readAiAvailability(tx, tenantId),
       ]);
-      if (!isHeld) return { ended: 'overtaken', committed: [] } satisfies Ended;
-      const done = await this.#decide(tx, turn, situation, conversation, standing, outcome, usage);
+      if (!isLocked) return { result: 'superseded', afterCommit: [] } satisfies TurnDecision;
+      const decision = await this.#decide(tx, turn, context, conversation, availability, outcome, usage);
       await Promise.all([
-        done.ended === 'again' || done.ended === 'silent' ? null : endTurn(tx, turn),
-        done.ended === 'replied' || usage.inputTokens + usage.outputTokens === 0 ? null : countDay(tx, tenantId, usage),
+        decision.result === 'requeued' || decision.result === 'silent' ? null : deleteTurn(tx, turn),
+        decision.result === 'replied' || usage.inputTokens + usage.outputTokens === 0
+          ? null
+          : countDay(tx, tenantId, usage),
       ]);
-      return done;
+      return decision;
     });
     // It was erased meanwhile, and the turn with it.
-    const { ended, committed } = await work.catch(async (error: unknown): Promise<Ended> => {
-      if (error instanceof AppError && error.code === 'not_found') return { ended: 'dropped', committed: [] };
-      if (error instanceof AskRefused) {
+    const { result, afterCommit } = await work.catch(async (error: unknown): Promise<TurnDecision> => {
+      if (error instanceof AppError && error.code === 'not_found') return { result: 'dropped', afterCommit: [] };
+      if (error instanceof ApprovalRequestRefused) {
         const text = `what it would have done could not be put to an approval: ${error.message.replace(/\.$/, '')}`;
         const tools = 'reply' in outcome ? outcome.reply.tools : 'tools' in outcome ? outcome.tools : [];
         const handOver: TurnOutcome = { kind: 'hand-over', code: 'approval_refused', text, tools };
-        return { ended: await this.end(turn, situation, handOver, usage), committed: [] };
+        return { result: await this.commit(turn, context, handOver, usage), afterCommit: [] };
       }
       throw error;
     });
-    for (const tell of committed) tell();
-    return ended;
+    for (const callback of afterCommit) callback();
+    return result;
   }
 
   async #decide(
     tx: Transaction,
     turn: Turn,
-    situation: Situation,
+    context: ReplyContext,
     conversation: ConversationRow,
-    standing: Standing,
+    availability: AiAvailability,
     outcome: TurnOutcome,
     usage: Usage,
-  ): Promise<Ended> {
-    const hasMore = conversation.last_seq !== situation.conversation.last_seq;
+  ): Promise<TurnDecision> {
+    const hasNewMessages = conversation.last_seq !== context.conversation.last_seq;
     if (outcome.kind === 'suggest') {
       // It had this one before its workspace had it suggest only.
-      const left = conversation.owner === 'ai' ? await this.#release(tx, turn, conversation) : null;
-      const suggested: Ended = standing.isActive
-        ? await this.#suggest(tx, turn, conversation, outcome.reply, hasMore)
-        : { ended: 'dropped', committed: [] };
-      return { ...suggested, committed: [...suggested.committed, ...(left?.committed ?? [])] };
+      const released = conversation.owner === 'ai' ? await this.#release(tx, turn, conversation) : null;
+      const suggested: TurnDecision = availability.isActive
+        ? await this.#suggest(tx, turn, conversation, outcome.reply, hasNewMessages)
+        : { result: 'dropped', afterCommit: [] };
+      return { ...suggested, afterCommit: [...suggested.afterCommit, ...(released?.afterCommit ?? [])] };
     }
     const isOpen = conversation.status === 'open' || conversation.status === 'pending';
-    if (conversation.owner !== 'ai' || !isOpen) return { ended: 'dropped', committed: [] };
-    if (!isItsOwn(standing)) return this.#release(tx, turn, conversation);
-    if (outcome.kind === 'again' || (hasMore && outcome.kind !== 'hand-over')) {
-      await returnTurn(tx, turn);
-      return { ended: 'again', committed: [] };
+    if (conversation.owner !== 'ai' || !isOpen) return { result: 'dropped', afterCommit: [] };
+    if (!mayAiReply(availability)) return this.#release(tx, turn, conversation);
+    if (outcome.kind === 'restart' || (hasNewMessages && outcome.kind !== 'hand-over')) {
+      await requeueTurn(tx, turn);
+      return { result: 'requeued', afterCommit: [] };
     }
     if (outcome.kind === 'drop') {
-      await keepTurn(tx, turn);
-      return { ended: 'silent', committed: [] };
+      await markTurnDone(tx, turn);
+      return { result: 'silent', afterCommit: [] };
     }
     if (outcome.kind === 'hand-over') return this.#handOver(tx, turn, conversation, outcome);
-    const [, isWithin] = await Promise.all([
+    const [, isWithinBudget] = await Promise.all([
       // As a hand-over does, which is what becomes of it where the day is used up, and the day is locked then, too.
       this.#chat.writers.assignment.lock(tx, turn.tenantId, turn.conversationId, 'returning'),
-      countDay(tx, turn.tenantId, { replies: 1, ...usage }, standing.settings.dailyReplyBudget),
+      countDay(tx, turn.tenantId, { replies: 1, ...usage }, availability.settings.dailyReplyBudget),
     ]);
-    const { content, sources, tools, asks } = outcome.reply;
-    if (!isWithin) {
+    const { content, sources, tools, approvalRequests } = outcome.reply;
+    if (!isWithinBudget) {
       const text = 'the replies of today are used up';
-      return this.#handOver(tx, turn, conversation, { code: 'budget', text, tools, asks });
+      return this.#handOver(tx, turn, conversation, { code: 'budget', text, tools, approvalRequests });
     }
     const written = await this.#chat.writers.messages.write(
       tx,
@@ -163,7 +165,10 @@ export class TurnEnder {
       },
       actor,
     );
-    return { ended: 'replied', committed: [written.committed, ...(await this.#ask(tx, turn, conversation, asks))] };
+    return {
+      result: 'replied',
+      afterCommit: [written.committed, ...(await this.#requestApprovals(tx, turn, conversation, approvalRequests))],
+    };
   }
 
   async #suggest(
@@ -171,10 +176,10 @@ export class TurnEnder {
     { tenantId, conversationId }: Turn,
     { last_seq: seq, status }: ConversationRow,
     { content, action, reason, sources, tools }: Reply,
-    hasMore: boolean,
-  ): Promise<Ended> {
+    hasNewMessages: boolean,
+  ): Promise<TurnDecision> {
     // Somebody has replied, or the visitor will be answered anew.
-    if (hasMore || status === 'closed') return { ended: 'dropped', committed: [] };
+    if (hasNewMessages || status === 'closed') return { result: 'dropped', afterCommit: [] };
     const [written] = await Promise.all([
       this.#chat.suggestions.write(tx, tenantId, {
         conversationId,
@@ -188,47 +193,50 @@ export class TurnEnder {
       }),
       countDay(tx, tenantId, { suggestions: 1 }),
     ]);
-    return { ended: 'suggested', committed: [written.committed] };
+    return { result: 'suggested', afterCommit: [written.committed] };
   }
 
   async #handOver(
     tx: Transaction,
     turn: Turn,
     conversation: ConversationRow,
-    { asks = [], tools = [], text, ...reason }: HandOver,
-  ): Promise<Ended> {
+    { approvalRequests = [], tools = [], text, ...reason }: HandOver,
+  ): Promise<TurnDecision> {
     const { tenantId } = turn;
-    const why = { ...reason, text: `${text}${toolsIn(tools)}` };
-    const told = await this.#chat.writers.handOver.write(tx, tenantId, conversation, why, actor);
+    const why = { ...reason, text: `${text}${describeCalledTools(tools)}` };
+    const handedOver = await this.#chat.writers.handOver.write(tx, tenantId, conversation, why, actor);
     await countDay(tx, tenantId, { handOvers: 1 });
-    return { ended: 'handed over', committed: [told, ...(await this.#ask(tx, turn, conversation, asks))] };
+    return {
+      result: 'handed over',
+      afterCommit: [handedOver, ...(await this.#requestApprovals(tx, turn, conversation, approvalRequests))],
+    };
   }
 
   /** Puts what the AI agent would have done to people, and says so to those of the conversation. */
-  async #ask(
+  async #requestApprovals(
     tx: Transaction,
     { tenantId, conversationId }: Turn,
     { environment }: ConversationRow,
-    asks: readonly Ask[],
+    approvalRequests: readonly ApprovalRequest[],
   ): Promise<(() => void)[]> {
-    if (asks.length === 0) return [];
-    const committed: (() => void)[] = [];
+    if (approvalRequests.length === 0) return [];
+    const afterCommit: (() => void)[] = [];
     const authoredBy = [...(await readAiSettingsAuthors(tx, tenantId)), ...(await readModelAuthors(tx, tenantId))];
-    for (const { skillId, input } of asks) {
-      const asked = this.#actions.ask(tx, tenantId, {
+    for (const { skillId, input } of approvalRequests) {
+      const requested = this.#actions.requestApproval(tx, tenantId, {
         skillId,
         input,
         conversationId,
         environment,
         authoredBy,
       });
-      committed.push(
-        await asked.catch((error: unknown) => {
-          throw error instanceof AppError ? new AskRefused(error.message, { cause: error }) : error;
+      afterCommit.push(
+        await requested.catch((error: unknown) => {
+          throw error instanceof AppError ? new ApprovalRequestRefused(error.message, { cause: error }) : error;
         }),
       );
     }
-    const titles = asks.map(({ title }) => title).join(', ');
+    const titles = approvalRequests.map(({ title }) => title).join(', ');
     const note = await this.#chat.writers.messages.write(
       tx,
       tenantId,
@@ -241,20 +249,20 @@ export class TurnEnder {
       },
       actor,
     );
-    return [...committed, note.committed];
+    return [...afterCommit, note.committed];
   }
 
   /** Leaves a conversation to people without a word: one of them is there, or the workspace has taken it from the AI. */
-  async #release(tx: Transaction, { tenantId }: Turn, conversation: ConversationRow): Promise<Ended> {
+  async #release(tx: Transaction, { tenantId }: Turn, conversation: ConversationRow): Promise<TurnDecision> {
     const { conversations, assignment } = this.#chat.writers;
     const changed = await conversations.change(tx, tenantId, conversation.id, { owner: null }, actor);
     const assigned = await assignment.auto(tx, tenantId, changed.conversation);
-    return { ended: 'released', committed: [changed.committed, ...(assigned === null ? [] : [assigned.committed])] };
+    return { result: 'released', afterCommit: [changed.committed, ...(assigned === null ? [] : [assigned.committed])] };
   }
 }
 
 /** What was called, for whoever takes over. */
-const toolsIn = (tools: readonly ToolUse[]) =>
+const describeCalledTools = (tools: readonly ToolUse[]) =>
   tools.length === 0
     ? ''
     : `; tools that it called: ${tools.map(({ name, outcome }) => `${name === '' ? 'one that there is not' : name} (${outcome.replaceAll('_', ' ')})`).join(', ')}`;
