@@ -540,7 +540,7 @@ describe('a hand-over', () => {
     await scene.say(visitor, 'This is a scandal');
     await scene.settled();
     expect(await scene.said(visitor)).toEqual(['visitor: This is a scandal', handedOver]);
-    expect((await notes(visitor))[0]?.content).toContain('the AI agent says: is angry');
+    expect((await notes(visitor))[0]?.content).toContain('the AI agent gave this reason: is angry');
     await scene.setAi({ minConfidence: 0.5 });
     model.answer = () => ({ reply: 'I guess at nine.', sources: ['made up'] });
     const other = await scene.visitor();

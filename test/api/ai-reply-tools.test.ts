@@ -191,11 +191,11 @@ test('tools cost an answer one look at what they may do, and nothing where there
     await scene.settled();
     costs.push(
       [...new Set(recorder.statements.map(({ name }) => name))].filter((name) =>
-        /visitor_of_tools|policy/.test(name ?? ''),
+        /visitor_for_tools|policy/.test(name ?? ''),
       ),
     );
   }
-  expect(costs).toEqual([[], ['read_policy', 'read_visitor_of_tools']]);
+  expect(costs).toEqual([[], ['read_policy', 'read_visitor_for_tools']]);
 });
 
 describe('a tool that acts', () => {
@@ -247,7 +247,7 @@ describe('a tool that acts', () => {
       tools: [{ name: 'leave_note', outcome: 'approval_asked' }],
     });
     expect(await notes(visitor)).toEqual([
-      'The AI agent asks for an approval: Write memory. Nothing is done before a person decides, under approvals; tell the visitor what comes of it.',
+      'The AI agent requests an approval: Write memory. Nothing happens until a person decides, under approvals; tell the visitor the result.',
     ]);
     await expect.poll(approvals).toHaveLength(1);
     const [approval] = await approvals();
@@ -320,7 +320,7 @@ describe('a tool that acts', () => {
     await expect.poll(approvals).toHaveLength(1);
     expect((await approvals())[0]?.request).toMatchObject({ next: { input: { value: 'y' } } });
     expect((await notes(second)).join('\n')).toContain(
-      'Handed over: the AI agent says: they are upset; tools that it called: leave_note (approval asked).',
+      'Handed over: the AI agent gave this reason: they are upset; tools called: leave_note (approval asked).',
     );
   });
 
@@ -338,7 +338,7 @@ describe('a tool that acts', () => {
     await scene.settled();
     await expect.poll(approvals).toHaveLength(1);
     expect((await notes(visitor)).join('\n')).toContain(
-      'Handed over: the replies of today are used up; tools that it called: leave_note (approval asked).',
+      'Handed over: the daily reply budget is used up; tools called: leave_note (approval asked).',
     );
     expect((await answers(visitor)).map(({ content }) => content)).toEqual([handedOver]);
   });
@@ -361,7 +361,7 @@ describe('a tool that acts', () => {
     await asked.promise;
     await scene.settled();
     expect((await notes(visitor)).join('\n')).toMatch(
-      /could not be put to an approval: .*; tools that it called: leave_note \(approval asked\)\./,
+      /the approval of its action could not be requested: .*; tools called: leave_note \(approval asked\)\./,
     );
     expect((await answers(visitor)).map(({ content }) => content)).toEqual([handedOver]);
   });
@@ -392,23 +392,23 @@ describe('the settings', () => {
     const read = { ...orderStatus, description: '', links: false };
     expect(await refusal([{ ...read, skillId: 'memory.raed' }])).toEqual([
       400,
-      'body.tools[0].skillId is no skill of this hub; GET /v1/automations/skills/catalog lists those that there are.',
+      'body.tools[0].skillId is not a skill of this hub; GET /v1/automations/skills/catalog lists the available skills.',
     ]);
     expect(await refusal([{ ...read, fixed: {} }])).toEqual([
       400,
-      'body.tools[0].fixed.key must be set: it says what memory.read reads, and whoever talks with the agent would choose it.',
+      'body.tools[0].fixed.key must be set: it selects what memory.read reads, so the visitor must not be able to choose it.',
     ]);
     expect(await refusal([{ ...read, fixed: { key: 'x', window: '1h' } }])).toEqual([
       400,
-      'body.tools[0].fixed.window is no field of the skill; those are key, sessionId.',
+      'body.tools[0].fixed.window is not a field of the skill; its fields are key, sessionId.',
     ]);
     expect(await refusal([{ ...read, fixed: { key: 'order:{{payload.id}}' } }])).toEqual([
       400,
-      'body.tools[0].fixed.key may name {{visitor.externalId}}, {{visitor.id}}, {{conversation.id}} and nothing else.',
+      'body.tools[0].fixed.key may reference only {{visitor.externalId}}, {{visitor.id}}, {{conversation.id}}.',
     ]);
     expect(await refusal([read, read])).toEqual([
       400,
-      'body.tools[1].name is the name of tools[0], too; each tool needs one of its own.',
+      'body.tools[1].name is also the name of tools[0]; each tool needs its own name.',
     ]);
     expect(await refusal([{ ...read, name: 'Order status' }])).toEqual([
       400,
@@ -424,7 +424,7 @@ describe('the settings', () => {
       skillId: 'browser.click',
       description: 'word '.repeat(59),
     }));
-    expect(await refusal(long)).toEqual([400, expect.stringMatching(/^body\.tools take [\d,]+ tokens .* 1,500/)]);
+    expect(await refusal(long)).toEqual([400, expect.stringMatching(/^body\.tools use [\d,]+ tokens .* 1,500/)]);
     const { tools } = await scene.workspace.session.call('getChatAiSettings', { params: { tenantId: scene.tenantId } });
     expect(tools).toEqual([]);
     await hub

@@ -12,31 +12,35 @@ import type { ReplyContext } from './reply-context.ts';
 import type { Reply, ReplyComposer } from './reply.ts';
 import type { Turn } from './turn-store.ts';
 
-/** Why a turn ends before its model has answered: somebody wrote, took the conversation, closed it or came. */
+/**
+ * Abort reason of a turn that another event replaced while the model answered: a new message, an assignment, a closed
+ * conversation or an agent who came online.
+ */
 export class TurnSuperseded extends Error {}
 
-/** What is known of a turn that is under way. */
+/** A turn in progress. */
 export interface ActiveTurn {
   turn: Turn;
   signal: AbortSignal;
-  /** The newest message that the answer knows; null before it was read. */
+  /** Sequence number of the newest message that the answer takes into account. Null until the messages are read. */
   knownSeq: number | null;
   mode: AiMode | null;
 }
 
-/** For one turn, with the repair of a model's answer, in milliseconds. */
+/** Time limit of one turn, including the repair of an invalid model answer. */
 const turnTimeoutMs = 65_000;
-/** Tries of a turn that ended in the midst of it, such as with their process. */
+/** Attempts per turn. An attempt counts as failed when it does not end, for example because its process stopped. */
 const maxAttempts = 3;
 const typingIntervalMs = 4_000;
-/** Turns for which a model is asked, whatever becomes of them: of a conversation in an hour, and of a workspace in a day for each reply that it may give. */
+/** Turns per conversation and hour that may call a model, whatever their result. */
 const conversationTurnLimit = { limit: 60, windowSeconds: 3_600 };
+/** Turns per workspace and day that may call a model, as a multiple of the daily reply budget. */
 const turnsPerReply = 3;
 const daySeconds = 86_400;
 
 const noUsage = { inputTokens: 0, outputTokens: 0 };
 
-/** Answers a visitor who waits, or gives them to a person; whatever comes of it is one transaction. */
+/** Answers a waiting visitor or hands the conversation over to a person. One transaction stores the result. */
 export class TurnAnswerer {
   readonly #db: Database;
   readonly #composer: ReplyComposer;
@@ -58,7 +62,7 @@ export class TurnAnswerer {
     this.#changes = deps.changes;
   }
 
-  /** @throws the signal's reason where the process stops; whatever keeps it from being done now. */
+  /** @throws the reason of the signal when the process stops, or the error of the database or the model. */
   async answer(active: ActiveTurn): Promise<TurnResult> {
     const { turn, signal } = active;
     const context = await this.#db.read(turn.tenantId, (tx) =>
@@ -71,7 +75,7 @@ export class TurnAnswerer {
     if (outcome !== null) return this.#committer.commit(turn, context, outcome, noUsage);
     if (!(await this.#isWithinLimits(turn, context))) {
       const code = 'budget';
-      const text = 'models were asked too often';
+      const text = 'the limit of model requests is reached';
       const overLimit: TurnOutcome =
         context.settings.mode === 'shadow' ? { kind: 'drop' } : { kind: 'hand-over', code, text };
       return this.#committer.commit(turn, context, overLimit, noUsage);
@@ -79,7 +83,7 @@ export class TurnAnswerer {
     return this.#requestReply(turn, context, signal);
   }
 
-  /** A call costs, also where a newer message overtakes it or it leads to no reply. */
+  /** Counts the turn before the model is called, because a call costs tokens even if its answer is discarded. */
   async #isWithinLimits({ tenantId, conversationId }: Turn, { settings }: ReplyContext): Promise<boolean> {
     const limit = Math.max(1, settings.dailyReplyBudget * turnsPerReply);
     const states = await Promise.all([
@@ -113,7 +117,7 @@ export class TurnAnswerer {
     }
   }
 
-  /** A reply, or what comes of it that there is none. */
+  /** Returns the reply of the model, or the outcome of a turn without a reply. */
   async #compose(
     { tenantId }: Turn,
     context: ReplyContext,
@@ -162,12 +166,12 @@ function outcomeOf(reply: Reply, isShadow: boolean, messageId: string): TurnOutc
   if (isShadow) return { kind: 'suggest', reply };
   if (reply.action === 'ignore') return { kind: 'drop' };
   if (reply.action !== 'handoff') return { kind: 'reply', reply, messageId };
-  const text = reply.reason === '' ? 'the AI agent asked for it' : `the AI agent says: ${reply.reason}`;
+  const text = reply.reason === '' ? 'the AI agent requested it' : `the AI agent gave this reason: ${reply.reason}`;
   const { tools, approvalRequests } = reply;
   return { kind: 'hand-over', code: 'model', text, tools, approvalRequests };
 }
 
-/** What comes of a turn without a model; null where one is to be asked. */
+/** Returns the outcome of a turn that needs no model, or null if a model must answer. */
 function decideWithoutModel(context: ReplyContext, turn: Turn): TurnOutcome | null {
   const { settings, conversation, messages, usedToday } = context;
   const isBudgetUsed = usedToday >= settings.dailyReplyBudget;
@@ -176,12 +180,12 @@ function decideWithoutModel(context: ReplyContext, turn: Turn): TurnOutcome | nu
       !context.isActive || isBudgetUsed || turn.attempts > maxAttempts || unansweredMessages(messages).length === 0;
     return isDone ? { kind: 'drop' } : null;
   }
-  // What is not its own by now is found out as it ends.
+  // The committer checks the owner again and releases the conversation if the AI agent may no longer reply.
   if (conversation.owner !== 'ai' || !mayAiReply(context)) return { kind: 'drop' };
   const waiting = unansweredMessages(messages).map(({ content }) => content);
   if (waiting.length === 0) return { kind: 'drop' };
   if (turn.attempts > maxAttempts)
-    return { kind: 'hand-over', code: 'failed', text: 'answering failed again and again' };
+    return { kind: 'hand-over', code: 'failed', text: `the AI agent failed to reply ${maxAttempts} times` };
   const trigger = findHandoffTrigger(waiting, settings.handoffKeywords);
   if (trigger?.kind === 'person')
     return {
@@ -196,8 +200,8 @@ function decideWithoutModel(context: ReplyContext, turn: Turn): TurnOutcome | nu
     return {
       kind: 'hand-over',
       code: 'most_replies',
-      text: `${conversation.ai_replies} replies were given, and no more are allowed`,
+      text: `the AI agent gave ${conversation.ai_replies} replies, the maximum for one conversation`,
     };
-  if (isBudgetUsed) return { kind: 'hand-over', code: 'budget', text: 'the replies of today are used up' };
+  if (isBudgetUsed) return { kind: 'hand-over', code: 'budget', text: 'the daily reply budget is used up' };
   return null;
 }

@@ -12,7 +12,7 @@ import type { Reply } from './reply.ts';
 import { countDay, deleteTurn, lockTurn, markTurnDone, requeueTurn } from './turn-store.ts';
 import type { Turn } from './turn-store.ts';
 
-/** Why a conversation goes to people, with what was called and would have been done before. */
+/** The reason for a hand-over to people, with the tools called and the approvals requested before it. */
 interface HandOver {
   code: string;
   text: string;
@@ -21,17 +21,20 @@ interface HandOver {
   approvalRequests?: readonly ApprovalRequest[];
 }
 
-/** What is to come of a turn. */
+/** What a turn leads to, before the state of the conversation is checked again. */
 export type TurnOutcome =
   | { kind: 'reply'; reply: Reply; messageId: string }
   | { kind: 'suggest'; reply: Reply }
   | ({ kind: 'hand-over' } & HandOver)
-  /** Nothing is said. */
+  /** No reply. */
   | { kind: 'drop' }
-  /** Something happened meanwhile: it begins anew where the conversation still is the AI's. */
+  /** Another event interrupted the turn. The turn is requeued if the conversation still belongs to the AI agent. */
   | { kind: 'restart' };
 
-/** What came of it; `silent` where nothing had to be said, `overtaken` where a newer message of the visitor, or another process, has the turn. */
+/**
+ * The stored result. `silent`: no reply was needed. `superseded`: the lease is lost to a newer message of the visitor
+ * or to another process, so nothing was stored.
+ */
 export type TurnResult =
   | 'replied'
   | 'suggested'
@@ -47,7 +50,7 @@ export interface Usage {
   outputTokens: number;
 }
 
-/** What it would have done can't be put to a person now, such as for want of room. */
+/** An approval cannot be requested now, for example because a limit of the workspace is reached. */
 class ApprovalRequestRefused extends Error {}
 
 type TurnDecision = { result: TurnResult; afterCommit: (() => void)[] };
@@ -61,8 +64,8 @@ export interface TurnCommitterDependencies {
 }
 
 /**
- * Ends turns: under the lock of the conversation it is looked again whether nobody wrote, was assigned, came online or closed it, and whether the turn still is
- * whose it was; then all that it leads to is written, or none of it.
+ * Stores the outcome of a turn in one transaction. Under the lock of the conversation it first checks the lease, and
+ * whether a message, an assignment, an agent or a closed conversation rules out the outcome.
  */
 export class TurnCommitter {
   readonly #db: Database;
@@ -78,7 +81,7 @@ export class TurnCommitter {
   async commit(turn: Turn, context: ReplyContext, outcome: TurnOutcome, usage: Usage): Promise<TurnResult> {
     const { tenantId, conversationId } = turn;
     const work = this.#db.workspace(tenantId, async (tx) => {
-      // Sent at once: what stands behind the lock sees what was committed before it was ours.
+      // The statements are pipelined. Those after the lock see everything committed before the lock was acquired.
       const [conversation, isLocked, availability] = await Promise.all([
         this.#chat.writers.conversations.lock(tx, conversationId),
         lockTurn(tx, turn),
@@ -94,11 +97,11 @@ export class TurnCommitter {
       ]);
       return decision;
     });
-    // It was erased meanwhile, and the turn with it.
+    // `not_found`: the conversation was erased, and the turn with it.
     const { result, afterCommit } = await work.catch(async (error: unknown): Promise<TurnDecision> => {
       if (error instanceof AppError && error.code === 'not_found') return { result: 'dropped', afterCommit: [] };
       if (error instanceof ApprovalRequestRefused) {
-        const text = `what it would have done could not be put to an approval: ${error.message.replace(/\.$/, '')}`;
+        const text = `the approval of its action could not be requested: ${error.message.replace(/\.$/, '')}`;
         const tools = 'reply' in outcome ? outcome.reply.tools : 'tools' in outcome ? outcome.tools : [];
         const handOver: TurnOutcome = { kind: 'hand-over', code: 'approval_refused', text, tools };
         return { result: await this.commit(turn, context, handOver, usage), afterCommit: [] };
@@ -120,7 +123,7 @@ export class TurnCommitter {
   ): Promise<TurnDecision> {
     const hasNewMessages = conversation.last_seq !== context.conversation.last_seq;
     if (outcome.kind === 'suggest') {
-      // It had this one before its workspace had it suggest only.
+      // The AI agent owned this conversation before the workspace switched it to suggestions only.
       const released = conversation.owner === 'ai' ? await this.#release(tx, turn, conversation) : null;
       const suggested: TurnDecision = availability.isActive
         ? await this.#suggest(tx, turn, conversation, outcome.reply, hasNewMessages)
@@ -140,20 +143,21 @@ export class TurnCommitter {
     }
     if (outcome.kind === 'hand-over') return this.#handOver(tx, turn, conversation, outcome);
     const [, isWithinBudget] = await Promise.all([
-      // As a hand-over does, which is what becomes of it where the day is used up, and the day is locked then, too.
+      // A hand-over locks the assignment before the counts of the day. If the budget is used up, this reply becomes
+      // one.
       this.#chat.writers.assignment.lock(tx, turn.tenantId, turn.conversationId, 'returning'),
       countDay(tx, turn.tenantId, { replies: 1, ...usage }, availability.settings.dailyReplyBudget),
     ]);
     const { content, sources, tools, approvalRequests } = outcome.reply;
     if (!isWithinBudget) {
-      const text = 'the replies of today are used up';
+      const text = 'the daily reply budget is used up';
       return this.#handOver(tx, turn, conversation, { code: 'budget', text, tools, approvalRequests });
     }
     const written = await this.#chat.writers.messages.write(
       tx,
       turn.tenantId,
       turn.conversationId,
-      // One for each message that it answers, whatever else goes wrong.
+      // The `clientId` allows at most one reply per answered message.
       {
         id: outcome.messageId,
         content,
@@ -178,7 +182,7 @@ export class TurnCommitter {
     { content, action, reason, sources, tools }: Reply,
     hasNewMessages: boolean,
   ): Promise<TurnDecision> {
-    // Somebody has replied, or the visitor will be answered anew.
+    // An agent has replied, or another turn will answer the newer messages of the visitor.
     if (hasNewMessages || status === 'closed') return { result: 'dropped', afterCommit: [] };
     const [written] = await Promise.all([
       this.#chat.suggestions.write(tx, tenantId, {
@@ -212,7 +216,7 @@ export class TurnCommitter {
     };
   }
 
-  /** Puts what the AI agent would have done to people, and says so to those of the conversation. */
+  /** Requests the approvals and adds a private note about them to the conversation. */
   async #requestApprovals(
     tx: Transaction,
     { tenantId, conversationId }: Turn,
@@ -242,7 +246,7 @@ export class TurnCommitter {
       tenantId,
       conversationId,
       {
-        content: `The AI agent asks for an approval: ${titles}. Nothing is done before a person decides, under approvals; tell the visitor what comes of it.`,
+        content: `The AI agent requests an approval: ${titles}. Nothing happens until a person decides, under approvals; tell the visitor the result.`,
         private: true,
         senderType: 'ai',
         senderId: null,
@@ -252,7 +256,7 @@ export class TurnCommitter {
     return [...afterCommit, note.committed];
   }
 
-  /** Leaves a conversation to people without a word: one of them is there, or the workspace has taken it from the AI. */
+  /** Releases a conversation to people without a message: an agent is online, or the AI agent is switched off. */
   async #release(tx: Transaction, { tenantId }: Turn, conversation: ConversationRow): Promise<TurnDecision> {
     const { conversations, assignment } = this.#chat.writers;
     const changed = await conversations.change(tx, tenantId, conversation.id, { owner: null }, actor);
@@ -261,8 +265,8 @@ export class TurnCommitter {
   }
 }
 
-/** What was called, for whoever takes over. */
+/** Lists the called tools for the person who takes over. */
 const describeCalledTools = (tools: readonly ToolUse[]) =>
   tools.length === 0
     ? ''
-    : `; tools that it called: ${tools.map(({ name, outcome }) => `${name === '' ? 'one that there is not' : name} (${outcome.replaceAll('_', ' ')})`).join(', ')}`;
+    : `; tools called: ${tools.map(({ name, outcome }) => `${name === '' ? 'one that does not exist' : name} (${outcome.replaceAll('_', ' ')})`).join(', ')}`;

@@ -1,11 +1,14 @@
 import type { ChatChanges } from '../../chat/changes/index.ts';
 
-/** The page is told this often at most, in milliseconds. */
+/** Minimum time between two events to the page. */
 const minIntervalMs = 80;
-/** What one event carries at most, in UTF-16 units: the events of the database are small. */
+/**
+ * Maximum length of the text in one event, in UTF-16 units, because a PostgreSQL notification is limited to 8,000
+ * bytes.
+ */
 const maxUnits = 1_000;
 
-/** Tells the visitor's page what there is of an answer while it is written. */
+/** Publishes an unfinished answer to the visitor's page while the model writes it. */
 export class DeltaPublisher {
   readonly #publish: (delta: { at: number; text: string; dropped: boolean }) => void;
   #read: () => string = () => '';
@@ -15,12 +18,16 @@ export class DeltaPublisher {
   #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param id that the message will have. */
+  /** @param id The id of the future message. */
   constructor(changes: ChatChanges, tenantId: string, conversationId: string, id: string) {
     this.#publish = (delta) => changes.publish(tenantId, conversationId, { kind: 'delta', id, ...delta });
   }
 
-  /** @param read answers all that there is so far, when that is to be told; what was told of it stays as it is, or nothing more is told. */
+  /**
+   * Schedules the next event.
+   * @param read Returns the whole text so far. It is called when the event is sent. The text must begin with the text
+   * already sent, otherwise nothing is sent.
+   */
   update(read: () => string): void {
     if (this.#hasEnded) return;
     this.#read = read;
@@ -29,13 +36,13 @@ export class DeltaPublisher {
     else this.#timer ??= setTimeout(() => this.#flush(), waitMs);
   }
 
-  /** Nothing more is told: what would come now could come behind the message. */
+  /** Stops sending, because a later event could reach the page after the message itself. */
   end(): void {
     this.#hasEnded = true;
     clearTimeout(this.#timer);
   }
 
-  /** No message takes its place: the page takes it away. */
+  /** Stops sending and makes the page remove the unfinished answer, because no message replaces it. */
   drop(): void {
     this.end();
     if (this.#sentLength > 0) this.#publish({ at: this.#sentLength, text: '', dropped: true });
@@ -51,7 +58,7 @@ export class DeltaPublisher {
     this.#text = text;
     while (this.#sentLength < this.#text.length) {
       let end = Math.min(this.#text.length, this.#sentLength + maxUnits);
-      // No character is cut in two.
+      // Keep surrogate pairs together.
       if (end < this.#text.length && /[\uD800-\uDBFF]/.test(this.#text[end - 1] as string)) end -= 1;
       this.#publish({ at: this.#sentLength, text: this.#text.slice(this.#sentLength, end), dropped: false });
       this.#sentLength = end;

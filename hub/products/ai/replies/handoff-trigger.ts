@@ -1,17 +1,17 @@
 import { normalizeText } from '../../../platform/normalize.ts';
 import { personRequestPhrases } from './person-request-phrases.ts';
 
-/** Why a message goes to a person before any model is asked. */
+/** Why a message is handed over to a person without calling a model. */
 export type HandoffTrigger = { kind: 'keyword'; keyword: string } | { kind: 'person'; language: string };
 
 const wordSegmenter = new Intl.Segmenter('und', { granularity: 'word' });
 const sentenceSegmenter = new Intl.Segmenter('und', { granularity: 'sentence' });
-/** Longer ones are looked at in their first part. */
+/** Only this first part of a longer text is searched, in UTF-16 units. */
 const maxUnits = 10_000;
-/** One that is so short and names a person asks for one. */
+/** A sentence of at most so many words asks for a person if it names one. It needs no verb. */
 const maxShortWords = 3;
 
-/** As it is compared: a letter in any case and width is one letter. */
+/** Normalizes case, width and apostrophes for comparison. */
 const foldCase = (text: string) =>
   normalizeText(normalizeText(text, 'NFKC').toUpperCase().toLowerCase().replaceAll('i\u0307', 'i'), 'NFKC')
     .replaceAll('ς', 'σ')
@@ -19,11 +19,14 @@ const foldCase = (text: string) =>
 const combiningMark = /^\p{Mn}$/u;
 const hasOptionalMarks = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}]$/u;
 
-/** Accents are often left out, in scripts whose words they do not make others; in Thai or Hindi marks are letters. */
+/**
+ * Removes accents in scripts where people often leave them out. In other scripts, such as Thai or Devanagari, marks are
+ * letters and stay.
+ */
 function stripAccents(text: string): string {
   let result = '';
   let stripsMarks = false;
-  // Some signs become eighteen.
+  // One character can decompose into up to 18, so the text is cut again.
   for (const character of normalizeText(foldCase(text), 'NFKD').slice(0, 2 * maxUnits)) {
     const isMark = combiningMark.test(character);
     if (!isMark) stripsMarks = hasOptionalMarks.test(character);
@@ -36,7 +39,7 @@ const isUnspaced = (text: string) =>
     text,
   );
 
-/** A text with the places at which its words begin and end. */
+/** A text with its word boundaries. */
 class SegmentedText {
   readonly text: string;
   readonly wordCount: number;
@@ -49,7 +52,7 @@ class SegmentedText {
     this.wordCount = segments.filter(({ isWordLike }) => isWordLike === true).length;
   }
 
-  /** Whether words of it are these, one after the other. */
+  /** Whether the text contains the phrase as whole, consecutive words. */
   hasWords(phrase: string): boolean {
     if (phrase === '') return false;
     for (let at = this.text.indexOf(phrase); at !== -1; at = this.text.indexOf(phrase, at + 1))
@@ -66,13 +69,13 @@ const comparable = personRequestPhrases.map(({ language, verbs, people, phrases 
   phrases: phrases.map((phrase) => ({ phrase: stripAccents(phrase), isUnspaced: isUnspaced(phrase) })),
 }));
 
-/** The first of some keywords that a text has, as whole words, in whatever case. */
+/** Returns the first keyword that the text contains as whole words, ignoring case. */
 export function findKeyword(input: string, keywords: readonly string[]): string | null {
   const text = new SegmentedText(collapseSpaces(foldCase(input.slice(0, maxUnits))));
   return keywords.find((keyword) => text.hasWords(collapseSpaces(foldCase(keyword)))) ?? null;
 }
 
-/** The language in which a text asks for a person; null where it does not. */
+/** Returns the language in which a text asks for a person, or null if it does not ask. */
 export function findPersonRequest(input: string): string | null {
   const whole = collapseSpaces(stripAccents(input.slice(0, maxUnits)));
   for (const { segment } of sentenceSegmenter.segment(whole)) {
@@ -91,7 +94,7 @@ export function findPersonRequest(input: string): string | null {
   return null;
 }
 
-/** Why one of some texts goes to a person, if one does. */
+/** Returns the first trigger in the texts, or null. */
 export function findHandoffTrigger(texts: readonly string[], keywords: readonly string[]): HandoffTrigger | null {
   for (const text of texts) {
     const keyword = findKeyword(text, keywords);

@@ -15,9 +15,9 @@ import { ReplyTools } from './tools.ts';
 import { scheduleMissedTurns, scheduleTurn } from './turn-store.ts';
 import { ReplyWorker, turnsTopic } from './worker.ts';
 
-/** The AI agent in Live Chat. */
+/** Replies of the AI agent in Live Chat. */
 export interface Replies extends Product {
-  /** Begins to answer visitors who wait; disposing it ends that. */
+  /** Starts the worker that answers waiting visitors. Dispose it to stop. */
   startReplying(): AsyncDisposable;
 }
 
@@ -35,7 +35,7 @@ export function createReplies(
     const waitMs = await scheduleTurn(tx, event);
     return () => {
       if (waitMs === null) return;
-      // What happens here is answered from here, if this process answers.
+      // If this process runs a worker, it answers its own messages. Otherwise it notifies the other processes.
       afterCommit(() => (worker === null ? void events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
     };
   });
@@ -50,7 +50,7 @@ export function createReplies(
       suggestions,
     }),
     retention: repliesRetention,
-    tasks: [{ name: 'forgotten turns of the AI agent', everyMs: 30_000, run: () => scheduleMissedTurns(db) }],
+    tasks: [{ name: 'schedule missed AI turns', everyMs: 30_000, run: () => scheduleMissedTurns(db) }],
     startReplying() {
       worker = new ReplyWorker({ db, events, logger, answerer });
       return worker;

@@ -8,21 +8,24 @@ import { leastContextTokens, tokensOfMessage, tokensOfQuoted, Window, withoutKey
 import type { Passage } from './ports.ts';
 import { resultsTokens } from './tools.ts';
 
-/** What a model is asked, and what of it may come back. */
+/** A request to a model, and what its answer may contain. */
 export interface Prompt {
   instructions: string;
   messages: InferenceMessage[];
-  /** Addresses that an answer may name. */
+  /** Addresses that an answer may contain. Other addresses are filtered. */
   addresses: ReadonlySet<string>;
-  /** Under whose mark it quotes what others wrote. */
+  /** Marks the text of third parties in the prompt, such as messages and tool results. */
   quotation: Quotation;
 }
 
-/** Of each message a model reads so many characters at most. */
+/** Characters of each message in the prompt. */
 const maxMessageCharacters = 4_000;
-/** What the smallest window has room for beside an answer and what is asked for: none is known of the model that will answer. */
+/**
+ * Tokens for the prompt: the smallest supported context minus 1,024 for the answer and 900 for the fixed instructions.
+ * The model that will answer is not known yet.
+ */
 const promptTokens = leastContextTokens - 1_024 - 900;
-/** Of what is left, for the newest messages, then for the business, its terms, and what is known. */
+/** Shares of the remaining tokens, applied in this order. The knowledge entries get the rest. */
 const shares = { history: 0.5, profile: 0.4, terms: 0.4 };
 
 const shape =
@@ -31,8 +34,8 @@ const actions =
   'answer: what you were given answers it. clarify: greet, or ask back for what is missing. handoff: the visitor wants a person, is upset, or it is not answered by what you were given; never guess. ignore: nothing has to be said, such as after thanks.';
 
 /**
- * The prompt for a reply to a conversation. Whatever others wrote stands in it quoted.
- * @param tools what it says of tools; empty without any. For what they say room is left.
+ * Builds the prompt for a reply to a conversation. All text of third parties is quoted.
+ * @param tools The description of the tools, or an empty text. With tools, tokens are reserved for their results.
  */
 export function buildPrompt(
   { businessProfile, tone, language }: ChatAiSettings,
@@ -77,13 +80,13 @@ export function buildPrompt(
   };
 }
 
-/** What a model reads of a message. */
+/** Returns the text and the file names of a message, as the model receives them. */
 function messageText({ content, attachments }: ChatMessage): string {
   const files = attachments.map(({ name }) => `[file ${name}]`);
   return withoutKeys([content.slice(0, maxMessageCharacters), ...files].filter((part) => part !== '').join('\n'));
 }
 
-/** The newest messages for which there is room; the last one whatever it takes. */
+/** Returns the newest messages within the token limit, and always at least the last message. */
 function newestMessages(
   messages: readonly ChatMessage[],
   tokenLimit: number,
@@ -99,7 +102,7 @@ function newestMessages(
   return { messages: included.toReversed(), tokens };
 }
 
-/** The talk as turns of a model: it begins and ends with the visitor, and nobody speaks twice in a row. */
+/** Converts messages to alternating roles. The result begins and ends with the role `user`. */
 function toModelMessages(messages: readonly ChatMessage[], quotation: Quotation): InferenceMessage[] {
   const turns: InferenceMessage[] = [];
   for (const message of messages) {

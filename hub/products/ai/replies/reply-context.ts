@@ -11,31 +11,34 @@ import type { ConversationRow, PublicMessageRow } from '../../chat/conversations
 import { readAiSettings } from '../../chat/settings/index.ts';
 import { readDay } from './turn-store.ts';
 
-/** Messages that a model is shown at most. */
+/** Messages of the conversation that a model may receive. */
 const maxMessages = 30;
 
-/** What may be done in a conversation at a moment. */
+/** Whether the AI agent of a workspace may act now. */
 export interface AiAvailability {
   settings: ChatAiSettings;
-  /** Whether the AI agent may do anything in this workspace at all. */
+  /** Whether the AI agent is switched on and the workspace is entitled to it. */
   isActive: boolean;
   someAgentIsOnline: boolean;
 }
 
-/** A conversation as the AI agent finds it. */
+/** A conversation with everything that a reply depends on. */
 export interface ReplyContext extends AiAvailability {
   conversation: ConversationRow;
-  /** What its visitor may see of it since it was opened last, oldest first: no note is among it, and no word of another visitor. */
+  /**
+   * The messages since the conversation was last opened, oldest first. Only messages that its visitor may see: no
+   * private notes and no messages of another visitor.
+   */
   messages: ChatMessage[];
-  /** Replies and suggestions of today. */
+  /** Number of replies and suggestions of today (UTC). */
   usedToday: number;
 }
 
-/** Whether the AI agent may answer in the conversations that it has. */
+/** Whether the AI agent may reply in the conversations that it owns. */
 export const mayAiReply = ({ settings: { mode }, isActive, someAgentIsOnline: isOnline }: AiAvailability): boolean =>
   isActive && (mode === 'always' || (mode === 'when_no_agent_online' && !isOnline));
 
-/** Of the conversation's workspace, now. */
+/** Reads the current availability of the AI agent of a workspace. */
 export async function readAiAvailability(tx: Transaction, tenantId: string): Promise<AiAvailability> {
   const [{ settings }, { rows }] = await Promise.all([
     readAiSettings(tx, tenantId),
@@ -54,7 +57,7 @@ export async function readAiAvailability(tx: Transaction, tenantId: string): Pro
   };
 }
 
-/** In one round trip; null for a conversation that there is not. */
+/** Reads everything in one round trip. Returns null if the conversation does not exist. */
 export async function readReplyContext(
   tx: Transaction,
   tenantId: string,
@@ -81,7 +84,7 @@ export async function readReplyContext(
   return { ...availability, conversation, messages, usedToday: day.replies + day.suggestions };
 }
 
-/** What the visitor wrote since somebody answered. */
+/** Returns the messages of the visitor since the last answer of a person or the AI agent. */
 export function unansweredMessages(messages: readonly ChatMessage[]): ChatMessage[] {
   const last = messages.findLastIndex(({ senderType }) => senderType !== 'visitor' && senderType !== 'system');
   return messages.slice(last + 1).filter(({ senderType }) => senderType === 'visitor');

@@ -30,13 +30,13 @@ const texts = [
   `Here it is:\n\`\`\`json\n${JSON.stringify(answer)}\n\`\`\``,
 ];
 
-test.each(texts)('the reply is read the same wherever the stream is cut, and never more than is there: %#', (text) => {
+test.each(texts)('the reader returns the same reply wherever the stream is cut, and only received text: %#', (text) => {
   for (let first = 0; first <= text.length; first += 1) {
     const { reader, seen } = read([text.slice(0, first), text.slice(first)]);
     expect(reader.reply).toBe(reply);
     expect(reader.fields).toMatchObject({ action: 'answer', sources: answer.sources });
     expect(reply.startsWith(seen[0] as string)).toBe(true);
-    // Half of a character is none.
+    // A reply never ends within a surrogate pair.
     expect((seen[0] as string).isWellFormed()).toBe(true);
   }
   const { seen } = read(text.split(''));
@@ -44,7 +44,7 @@ test.each(texts)('the reply is read the same wherever the stream is cut, and nev
   for (const [index, now] of seen.entries()) expect(now.startsWith(seen[index - 1] ?? '')).toBe(true);
 });
 
-test('any text comes through any cuts', () => {
+test('the reader returns any reply unchanged, whatever the cuts', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme' }),
@@ -62,7 +62,7 @@ test('any text comes through any cuts', () => {
   );
 });
 
-test('rubbish is read as nothing, to its end, and never throws', () => {
+test('the reader accepts invalid input to its end without throwing', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('{', '}', '"', 'reply', ':', ',', '[', ']', '\\', 'u', 'a', ' ') }),
@@ -76,7 +76,7 @@ test('rubbish is read as nothing, to its end, and never throws', () => {
   );
 });
 
-test('an answer is taken with a fence around it, and refused with another shape', () => {
+test('parseAnswer accepts an answer in a code fence and rejects other shapes', () => {
   expect(parseAnswer(texts[3] as string)).toMatchObject({ action: 'answer', reply });
   for (const rubbish of [
     '',
@@ -92,7 +92,7 @@ test('an answer is taken with a fence around it, and refused with another shape'
     expect(parseAnswer(rubbish), rubbish).toBeNull();
 });
 
-/** Counts the signs that are looked at by place, and those that are copied. */
+/** Counts the characters that `charAt` reads and those that `slice` copies. */
 function countCharacterAccess(work: () => void) {
   const counted = { reads: 0, copied: 0 };
   const { charAt, slice } = String.prototype;
@@ -116,7 +116,7 @@ function countCharacterAccess(work: () => void) {
   return counted;
 }
 
-test('an answer that comes sign by sign is looked at once', () => {
+test('the reader reads each character once when the answer arrives one character at a time', () => {
   const size = 60_000;
   const long = 'read '.repeat(100);
   for (const [text, minReads] of [
@@ -132,7 +132,7 @@ test('an answer that comes sign by sign is looked at once', () => {
     expect(reader.reply).toMatch(/^read /);
     expect(reads).toBeGreaterThanOrEqual(minReads);
     expect(reads).toBeLessThan(1.5 * text.length);
-    // To copy all at each sign were half of the square.
+    // Copying the whole text for each character would copy half of the squared length.
     expect(copied).toBeLessThan(text.length ** 2 / 5);
   }
 });

@@ -12,20 +12,20 @@ import { requestAnswer } from './request-answer.ts';
 import type { AiAnswer, AnswerListener } from './request-answer.ts';
 import type { ReplyTools } from './tools.ts';
 
-/** What the AI agent would say in a conversation, fit to be shown. */
+/** A filtered reply of the AI agent that may be shown to the visitor. */
 export interface Reply {
   action: AiAction;
   content: string;
   reason: string;
   sources: MessageSource[];
-  /** What was called for it. */
+  /** Tools called for the reply. */
   tools: ToolUse[];
-  /** What it would have done, once a person agrees. */
+  /** Actions that a person must approve first. */
   approvalRequests: ApprovalRequest[];
 }
 
 export interface ComposedReply {
-  /** Null where the model gave nothing that can be used. */
+  /** Null if the model gave no usable answer. */
   reply: Reply | null;
   usage: { inputTokens: number; outputTokens: number };
 }
@@ -33,18 +33,17 @@ export interface ComposedReply {
 const maxPassages = 6;
 const maxQuestionCharacters = 2_000;
 const maxReasonCharacters = 300;
-/** Below it an entry hardly ever answers what was asked. */
+/** An entry with a lower score hardly ever answers the question. */
 const minAnsweringScore = 0.5;
 
-/** How a reply is to come about. */
 export interface ComposeOptions {
-  /** Begins to tell the visitor where one reads along; called for each try of a model. */
+  /** Creates the publisher of the unfinished reply. It is called for each model answer. Null publishes nothing. */
   createDeltas?: (() => DeltaPublisher) | null;
-  /** Whether what acts may be put to a person; for what is only suggested it is not. */
+  /** Whether tools that act may request an approval. False for suggestions. */
   mayAct?: boolean;
 }
 
-/** Says what to reply to a conversation: asks the knowledge, then the models, which may call the tools of the workspace. */
+/** Composes a reply: searches the knowledge, then calls the models, which may call the tools of the workspace. */
 export class ReplyComposer {
   readonly #models: ReplyModels;
   readonly #knowledge: ReplyKnowledge;
@@ -56,7 +55,7 @@ export class ReplyComposer {
     this.#tools = tools;
   }
 
-  /** @throws AppError where no model answers; the signal's reason. */
+  /** @throws AppError if no model answers, or the reason of the signal. */
   async compose(
     tenantId: string,
     { conversation, settings, messages }: Pick<ReplyContext, 'conversation' | 'settings' | 'messages'>,
@@ -91,10 +90,10 @@ export class ReplyComposer {
       const { answer, usage } = await requestAnswer(this.#models, tenantId, prompt, signal, { listener, tools });
       if (answer === null) return { reply: null, usage };
       const reply = toReply(answer, settings, passages, addresses());
-      // For whoever keeps the knowledge: nearly every question finds some entries, whether they answer it or not.
+      // Nearly every question finds some entries, so the score decides whether the knowledge answered it.
       const isAnswered = answer.action === 'handoff' && confidenceOf(answer.sources, passages) >= minAnsweringScore;
       if (reply?.action === 'handoff' && !isAnswered)
-        // Each message by itself: joined, the same question in another conversation would count apart.
+        // Record each message separately, so that the same question in another conversation counts as the same.
         for (const text of questions) await this.#knowledge.recordUnanswered(tenantId, conversation.id, text);
       return {
         reply: reply && { ...reply, tools: tools?.uses ?? [], approvalRequests: tools?.approvalRequests ?? [] },
@@ -107,14 +106,20 @@ export class ReplyComposer {
   }
 }
 
-/** What is at the end may become an address, which is looked at as a whole; those are of ASCII, in whatever width, whatever stands before them. */
+/**
+ * Removes the last word, which may be the beginning of an address. Addresses are filtered as a whole, once complete.
+ * Only ASCII characters, half-width or full-width, can be part of an address.
+ */
 function withoutLastWord(text: string): string {
   let end = text.length;
   while (end > 0 && /[!-~\uFF01-\uFF5E\u3002\uFF61]/.test(text[end - 1] as string)) end -= 1;
   return text.slice(0, end).trimEnd();
 }
 
-/** Whether what is known of an answer before its text lets that be shown: a model that says it last shows nothing of it. */
+/**
+ * Whether an unfinished reply may be shown. This depends on `action` and `sources`, so nothing is shown early if the
+ * model writes these fields after `reply`.
+ */
 function mayShow(
   fields: Record<string, unknown>,
   { minConfidence }: ChatAiSettings,
@@ -125,13 +130,13 @@ function mayShow(
   return action === 'answer' && (minConfidence === 0 || confidenceOf(sources, passages) >= minConfidence);
 }
 
-/** How well the best of the entries fits on which an answer stands. */
+/** The highest score of the knowledge entries that an answer refers to. */
 function confidenceOf(sources: unknown, passages: readonly Passage[]): number {
   const ids = new Set(Array.isArray(sources) ? sources.map(String) : []);
   return Math.max(0, ...passages.filter(({ id }) => ids.has(id)).map(({ score }) => score));
 }
 
-/** What of a model's words may be shown. */
+/** Removes addresses and secrets that the visitor must not see. */
 const filterText = (text: string, addresses: ReadonlySet<string>) => withoutKeys(filterAnswer(text, addresses));
 
 function toReply(
@@ -144,7 +149,7 @@ function toReply(
   const why = Array.from(filterText(reason, addresses)).slice(0, maxReasonCharacters).join('');
   const used = passages.filter(({ id }) => sources.includes(id)).map(({ id, url }) => ({ id, url }));
   if (action === 'answer' && confidenceOf(sources, passages) < minConfidence)
-    return { action: 'handoff', content: '', reason: 'the knowledge does not say enough', sources: used };
+    return { action: 'handoff', content: '', reason: 'the knowledge does not answer the question', sources: used };
   if (action === 'handoff' || action === 'ignore') return { action, content: '', reason: why, sources: used };
   return content === '' ? null : { action, content, reason: why, sources: used };
 }

@@ -28,15 +28,15 @@ const callsSchema = z.object({
 });
 
 export interface AnswerResult {
-  /** Null where it was rubbish twice. */
+  /** Null if the answer was invalid twice. */
   answer: AiAnswer | null;
   usage: { inputTokens: number; outputTokens: number };
 }
 
-/** Hears an answer while it comes. */
+/** Receives an answer while it is generated. */
 export interface AnswerListener {
   onProgress(reader: ReplyReader): void;
-  /** What was heard was rubbish, and is asked for anew. */
+  /** The answer received so far is invalid or calls tools. Another answer follows. */
   onRestart(): void;
 }
 
@@ -44,12 +44,13 @@ const maxOutputTokens = 1_024;
 const repairPrompt =
   'That was not the JSON object that was asked for. Answer again with that object alone: {"action": …, "reason": …, "sources": […], "reply": …}.';
 
-/** Of calls a model is shown again so many characters. */
+/** Characters of its own tool calls that a model receives in the next request. */
 const maxQuotedCallCharacters = 1_000;
 
 /**
- * Asks for an answer of the shape; one that has another is repaired once. Calls of tools are carried out on the way, as far as there are any left.
- * @throws AppError where no model answers; the signal's reason.
+ * Requests an answer of the required shape. An answer of another shape is requested again once.
+ * Tool calls in an answer are run, up to the limit of `tools`, and their results are sent back to the model.
+ * @throws AppError if no model answers, or the reason of the signal.
  */
 export async function requestAnswer(
   models: ReplyModels,
@@ -103,7 +104,7 @@ async function readStream(
   }
 }
 
-/** The JSON object of an answer, also where words or a fence stand around it. */
+/** Parses the JSON object in a text. Text or a code fence around the object is ignored. */
 function parseObject(text: string): unknown {
   const from = text.indexOf('{');
   const to = text.lastIndexOf('}');
@@ -115,11 +116,11 @@ function parseObject(text: string): unknown {
   }
 }
 
-/** What an answer wants called; null where it is no such answer. */
+/** Returns the tool calls that an answer requests, or null if it requests none. */
 const parseCalls = (text: string): ToolCallRequest[] | null =>
   callsSchema.safeParse(parseObject(text)).data?.calls ?? null;
 
-/** An answer as it was asked for; null for any other. */
+/** Returns an answer of the required shape, or null for any other text. */
 export function parseAnswer(text: string): AiAnswer | null {
   const parsed = answerSchema.safeParse(parseObject(text));
   if (!parsed.success || !isStorableText(parsed.data.reply)) return null;

@@ -18,7 +18,7 @@ export interface SuggestionGeneratorDependencies {
 const suggestionLimit = { limit: maxSuggestionsPerMinute, windowSeconds: 60 };
 const suggestionTimeoutMs = 65_000;
 
-/** Suggests a reply to an agent who asks for one, whoever has the conversation. */
+/** Suggests a reply to an agent on request, whether the conversation belongs to the AI agent or to a person. */
 export class SuggestionGenerator {
   readonly #deps: SuggestionGeneratorDependencies;
 
@@ -26,7 +26,9 @@ export class SuggestionGenerator {
     this.#deps = dependencies;
   }
 
-  /** @throws AppError `not_found`, `rate_limited`, `ai_binding_not_configured`, `inference_failed`, `suggestion_empty`. */
+  /**
+   * @throws AppError `not_found`, `rate_limited`, `ai_binding_not_configured`, `inference_failed`, `suggestion_empty`.
+   */
   async generate(tenantId: string, userId: string, conversationId: string, signal: AbortSignal): Promise<AiSuggestion> {
     const { db, composer, suggestions } = this.#deps;
     const context = await db.read(tenantId, (tx) => readReplyContext(tx, tenantId, conversationId));
@@ -35,7 +37,7 @@ export class SuggestionGenerator {
     const { reply, usage } = await composer
       .compose(
         tenantId,
-        // An agent looks at it before anybody reads it.
+        // An agent reviews the suggestion before the visitor can read it, so any confidence is enough.
         { ...context, settings: { ...context.settings, minConfidence: 0 } },
         AbortSignal.any([signal, AbortSignal.timeout(suggestionTimeoutMs)]),
       )
@@ -46,7 +48,7 @@ export class SuggestionGenerator {
     const { suggestion, committed } = await db.workspace(tenantId, async (tx) => {
       await countDay(tx, tenantId, usage);
       if (reply === null || reply.content === '') return { suggestion: null, committed: () => undefined };
-      // Against its being erased meanwhile.
+      // The lock prevents that the conversation is erased before the suggestion is stored.
       const locked = await tx.query(
         'lock_conversation_key',
         'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE',
@@ -71,8 +73,8 @@ export class SuggestionGenerator {
       throw new AppError(
         'suggestion_empty',
         reply?.action === 'handoff'
-          ? 'The model suggests nothing to write: it would leave this conversation to a person.'
-          : 'The model came back with nothing that could be suggested; try again.',
+          ? 'The model suggests no reply: it recommends that a person answers this conversation.'
+          : 'The model returned nothing that can be suggested; try again.',
       );
     return suggestion;
   }
@@ -83,13 +85,13 @@ export class SuggestionGenerator {
     const retryAfterSeconds = Math.max(1, Math.ceil((state.resetAt.getTime() - Date.now()) / 1000));
     throw new AppError(
       'rate_limited',
-      `More than ${suggestionLimit.limit} suggestions in a minute; try again in ${retryAfterSeconds} seconds.`,
+      `You may request ${suggestionLimit.limit} suggestions per minute; try again in ${retryAfterSeconds} seconds.`,
       { retryAfterSeconds, limit: suggestionLimit.limit },
     );
   }
 }
 
-/** Whether the last model that was asked answered, without a word. */
+/** Whether the last model call succeeded with an empty text. */
 const isEmptyAnswer = (error: unknown) =>
   error instanceof AppError &&
   error.code === 'inference_failed' &&

@@ -7,12 +7,12 @@ import type { SkillCatalog } from '../../../engine/skill.ts';
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
 import { resolveTool, describeTools } from './tool.ts';
 
-/** What the texts of `fixed` may name of a conversation. */
+/** Values of a conversation that the texts of `fixed` may reference. */
 export type ToolScope = Record<(typeof replyToolReferences)[number], string | null>;
 
 const reference = /\{\{([^{}]*)\}\}/g;
 const maxFixedCharacters = 4_000;
-/** So much of what a model is shown may be about its tools. */
+/** Tokens of the prompt that describe tools. */
 export const maxToolsTokens = 1_500;
 
 const isKnown = (name: string): name is keyof ToolScope => (replyToolReferences as readonly string[]).includes(name);
@@ -23,7 +23,10 @@ function textsIn(value: JsonValue): string[] {
   return Object.values(value).flatMap(textsIn);
 }
 
-/** `fixed` as it is in a conversation; null where that has not all that it names. What is filled in is not looked at again. */
+/**
+ * Replaces the references in `fixed` by the values of a conversation. Returns null if a value is missing.
+ * References inside the inserted values are not replaced.
+ */
 export function fill(fixed: JsonObject, scope: ToolScope): JsonObject | null {
   let hasAll = true;
   const filled = (value: JsonValue): JsonValue => {
@@ -43,7 +46,7 @@ export function fill(fixed: JsonObject, scope: ToolScope): JsonObject | null {
 }
 
 /**
- * Refuses tools that the AI agent could not call, or that would let whoever talks with it choose what is read.
+ * Rejects tools that the AI agent could not call, or that would let the visitor choose which data is read.
  * @throws AppError `validation_failed`, `product_not_entitled`.
  */
 export function assertTools(
@@ -55,12 +58,12 @@ export function assertTools(
     const at = `tools[${index}]`;
     const duplicateOf = tools.findIndex((tool) => tool.name === name);
     if (duplicateOf !== index)
-      throw invalidBody(`${at}.name`, `is the name of tools[${duplicateOf}], too; each tool needs one of its own`);
+      throw invalidBody(`${at}.name`, `is also the name of tools[${duplicateOf}]; each tool needs its own name`);
     const skill = skills.find(skillId);
     if (skill === undefined)
       throw invalidBody(
         `${at}.skillId`,
-        'is no skill of this hub; GET /v1/automations/skills/catalog lists those that there are',
+        'is not a skill of this hub; GET /v1/automations/skills/catalog lists the available skills',
       );
     const missing = skill.requires.find((entitlement) => !entitlements[entitlement]);
     if (missing !== undefined)
@@ -76,7 +79,7 @@ export function assertTools(
     if (unsetField !== undefined)
       throw invalidBody(
         `${at}.fixed.${unsetField}`,
-        `must be set: it says what ${skillId} reads, and whoever talks with the agent would choose it`,
+        `must be set: it selects what ${skillId} reads, so the visitor must not be able to choose it`,
       );
     for (const [field, value] of Object.entries(fixed)) {
       if (textsIn(value).some((text) => text.includes('{{'))) continue;
@@ -89,7 +92,7 @@ export function assertTools(
   if (tokens > maxToolsTokens)
     throw invalidBody(
       'tools',
-      `take ${tokens.toLocaleString('en')} tokens of what a model is shown, and ${maxToolsTokens.toLocaleString('en')} are the most; shorten their descriptions, fix more of their fields, or list fewer`,
+      `use ${tokens.toLocaleString('en')} tokens of the prompt, and the limit is ${maxToolsTokens.toLocaleString('en')}; shorten their descriptions, fix more of their fields, or list fewer`,
     );
 }
 
@@ -98,13 +101,13 @@ function assertFixed(at: string, fixed: JsonObject, fields: readonly string[]): 
     throw invalidBody(`${at}.fixed`, `must have at most ${maxFixedCharacters.toLocaleString('en')} characters as JSON`);
   for (const [field, value] of Object.entries(fixed)) {
     if (!fields.includes(field))
-      throw invalidBody(`${at}.fixed.${field}`, `is no field of the skill; those are ${fields.join(', ')}`);
+      throw invalidBody(`${at}.fixed.${field}`, `is not a field of the skill; its fields are ${fields.join(', ')}`);
     for (const text of textsIn(value)) {
       const unknown = [...text.matchAll(reference)].find(([, name]) => !isKnown((name as string).trim()));
       if (unknown !== undefined || text.replaceAll(reference, '').includes('{{'))
         throw invalidBody(
           `${at}.fixed.${field}`,
-          `may name ${replyToolReferences.map((name) => `{{${name}}}`).join(', ')} and nothing else`,
+          `may reference only ${replyToolReferences.map((name) => `{{${name}}}`).join(', ')}`,
         );
     }
   }

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../../shared/json.ts';
 import { describeSkill } from '../../../engine/index.ts';
 import type { Reading, Skill, SkillCatalog } from '../../../engine/skill.ts';
 
-/** Calls of tools for one answer, and how long they may take together. */
+/** Tool calls per answer, and the time limit of all of them together. */
 export const maxToolCalls = 5;
 export const toolsTimeoutMs = 20_000;
 
@@ -14,16 +14,19 @@ export interface Tool {
   name: string;
   description: string;
   skill: Skill;
-  /** How it reads; null for one that acts, and so needs a person. */
+  /** The read operation. Null for a tool that acts, which a person must approve. */
   reading: Reading | null;
-  /** What no model can set. */
+  /** Input fields that the model cannot set. */
   fixed: JsonObject;
-  /** The fields that a model may set. */
+  /** Input fields that the model may set. */
   open: readonly string[];
   links: boolean;
 }
 
-/** @param fixed that of the tool, with what it names filled in. @returns null where there is no such skill any more. */
+/**
+ * @param fixed The `fixed` values of the tool, with their references replaced.
+ * @returns null if the skill no longer exists.
+ */
 export function resolveTool(
   { name, skillId, description, links }: ChatAiTool,
   skills: SkillCatalog,
@@ -41,7 +44,7 @@ export function resolveTool(
 const maxInputDepth = 16;
 const maxInputCharacters = 8_000;
 
-/** What a tool is called with: what the model gave, checked, and what it can not set. */
+/** Validates the input of the model and adds the fixed fields. */
 export function checkInput(
   { skill, fixed, open }: Tool,
   given: unknown,
@@ -75,7 +78,7 @@ function inputSchema({ skill, open }: Tool): JsonObject {
   };
 }
 
-/** Tells a model which tools it has and how to call them; empty without any. */
+/** Describes the tools, and how to call them, for the prompt. Empty without tools. */
 export function describeTools(tools: readonly Tool[]): string {
   if (tools.length === 0) return '';
   const list = tools.map((tool) => {

@@ -18,7 +18,7 @@ import { ToolBox } from './tools.ts';
 const logger = pino({ level: 'silent' });
 const signal = new AbortController().signal;
 
-/** A tool that reads, and what it read for. */
+/** A tool that calls `read` with its input. */
 function readingTool(read: (input: unknown) => Promise<JsonValue>, name = 'look_up'): Tool {
   const skill = defineReadingSkill({
     id: `test.${name}`,
@@ -61,8 +61,8 @@ const message = (content: string, fileName: string | null = null) => ({
   createdAt: '2026-01-01T00:00:00.000Z',
 });
 
-describe('against a model that obeys whatever it can read', () => {
-  /** It carries out each order, in the way in which replies are written: calls first. */
+describe('with a model that obeys every instruction in its prompt', () => {
+  /** Follows every instruction it receives: the first answer calls tools, the second replies. */
   function obedient() {
     const requested: string[] = [];
     return {
@@ -84,7 +84,7 @@ describe('against a model that obeys whatever it can read', () => {
   }
 
   test.each(['visitor', 'file name', 'result'] as const)(
-    'no tool is called that was not listed, and nothing of an answer leads anywhere: %s',
+    'only listed tools are called, and the answer contains no foreign address or HTML: %s',
     async (source) => {
       let requested = 0;
       let read = 0;
@@ -115,7 +115,7 @@ describe('against a model that obeys whatever it can read', () => {
   );
 
   test.each(['visitor', 'file name'] as const)(
-    'what a visitor sends is quoted line by line, and can not end its quotation: %s',
+    'the prompt quotes each line of a visitor, and the text cannot end its quotation: %s',
     (source) => {
       for (const { name, text } of hostileTexts) {
         const sent = source === 'visitor' ? message(text) : message('', text);
@@ -134,7 +134,7 @@ describe('against a model that obeys whatever it can read', () => {
     },
   );
 
-  test('what a tool says is quoted line by line, and can not end its quotation', async () => {
+  test('the prompt quotes each line of a tool result, and the result cannot end its quotation', async () => {
     for (const { name, text } of hostileTexts) {
       const quotation = new Quotation();
       const result = await createToolBox([readingTool(async () => text)]).call(
@@ -158,7 +158,7 @@ describe('against a model that obeys whatever it can read', () => {
 });
 
 describe('the tools for one answer', () => {
-  test('are given up together at their deadline, also one that does not listen', async () => {
+  test('all time out together at their deadline, even a tool that ignores its signal', async () => {
     const never = readingTool(() => new Promise(() => undefined), 'never');
     const fast = readingTool(async () => 'there', 'fast');
     const box = createToolBox([never, fast], 30);
@@ -169,13 +169,13 @@ describe('the tools for one answer', () => {
     const result = await box.call(calls, new Quotation(), signal);
     expect(result).toMatch(/\| It took too long\.[^]*\| "there"[^]*Now answer; no call is left\.$/);
     expect(box.uses.map(({ outcome }) => outcome)).toEqual(['timeout', 'answered']);
-    // Nothing is called any more.
+    // No further calls are made.
     expect(box.callsLeft).toBe(0);
     await box.call([{ tool: 'fast', input: {} }], new Quotation(), signal);
     expect(box.uses).toHaveLength(2);
   });
 
-  test('end with whoever waits for the answer', async () => {
+  test('are aborted together with the request for the answer', async () => {
     const stop = new AbortController();
     const box = createToolBox([readingTool(() => new Promise(() => stop.abort(new Error('superseded'))))]);
     await expect(box.call([{ tool: 'look_up', input: {} }], new Quotation(), stop.signal)).rejects.toThrow(
@@ -183,7 +183,7 @@ describe('the tools for one answer', () => {
     );
   });
 
-  test('say that one failed without saying how, and what is wrong with an input', async () => {
+  test('report a failure without its details, and describe invalid input', async () => {
     const failing = [new Error('password of the database'), new AppError('unavailable', 'host 10.0.0.1 is down')].map(
       (error, index) =>
         readingTool(async () => {
@@ -211,7 +211,7 @@ describe('the tools for one answer', () => {
     expect(box.uses.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'invalid_input', 'invalid_input']);
   });
 
-  test('leave room for themselves in the smallest window, whatever they say', async () => {
+  test('return results that fit into the smallest context, whatever their length', async () => {
     const box = createToolBox([readingTool(async () => '长'.repeat(100_000))]);
     const quotation = new Quotation();
     let characters = 0;

@@ -17,16 +17,16 @@ import { fill } from './tool-settings.ts';
 import { checkInput, maxToolCalls, resolveTool, toolsTimeoutMs, describeTools } from './tool.ts';
 import type { Tool } from './tool.ts';
 
-/** What a model wants called. */
+/** A tool call that a model requests. */
 export interface ToolCallRequest {
   tool: string;
   input: Record<string, unknown>;
 }
 
-/** So much of what a model is shown is kept free for what tools say, in tokens. */
+/** Tokens of the prompt reserved for tool results. */
 export const resultsTokens = 2_000;
 const maxResultCharacters = 20_000;
-/** What visitors have put to people costs these their time. */
+/** Approval requests per conversation and day, because a visitor can cause them and people must decide each one. */
 const approvalRequestLimit = { limit: 5, windowSeconds: 86_400 };
 
 export interface ReplyToolsDependencies {
@@ -35,11 +35,11 @@ export interface ReplyToolsDependencies {
   actions: ReplyActions;
   rateLimiter: RateLimiter;
   logger: Logger;
-  /** How long the calls for one answer may take together, in milliseconds; for tests. */
+  /** Time limit of all calls for one answer. For tests. */
   timeoutMs?: number;
 }
 
-/** The tools that workspaces gave to their AI agent. */
+/** The tools of the AI agents of all workspaces. */
 export class ReplyTools {
   readonly #deps: ReplyToolsDependencies;
 
@@ -48,8 +48,8 @@ export class ReplyTools {
   }
 
   /**
-   * The tools for one answer in a conversation, as the workspace stands now; null without any.
-   * @param mayAct whether those are among them that make an approval.
+   * Returns the tools for one answer, by the current entitlements and policy of the workspace. Null without tools.
+   * @param mayAct Whether to include tools that act, each of which requests an approval.
    */
   async open(
     tenantId: string,
@@ -79,7 +79,7 @@ export class ReplyTools {
       const tool = fixed === null ? null : resolveTool(setting, skills, fixed);
       if (tool === null || !tool.skill.requires.every((entitlement) => entitlements[entitlement])) return [];
       if (tool.reading === null) return mayAct ? [tool] : [];
-      // Nobody is there to approve what is read in the midst of an answer.
+      // A tool that reads must return while the answer is generated, so it cannot wait for an approval.
       return approvalsRequiredFor.some((pattern) => matchesGlob(pattern, tool.skill.id)) ? [] : [tool];
     });
     return tools.length === 0
@@ -93,16 +93,16 @@ export class ReplyTools {
 }
 
 export interface ToolBoxDependencies extends Pick<ReplyToolsDependencies, 'logger' | 'timeoutMs'> {
-  /** Whether something more may be put to people; counts that it is. */
+  /** Counts one approval request. Resolves to false if the limit is reached. */
   mayRequestApproval: () => Promise<boolean>;
 }
 
-/** The tools for one answer: it counts what was called, and how long that took. */
+/** The tools for one answer, with limits on the number of calls and their total time. */
 export class ToolBox {
   readonly uses: ToolUse[] = [];
-  /** What is to be put to a person once the answer is given. */
+  /** Approvals to request when the answer is stored. */
   readonly approvalRequests: ApprovalRequest[] = [];
-  /** Addresses that an answer may name, of the tools whose results may be linked. */
+  /** Addresses in the results of tools with `links`. The answer may contain them. */
   readonly addresses = new Set<string>();
   readonly text: string;
   readonly #tenantId: string;
@@ -110,7 +110,7 @@ export class ToolBox {
   readonly #logger: Logger;
   readonly #window = new Window(resultsTokens);
   readonly #mayRequestApproval: ToolBoxDependencies['mayRequestApproval'];
-  /** One thing for an answer is as much as a person can look at with it. */
+  /** Limits each answer to one approval request, so that the person who decides can review it. */
   #hasRequestedApproval = false;
   #remainingMs: number;
 
@@ -131,7 +131,11 @@ export class ToolBox {
     return this.#remainingMs <= 0 ? 0 : maxToolCalls - this.uses.length;
   }
 
-  /** Calls what is wanted, as far as there are calls left, all at once; answers what the model is told of it. @throws the signal's reason. */
+  /**
+   * Runs the requested calls concurrently, up to the calls left.
+   * @returns the results, as text for the model.
+   * @throws the reason of the signal.
+   */
   async call(requested: readonly ToolCallRequest[], quotation: Quotation, signal: AbortSignal): Promise<string> {
     const calls = requested.slice(0, this.callsLeft);
     const startedAt = performance.now();

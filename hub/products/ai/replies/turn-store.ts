@@ -2,25 +2,26 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ChatEvent } from '../../chat/events/index.ts';
 
-/** A conversation whose visitor waits, as whoever answers holds it. */
+/** A leased conversation whose visitor waits for a reply. */
 export interface Turn {
   conversationId: string;
   tenantId: string;
-  /** The visitor's newest message. */
+  /** Sequence number of the visitor's newest message. */
   seq: number;
   lease: number;
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   attempts: number;
 }
 
-/** Without a sign of life for so long whoever answers counts as dead, in seconds. */
+/** A lease that is not renewed for this time expires. */
 export const leaseSeconds = 20;
-/** Answers of one workspace that are under way at once, in all processes. */
+/** Concurrent turns per workspace, over all processes. */
 const maxTurnsPerWorkspace = 8;
 
 /**
- * The next lease of a turn `t`, as SQL: any other value below 2^30. Claims commit asynchronously; a counter would give two holders the same lease when a crash
- * of PostgreSQL loses the first claim. The column is an `integer`, which has no room for the time.
+ * SQL of the next lease of a turn `t`: a random other value below 2^30. Claims commit asynchronously, so after a crash
+ * of PostgreSQL that loses a claim, a counter could give two processes the same lease. The `integer` column is too
+ * small for a timestamp.
  */
 const nextLease = '((t.lease::bigint + 1 + floor(random() * 1000000000)::bigint) % 1073741824)::int';
 
@@ -30,9 +31,10 @@ interface MessageEvent {
 }
 
 /**
- * Notes that a visitor waits for the AI agent, where it has the conversation or suggests, in the transaction of the message: due once nothing more was
- * written for as long as the workspace says. Whoever was about to answer without this message does not any more.
- * @returns in how many milliseconds it is due; null where nobody waits for it.
+ * Schedules a turn in the transaction of the visitor's message, if the AI agent owns the conversation or suggests
+ * replies. The turn is due when no further message arrives within the `debounceMs` of the workspace. A turn already in
+ * progress loses its lease, because its answer would ignore this message.
+ * @returns the milliseconds until the turn is due, or null if no turn is needed.
  */
 export async function scheduleTurn(tx: Transaction, { tenantId, type, payload }: ChatEvent): Promise<number | null> {
   if (type !== 'message.created') return null;
@@ -51,12 +53,12 @@ export async function scheduleTurn(tx: Transaction, { tenantId, type, payload }:
   return rows[0]?.wait_ms ?? null;
 }
 
-/** For so long a message may stay without a turn before it is noted, and so old it may be, in seconds. */
+/** Minimum and maximum age of an unanswered message without a turn. */
 const missedAfterSeconds = 30;
 const missedMaxAgeSeconds = 86_400;
 const maxMissedPerBatch = 500;
 
-/** Notes visitors who wait for the AI agent and whom nobody noted: such as a process of an older version, which knows no turns. */
+/** Schedules turns for waiting visitors who have none, for example because an older version stored the message. */
 export async function scheduleMissedTurns(db: Database): Promise<void> {
   await db.systemStatement(
     'schedule_missed_ai_turns',
@@ -72,7 +74,10 @@ export async function scheduleMissedTurns(db: Database): Promise<void> {
   );
 }
 
-/** Leases what is due, of each workspace no more than may be under way at once, and where there are too few places first of those that have the fewest. */
+/**
+ * Leases due turns, up to `maxTurnsPerWorkspace` per workspace. If more turns are due than `limit`, workspaces with the
+ * fewest turns in progress come first.
+ */
 export async function claimTurns(db: Database, limit: number): Promise<Turn[]> {
   const rows = await db.systemStatement<{
     conversation_id: string;
@@ -107,7 +112,7 @@ export async function claimTurns(db: Database, limit: number): Promise<Turn[]> {
   }));
 }
 
-/** Says that turns are still worked on; answers the conversations of those that still are whose they were. */
+/** Renews leases. Returns the conversation ids of the turns whose lease is still valid. */
 export async function renewTurns(db: Database, turns: readonly Turn[]): Promise<Set<string>> {
   const rows = await db.systemStatement<{ conversation_id: string }>(
     'renew_ai_turns',
@@ -119,7 +124,7 @@ export async function renewTurns(db: Database, turns: readonly Turn[]): Promise<
   return new Set(rows.map(({ conversation_id: id }) => id));
 }
 
-/** Whether a conversation still is one that the AI answers. */
+/** Whether the AI agent still owns an unfinished conversation. */
 export async function isOwnedByAi(db: Database, { tenantId, conversationId }: Turn): Promise<boolean> {
   const rows = await db.systemStatement(
     'is_conversation_of_ai',
@@ -129,7 +134,7 @@ export async function isOwnedByAi(db: Database, { tenantId, conversationId }: Tu
   return rows.length > 0;
 }
 
-/** Holds a turn that is still whose it was, for the rest of the transaction. */
+/** Locks a turn for the rest of the transaction. Returns false if its lease is no longer valid. */
 export async function lockTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<boolean> {
   const { rowCount } = await tx.query(
     'lock_ai_turn',
@@ -143,7 +148,10 @@ export async function deleteTurn(tx: Transaction, { conversationId }: Turn): Pro
   await tx.query('delete_ai_turn', 'DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
 }
 
-/** Ends a turn to which nothing had to be said: it stays, never due, so that its message is not taken for one that nobody noted. */
+/**
+ * Ends a turn that needed no reply. The row stays and is never due, so that `scheduleMissedTurns` does not schedule the
+ * message again.
+ */
 export async function markTurnDone(tx: Transaction, { conversationId }: Turn): Promise<void> {
   await tx.query(
     'mark_ai_turn_done',
@@ -152,7 +160,7 @@ export async function markTurnDone(tx: Transaction, { conversationId }: Turn): P
   );
 }
 
-/** Has a turn begin anew, by whoever comes first. */
+/** Releases a turn and makes it due now, for any process. */
 export async function requeueTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<void> {
   await tx.query(
     'requeue_ai_turn',
@@ -162,7 +170,6 @@ export async function requeueTurn(tx: Transaction, { conversationId, lease }: Tu
   );
 }
 
-/** What is counted of a day. */
 export interface DayCounts {
   replies?: number;
   suggestions?: number;
@@ -174,8 +181,8 @@ export interface DayCounts {
 const today = `(now() AT TIME ZONE 'UTC')::date`;
 
 /**
- * Counts what was done today; with a budget only while replies and suggestions together are fewer.
- * @returns whether it was counted.
+ * Adds to today's counts. With a budget, nothing is added if replies plus suggestions have reached it.
+ * @returns whether the counts were added.
  */
 export async function countDay(
   tx: Transaction,
@@ -204,7 +211,7 @@ export interface DayRow {
   output_tokens: string;
 }
 
-/** What was done today. */
+/** Reads today's counts (UTC). */
 export async function readDay(tx: Transaction, tenantId: string): Promise<DayRow> {
   const { rows } = await tx.query<DayRow>(
     'read_ai_day',

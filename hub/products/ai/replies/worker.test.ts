@@ -21,7 +21,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('a process that has all its places taken goes on as soon as one is free', async () => {
+test('a worker at its limit of concurrent turns starts the next one as soon as a turn ends', async () => {
   const scene = await chatScene(hub as TestHub);
   const { tenantId } = scene;
   await scene.workspace.session.call('putChatAiSettings', {
@@ -32,7 +32,7 @@ test('a process that has all its places taken goes on as soon as one is free', a
     const visitor = await scene.visitor();
     await visitor.api.call('sendVisitorMessage', { body: { content: 'Hello', clientId: 'a' } });
   }
-  // Nobody but the worker of this test answers.
+  // Stop the hub, so that only the worker of this test answers.
   await hub?.[Symbol.asyncDispose]();
   hub = null;
   await database.query('UPDATE chat_ai_turns SET due_at = now()');
@@ -68,7 +68,7 @@ test('a process that has all its places taken goes on as soon as one is free', a
     },
   });
   await expect.poll(() => waiting.length).toBe(2);
-  // Looks that find no place.
+  // Claims without a free slot.
   for (const before of [claims, claims + 1]) {
     worker.wake(0);
     await expect.poll(() => claims).toBeGreaterThan(before);

@@ -10,14 +10,14 @@ import type { TurnAnswerer, ActiveTurn } from './answer-turn.ts';
 import { claimTurns, isOwnedByAi, leaseSeconds, renewTurns, requeueTurn } from './turn-store.ts';
 import type { Turn } from './turn-store.ts';
 
-/** Turns that a process has under way: they wait for models, most of the time. */
+/** Concurrent turns per process. They mostly wait for models. */
 const defaultMaxConcurrentTurns = 256;
-/** How often a process looks for what is due, in milliseconds: what others left, and what it was not told of. */
+/** Poll interval for turns that stopped processes left behind and for lost events. */
 const pollIntervalMs = 1_000;
-/** Wakings within so long are one, in milliseconds. */
+/** Wake-ups within this time are merged. */
 const wakeSlotMs = 50;
 
-/** Topic on which the processes that take messages tell those that answer of what will be due. */
+/** Topic on which processes that receive messages notify processes with a worker about future turns. */
 export const turnsTopic = 'ai-turns';
 
 export interface ReplyWorkerDependencies {
@@ -25,7 +25,7 @@ export interface ReplyWorkerDependencies {
   events: Events;
   logger: Logger;
   answerer: Pick<TurnAnswerer, 'answer'>;
-  /** Turns that a process has under way at most; for tests. */
+  /** Concurrent turns of this process. For tests. */
   maxConcurrentTurns?: number;
 }
 
@@ -36,8 +36,8 @@ interface RunningTurn extends ActiveTurn {
 type ChatNotice = (ChatChange & { conversationId: string }) | { kind: 'presence'; presence: string };
 
 /**
- * Answers visitors who wait for the AI agent, until it is disposed. It holds nothing that is not in the database: what it leased and did not end is due
- * again when its lease is over, for whichever process looks.
+ * Answers visitors who wait for the AI agent, until disposed.
+ * All state is in the database: a turn whose lease expires becomes due again for any process.
  */
 export class ReplyWorker implements AsyncDisposable {
   readonly #deps: ReplyWorkerDependencies;
@@ -49,7 +49,7 @@ export class ReplyWorker implements AsyncDisposable {
   #claiming: Promise<void> | null = null;
   #claimAgain = false;
   #isStopping = false;
-  /** Whoever wakes it may be in a transaction that others join; what it does is in none of theirs. */
+  /** Runs timers outside the async context of the caller, so that turns do not join the caller's transaction. */
   readonly #context = new AsyncResource('ReplyWorker');
 
   constructor(dependencies: ReplyWorkerDependencies) {
@@ -67,7 +67,7 @@ export class ReplyWorker implements AsyncDisposable {
     this.#claimDue();
   }
 
-  /** Takes it that something is due in so many milliseconds. */
+  /** Claims due turns after `waitMs`. */
   wake(waitMs: number): void {
     if (this.#isStopping || !Number.isFinite(waitMs)) return;
     const slot = Math.ceil((performance.now() + Math.max(0, waitMs)) / wakeSlotMs);
@@ -84,7 +84,7 @@ export class ReplyWorker implements AsyncDisposable {
     });
   }
 
-  /** Gives back what is under way: another process begins it anew. */
+  /** Releases the turns in progress, so that another process can start them again. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
     for (const timer of [...this.#timers, ...this.#wakeTimers.values()]) clearTimeout(timer);
@@ -109,22 +109,19 @@ export class ReplyWorker implements AsyncDisposable {
 
   async #claim(): Promise<void> {
     const { db, logger } = this.#deps;
-    // Whichever turn ends looks again.
+    // Every turn that ends claims again.
     const freeSlots = (this.#deps.maxConcurrentTurns ?? defaultMaxConcurrentTurns) - this.#activeTurns.size;
     if (freeSlots <= 0) return;
     try {
       for (const turn of await claimTurns(db, freeSlots)) this.#start(turn);
-      logRecovery(logger, 'look for visitors who wait');
+      logRecovery(logger, 'claim AI turns');
     } catch (error) {
-      logger.warn(
-        { err: error, part: 'look for visitors who wait' },
-        'a look for visitors who wait failed; it comes again',
-      );
+      logger.warn({ err: error, part: 'claim AI turns' }, 'AI turns could not be claimed; the next poll retries');
     }
   }
 
   #start(turn: Turn): void {
-    // A turn of the same conversation, which this one has overtaken.
+    // The new turn supersedes an older turn of the same conversation.
     this.#activeTurns.get(turn.conversationId)?.abort.abort(new TurnSuperseded());
     const abort = new AbortController();
     const running: RunningTurn = { turn, abort, signal: abort.signal, knownSeq: null, mode: null };
@@ -144,21 +141,18 @@ export class ReplyWorker implements AsyncDisposable {
     try {
       running.signal.throwIfAborted();
       const result = await answerer.answer(running);
-      logger.debug(
-        { tenantId: turn.tenantId, conversationId: turn.conversationId, result },
-        'a turn of the AI agent ended',
-      );
-      logRecovery(logger, 'replies of the AI agent');
+      logger.debug({ tenantId: turn.tenantId, conversationId: turn.conversationId, result }, 'an AI turn ended');
+      logRecovery(logger, 'AI replies');
     } catch (error) {
       if (this.#isStopping) {
         await db.workspace(turn.tenantId, (tx) => requeueTurn(tx, turn)).catch(() => undefined);
         return;
       }
       if (error instanceof TurnSuperseded) return;
-      // Its lease ends, and it is begun anew.
+      // The lease expires, and the turn becomes due again.
       logger.warn(
-        { err: error, part: 'replies of the AI agent', tenantId: turn.tenantId, conversationId: turn.conversationId },
-        'a visitor could not be answered; it is tried again',
+        { err: error, part: 'AI replies', tenantId: turn.tenantId, conversationId: turn.conversationId },
+        'an AI turn failed; it is retried when its lease expires',
       );
     }
   }
@@ -173,11 +167,11 @@ export class ReplyWorker implements AsyncDisposable {
       );
       for (const { turn, abort } of active) if (!renewed.has(turn.conversationId)) abort.abort(new TurnSuperseded());
     } catch (error) {
-      this.#deps.logger.debug({ err: error }, 'leases of the AI agent could not be renewed; the next beat does');
+      this.#deps.logger.debug({ err: error }, 'leases of AI turns could not be renewed; the next interval retries');
     }
   }
 
-  /** Ends what a person, or a newer message, has overtaken; whether that is so, the end of the turn finds out. */
+  /** Aborts turns that a person or a newer message may have superseded. The committer makes the final decision. */
   #onChatNotice(tenantId: string, notice: ChatNotice): void {
     if (notice.kind === 'presence') {
       if (notice.presence !== 'online') return;
@@ -197,7 +191,7 @@ export class ReplyWorker implements AsyncDisposable {
     try {
       if (!(await isOwnedByAi(this.#deps.db, turn))) abort.abort(new TurnSuperseded());
     } catch (error) {
-      this.#deps.logger.debug({ err: error }, 'a conversation of the AI agent could not be looked at; its end does');
+      this.#deps.logger.debug({ err: error }, 'the owner of a conversation was not checked; the commit checks it');
     }
   }
 }
