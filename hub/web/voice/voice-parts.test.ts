@@ -117,7 +117,7 @@ test('a page without a place says at once that others have them, asks for one a 
   let asked = 0;
   server.on('connection', (socket) => {
     asked += 1;
-    socket.close(4429, 'more than 2 connections of one person');
+    socket.close(4429, 'more than 2 connections of one user');
   });
   vi.stubGlobal('addEventListener', () => undefined);
   vi.stubGlobal('document', { baseURI: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });

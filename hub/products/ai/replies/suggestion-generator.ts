@@ -48,7 +48,7 @@ export class SuggestionGenerator {
     const { suggestion, committed } = await db.workspace(tenantId, async (tx) => {
       await countDay(tx, tenantId, usage);
       if (reply === null || reply.content === '') return { suggestion: null, committed: () => undefined };
-      // The lock prevents that the conversation is erased before the suggestion is stored.
+      // The lock prevents erasure of the conversation until the suggestion is stored.
       const locked = await tx.query(
         'lock_conversation_key',
         'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE',

@@ -1,6 +1,6 @@
 import { normalizeText } from '../../../platform/normalize.ts';
 
-/** What listeners say so that the other goes on: in several languages, as speech-to-text spells it. */
+/** Back-channel words in several languages, as speech-to-text spells them: a listener says them to show attention. */
 const backChannelWords = new Set(
   (
     'mhm mmhm mhmm mm mmm hm hmm hmmm uhhuh aha ah oh okay ok okey okej oke okee k yeah yep yup yes right sure ' +
@@ -46,13 +46,13 @@ const backChannelPhrases = new Set([
   'está bem',
   'ठीक है',
 ]);
-/** Scripts without spaces: one or several of these. */
+/** Back-channel words of scripts without spaces, one or several in a row. */
 const unspacedBackChannels =
   /^(?:うん|ええ|はい|へえ|そう|そうですね|なるほど|ふんふん|嗯|哦|对|對|好的|好|是的|是|行)+$/u;
-/** No more words are said in passing. */
+/** A longer utterance is not a back channel. */
 const maxWords = 4;
 
-/** Whether a listener said only that they listen: nothing that asks for an answer or for silence. */
+/** Whether a text only shows attention, so that it needs no answer and does not interrupt the speech. */
 export function isBackChannel(text: string): boolean {
   const spoken = normalizeText(text, 'NFC').toLocaleLowerCase('en');
   const words = spoken.match(/[\p{L}\p{M}\p{N}'’]+/gu)?.map((word) => word.replaceAll('’', "'")) ?? [];

@@ -5,7 +5,7 @@ const withoutUndefined = <Part extends object>(part: Part) =>
     [Key in keyof Part]: Exclude<Part[Key], undefined>;
   };
 
-/** What holds after a change: what it leaves out stays as it is. */
+/** Applies a change. Fields that the change leaves out keep their values. */
 export const mergeConfig = (
   config: VoiceConfig,
   { turnDetection = {}, ...change }: VoiceConfigChange,

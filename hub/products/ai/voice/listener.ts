@@ -9,53 +9,61 @@ import { analysisSampleRate } from './voice-activity.ts';
 import type { VoiceActivity } from './voice-activity.ts';
 import type { TurnInput } from './voice-turn.ts';
 
-/** What a listener tells of what it hears. */
+/** The operations of a conversation that its listener calls. */
 export interface ListenerHost {
   readonly clock: Clock;
   readonly config: VoiceConfig;
   readonly speechToText: SpeechToText | null;
-  /** Aborts when the page is gone. */
+  /** Aborts when the connection of the page is closed. */
   readonly closed: AbortSignal;
-  /** Counts what is asked for whoever speaks. @throws AppError where they may ask no more. */
+  /** Authenticates the caller again and counts one request. @throws AppError if another request is not allowed. */
   authorize(): Promise<unknown>;
-  /** Whether the hub speaks, or is about to. */
+  /** Whether the hub is speaking or prepares an answer. */
   isSpeaking(): boolean;
-  /** Has the hub fall silent: somebody else speaks. */
+  /** Stops the speech of the hub, because the user speaks. */
   interruptSpeech(): void;
-  /** Tells the page that a turn begins; answers its id. */
+  /** Announces a new turn to the page. @returns its id. */
   announceTurn(): string;
-  /** What is understood so far. */
+  /** Sends the transcript so far to the page. */
   sendPartial(turnId: string, text: string): void;
-  /** Has it answered. @param turnId of a turn that was announced. */
+  /** Enqueues an utterance for an answer. @param turnId The id of the announced turn, or null. */
   enqueue(input: TurnInput, inputAt: number, turnId: string | null): void;
-  /** Keeps the place of a short word in the order of what is said; what it answers has the word heard there, once it is understood. */
+  /**
+   * Reserves the next position in the order of utterances for a short aside.
+   * @returns a function that enqueues the aside at this position, once its text is known.
+   */
   reservePosition(): (text: string, inputAt: number) => void;
-  /** Somebody only showed that they listen. */
+  /** Reports a back channel for the metrics. */
   onBackChannel(): void;
   fail(error: unknown): void;
 }
 
-/** Of a voice over the speech of the hub, until it is looked whether it says more than `mhm`. */
+/** Length of a voice over the hub's speech after which its text is checked for a back channel, such as `mhm`. */
 const backChannelCheckMs = 500;
-/** Nobody says `mhm` for so long. */
+/** A longer voice over the hub's speech is not a back channel and interrupts the speech. */
 const maxBackChannelMs = 1_300;
-/** Short words over the speech of the hub that are looked at together; who says more is not heard on. */
+/** Short asides over the hub's speech that may be transcribed at the same time. Further asides are dropped. */
 const maxPendingAsides = 2;
-/** Between two looks at what is being said, by its sound and by the clock: sound may come faster than it was spoken. */
+/**
+ * Minimum interval between two partial transcripts, both in length of sound and in real time, because sound may arrive
+ * faster than it was spoken.
+ */
 const partialIntervalMs = 900;
-/** Of an utterance, what a look is about: its end. */
+/** Length of the end of an utterance that a partial transcript covers. */
 const partialWindowMs = 15_000;
 
 interface Utterance {
-  /** Null while it is not known whether it begins a turn. */
+  /** Null while it is not known whether the utterance starts a turn. */
   turnId: string | null;
   partial: AbortController | null;
   transcribedMs: number;
-  /** When it may be looked at again, by the clock. */
+  /** Clock time of the next partial transcript. */
   nextPartialAt: number;
 }
 
-/** Listens to the sound of a page as one stream, and tells who has the word. */
+/**
+ * Finds utterances in the sound stream of a page and decides whether they start a turn or interrupt the hub's speech.
+ */
 export class SpeechListener {
   readonly #host: ListenerHost;
   readonly #detector: TurnDetector;
@@ -73,7 +81,7 @@ export class SpeechListener {
     });
   }
 
-  /** The turn that somebody is about to begin; null for none. */
+  /** The announced turn of the current utterance, or null. */
   get turnId(): string | null {
     return this.#utterance?.turnId ?? null;
   }
@@ -87,7 +95,7 @@ export class SpeechListener {
     this.#evaluate();
   }
 
-  /** Forgets what is being said. */
+  /** Discards the current utterance. */
   discard(): void {
     this.#utterance?.partial?.abort();
     this.#utterance = null;
@@ -117,7 +125,7 @@ export class SpeechListener {
       });
   }
 
-  /** Has what was said so far written down, one look at a time. */
+  /** Transcribes the utterance so far. At most one partial transcript is in progress. */
   #transcribePartial(utterance: Utterance, voicedMs: number, onText: (text: string) => void): void {
     const { speechToText } = this.#host;
     const now = this.#host.clock.now();
@@ -131,7 +139,7 @@ export class SpeechListener {
         utterance.partial = null;
         if (this.#utterance === utterance) onText(text);
       },
-      // Whoever goes on is heard to the end.
+      // A failed partial transcript is ignored. The utterance is transcribed again when it ends.
       () => {
         utterance.partial = null;
       },
@@ -168,7 +176,7 @@ export class SpeechListener {
       this.#host.enqueue({ kind: 'sound', speech }, inputAt, utterance.turnId);
       return;
     }
-    // It was short, and said while the hub spoke: what it is decides whether that goes on.
+    // A short aside while the hub speaks. Its text decides whether the speech continues.
     if (this.#pendingAsides < maxPendingAsides) void this.#transcribeAside(speechToText, pcm, inputAt);
   }
 

@@ -2,29 +2,29 @@ import { frameMs, frameSamples } from './voice-activity.ts';
 import type { VoiceActivity } from './voice-activity.ts';
 
 export interface DetectorSettings {
-  /** How long nothing is said at the end of an utterance. */
+  /** Duration of silence that ends an utterance. */
   silenceMs: number;
-  /** How much of a voice an utterance has at least. */
+  /** Minimum duration of voice in an utterance. */
   minSpeechMs: number;
-  /** When one that goes on is taken as it is. */
+  /** An utterance of this duration ends without a silence. */
   maxUtteranceMs: number;
 }
 
-/** `began`: somebody speaks, for certain. `ended`: what they said, signed 16 bits at 16 kHz. */
+/** `began`: an utterance contains enough voice. `ended`: the complete utterance, signed 16 bits at 16 kHz. */
 export type DetectorEvent = { kind: 'began' } | { kind: 'ended'; pcm: Uint8Array };
 
-/** What is kept of the time before a voice is heard: words begin softly. */
+/** Sound kept before the first detected voice, because words begin softly. */
 const preRollMs = 300;
-/** What is kept of the silence at the end. */
+/** Sound kept of the silence at the end. */
 const postRollMs = 200;
-/** Sounds too short to be a word do not add up over a pause of so long. */
+/** A pause of this duration resets the count of voice, so that short sounds do not add up to an utterance. */
 const resetAfterMs = 200;
 
-/** Finds utterances in sound that comes as one stream. */
+/** Finds utterances in a stream of sound. */
 export class TurnDetector {
   readonly #activity: Pick<VoiceActivity, 'isVoice'>;
   readonly #settings: DetectorSettings;
-  /** Half a frame that waits for its rest. */
+  /** Bytes of an incomplete frame. */
   #partialFrame = new Uint8Array();
   #frames: Int16Array[] = [];
   #voicedMs = 0;
@@ -36,12 +36,12 @@ export class TurnDetector {
     this.#settings = settings;
   }
 
-  /** How much of a voice there is in the utterance under way; 0 without one. */
+  /** Duration of voice in the current utterance. 0 without an utterance. */
   get voicedMs(): number {
     return this.#hasBegun ? this.#voicedMs : 0;
   }
 
-  /** The end of the utterance under way, as far as it came. */
+  /** Returns the last `lastMs` of the current utterance. */
   lastPcm(lastMs: number): Uint8Array {
     return joinFrames(this.#frames.slice(-lastMs / frameMs));
   }
@@ -53,7 +53,7 @@ export class TurnDetector {
     this.#partialFrame = new Uint8Array(bytes.subarray(whole));
     const events: DetectorEvent[] = [];
     for (let at = 0; at < whole; at += frameSamples * 2) {
-      // A copy of its own: the bytes may lie at an odd place.
+      // The copy is aligned. The bytes may begin at an odd address.
       const frame = new Int16Array(new Uint8Array(bytes.subarray(at, at + frameSamples * 2)).buffer);
       const event = this.#processFrame(frame);
       if (event !== null) events.push(event);
@@ -92,7 +92,10 @@ function joinFrames(frames: readonly Int16Array[]): Uint8Array {
   return Buffer.concat(frames.map((frame) => new Uint8Array(frame.buffer, frame.byteOffset, frame.byteLength)));
 }
 
-/** Whether there is a voice in a sound that is there as a whole. @param pcm at 16 kHz, in pieces, so that others have their turn between them. */
+/**
+ * Whether a complete sound contains a voice.
+ * @param pieces PCM at 16 kHz. The event loop runs other work between two pieces.
+ */
 export async function hasVoice(
   activity: Pick<VoiceActivity, 'isVoice'>,
   pieces: Iterable<Uint8Array>,

@@ -1,37 +1,40 @@
-/** A short word that was understood, and waits for what was said after it. */
+/** A transcribed short aside that waits for the utterances after it. */
 interface PendingAside {
   position: number;
-  /** Has it answered: nothing was said after it. */
+  /** Answers the aside, because no speech follows it. */
   answer: () => void;
-  /** More was said after it, and that is answered. */
+  /** Drops the aside, because later speech is answered instead. */
   dismiss: () => void;
 }
 
-/** The order of what is said on one connection. What was said is known only once it is understood: it may have been a cough. */
+/**
+ * The order of utterances on one connection. Whether an utterance contains speech is only known after transcription: it
+ * may have been a cough.
+ */
 export class UtteranceOrder {
   #lastPosition = 0;
   #lastSpeech = 0;
-  /** Turns of which it is not known yet whether they say anything, with their places. */
+  /** Positions of turns that are not transcribed yet. */
   readonly #undecided = new Map<string, number>();
   #deferred: PendingAside[] = [];
 
-  /** A place behind all others. */
+  /** Returns the position after all others. */
   nextPosition(): number {
     return (this.#lastPosition += 1);
   }
 
-  /** Begins a turn of which it is not known whether it says anything, until it is settled. */
+  /** Registers a turn that is not transcribed yet. `settle` ends this state. */
   open(turnId: string, position = this.nextPosition()): void {
     this.#undecided.set(turnId, position);
   }
 
-  /** Words were understood at a place. */
+  /** Records that the utterance at a position contains speech. */
   markSpeech(position: number): void {
     this.#lastSpeech = Math.max(this.#lastSpeech, position);
     this.#decide();
   }
 
-  /** What came of a turn that was begun: whether it said anything. */
+  /** Records whether a registered turn contains speech. */
   settle(turnId: string, hasWords: boolean): void {
     const position = this.#undecided.get(turnId);
     if (position === undefined) return;
@@ -40,13 +43,13 @@ export class UtteranceOrder {
     else this.#decide();
   }
 
-  /** Has a short word answered where nothing was said after it, as soon as that is known. */
+  /** Answers or drops an aside, as soon as it is known whether speech follows it. */
   defer(aside: PendingAside): void {
     this.#deferred.push(aside);
     this.#decide();
   }
 
-  /** Passes over the words that wait: nobody wants an answer any more. */
+  /** Drops all waiting asides, because the user interrupted the conversation. */
   dismiss(): void {
     for (const aside of this.#deferred.splice(0)) aside.dismiss();
   }
@@ -58,7 +61,7 @@ export class UtteranceOrder {
     const decided = deferred
       .filter((aside) => !this.#deferred.includes(aside))
       .toSorted((first, second) => first.position - second.position);
-    // To be answered is to be understood: of two, that has the first passed over.
+    // Answering an aside marks it as speech, so of several asides only the last is answered.
     const last = decided.at(-1);
     for (const aside of decided)
       if (aside === last && aside.position >= this.#lastSpeech) aside.answer();

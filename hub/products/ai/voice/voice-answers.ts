@@ -10,9 +10,9 @@ export interface VoiceRequest {
   tenantId: string;
   text: string;
   speech: Speech | null;
-  /** Of the answer, in samples a second. */
+  /** Sample rate of the answer, in samples per second. */
   sampleRate: number;
-  /** By BCP 47. */
+  /** A BCP 47 language tag. */
   locale?: string | undefined;
   signal: AbortSignal;
 }
@@ -24,7 +24,7 @@ export interface VoiceAnswer {
 }
 
 interface Dependencies extends Pick<Bindings, 'models'> {
-  /** The ears and the voice for a workspace. */
+  /** Returns the speech bindings of a workspace. */
   speechOf: (tenantId: string) => SpeechBindings;
   speaking: Speaking;
   slots: FairSemaphore;
@@ -32,7 +32,7 @@ interface Dependencies extends Pick<Bindings, 'models'> {
 
 const emptyAnswer: VoiceAnswer = { text: '', pcm: new Uint8Array() };
 
-/** Answers one utterance at a time, as a whole: written down, answered, spoken. */
+/** Answers complete utterances: transcribes, answers and synthesises each one. */
 export class VoiceAnswers {
   readonly #deps: Dependencies;
 
@@ -41,8 +41,9 @@ export class VoiceAnswers {
   }
 
   /**
-   * Empty where nothing was said. Nothing is kept of it.
-   * @throws AppError `ai_binding_not_configured` before anything is asked, `rate_limited`, `inference_failed`, `speech_failed`; the signal's reason when it aborts.
+   * Answers one utterance. The answer is empty if nothing was said. Nothing is stored.
+   * @throws AppError `ai_binding_not_configured` before any provider is called, `rate_limited`, `inference_failed`,
+   * `speech_failed`; the reason of the signal when it aborts.
    */
   async answer({ tenantId, text, speech, sampleRate, locale: language, signal }: VoiceRequest): Promise<VoiceAnswer> {
     const hasText = text.trim() !== '';

@@ -7,7 +7,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { VoiceConnection } from './voice-connection.ts';
 
-/** A page that does not read, and the hub's side of its connection. */
+/** Returns a page that does not read, and the connection of the hub to it. */
 async function unreadingPage(clock: Clock) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
@@ -32,7 +32,7 @@ async function unreadingPage(clock: Clock) {
 const turnId = '0199ffff-0000-7000-8000-000000000000';
 const megabyte = { type: 'audio', turnId, data: 'A'.repeat(1024 * 1024), sampleRate: 24_000 } as const;
 
-test('what a page does not take ends its connection before it fills the memory', async () => {
+test('a connection whose page does not read is closed before its buffer fills the memory', async () => {
   const { page, connection, socket, closedBy } = await unreadingPage(systemClock);
   for (let count = 0; count < 100 && connection.isOpen; count += 1) connection.send(megabyte);
   expect(connection.isOpen).toBe(false);
@@ -41,7 +41,7 @@ test('what a page does not take ends its connection before it fills the memory',
   await expect.poll(closedBy).toBe(4408);
 });
 
-test('nothing more is made for a page that takes nothing, and after a while it is let go', async () => {
+test('waitUntilDrained blocks while a page reads nothing, and closes its connection after 10 seconds', async () => {
   let now = 0;
   const waits: (() => void)[] = [];
   const clock: Clock = {
@@ -63,10 +63,10 @@ test('nothing more is made for a page that takes nothing, and after a while it i
     connection.send({ ...megabyte, data: 'A'.repeat(200_000) });
     await new Promise(setImmediate);
   }
-  let hasRoom = false;
-  const drained = connection.waitUntilDrained(signal).then(() => (hasRoom = true));
+  let isDrained = false;
+  const drained = connection.waitUntilDrained(signal).then(() => (isDrained = true));
   await advance(9_000);
-  expect([hasRoom, connection.isOpen]).toEqual([false, true]);
+  expect([isDrained, connection.isOpen]).toEqual([false, true]);
   await advance(2_000);
   await drained;
   expect(connection.isOpen).toBe(false);

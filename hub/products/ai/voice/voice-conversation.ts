@@ -24,7 +24,7 @@ import type { PendingTurn, TurnInput, TurnDependencies, TurnEnd, TurnSession } f
 export interface ConversationOptions extends Pick<TurnSession, 'tenantId' | 'connection' | 'authorize'> {
   turns: TurnDependencies;
   fvad: Fvad;
-  /** Told how each turn ended. */
+  /** Called when a turn ends. */
   onTurn: (end: TurnEnd) => void;
 }
 
@@ -34,7 +34,7 @@ interface Stream {
   sound: SoundStream;
 }
 
-/** What goes back and forth on one connection: one turn at a time, in the order in which it was said. */
+/** The conversation on one connection. It answers one turn at a time, in the order of the utterances. */
 export class VoiceConversation {
   readonly #options: ConversationOptions;
   readonly #context = new VoiceContext();
@@ -44,11 +44,11 @@ export class VoiceConversation {
   #stream: Stream | null = null;
   #waiting: PendingTurn[] = [];
   #current: VoiceTurn | null = null;
-  /** The one before, which may still be played. */
+  /** The previous turn, whose speech may still be played. */
   #last: VoiceTurn | null = null;
   #isAnswering = false;
   #isStopping = false;
-  /** Counts interruptions. */
+  /** Number of interruptions of all turns. */
   #interruptions = 0;
   readonly #order = new UtteranceOrder();
 
@@ -61,12 +61,12 @@ export class VoiceConversation {
     const { connection } = this.#options;
     if (!connection.isOpen) return;
     if (!this.#limits.acceptFrame(bytes.length)) return this.#closeOverLimit();
-    if (isBinary) return connection.close(voiceCloseCodes.invalidFrame, 'frames are texts');
+    if (isBinary) return connection.close(voiceCloseCodes.invalidFrame, 'frames must be text');
     let message: unknown;
     try {
       message = parseJsonText(bytes.toString());
     } catch {
-      return connection.close(voiceCloseCodes.invalidFrame, 'frames are JSON objects of the protocol');
+      return connection.close(voiceCloseCodes.invalidFrame, 'frames must be JSON objects');
     }
     try {
       this.#handle(message);
@@ -75,7 +75,7 @@ export class VoiceConversation {
     }
   }
 
-  /** Ends all of it: nobody is there any more. */
+  /** Ends the conversation at once, because the connection is closed. */
   abort(): void {
     this.#closed.abort();
     this.#waiting = [];
@@ -83,7 +83,7 @@ export class VoiceConversation {
     this.#endStream();
   }
 
-  /** Begins no turn any more, and closes once the one under way has ended. */
+  /** Starts no further turn and closes the connection when the current turn has ended. */
   stop(): void {
     this.#isStopping = true;
     for (const pending of this.#waiting.splice(0)) this.#cancel(pending);
@@ -101,7 +101,7 @@ export class VoiceConversation {
         return this.#interrupt(frame.data?.turnId, frame.data?.playedMs);
       case 'text':
         if (frame.data.trim() === '')
-          throw new AppError('validation_failed', 'frame.data must say something; it is blank.');
+          throw new AppError('validation_failed', 'frame.data must contain text; it is blank.');
         return this.#enqueue({ kind: 'typed', text: frame.data }, this.#options.turns.clock.now(), null);
       case 'audio':
         return this.#handleAudio(decodeBase64(frame.data));
@@ -110,24 +110,24 @@ export class VoiceConversation {
 
   #configure(change: VoiceConfigChange): void {
     this.#config = mergeConfig(this.#config, change);
-    // What is being said is heard anew: it may be said otherwise.
+    // The current utterance is discarded, because it was detected with the old settings.
     if (change.turnDetection !== undefined || change.sampleRate !== undefined) this.#endStream();
     if (typeof change.voice === 'string') void this.#checkVoice(change.voice);
   }
 
-  /** Takes a voice back that the hub does not have, and says so. */
+  /** Resets a voice that the hub does not have and sends an error. */
   async #checkVoice(voice: string): Promise<void> {
     const { connection, turns } = this.#options;
     const hasVoice = await turns.speech.textToSpeech
       ?.hasVoice?.(voice, this.#closed.signal)
-      // Whether there is any voice at all the next turn tells.
+      // If the check fails, the next turn reports whether the voice exists.
       .catch(() => true);
     if (hasVoice !== false || this.#config.voice !== voice) return;
     this.#config = { ...this.#config, voice: null };
     connection.fail(
       new AppError(
         'voice_unknown',
-        'frame.data.voice is none of the voices that this hub has; send one that TTS_VOICE could name, or null.',
+        'frame.data.voice is not a voice of this hub; send a voice that is valid for TTS_VOICE, or null.',
       ),
     );
   }
@@ -148,7 +148,7 @@ export class VoiceConversation {
   }
 
   #closeOverLimit(): void {
-    this.#options.connection.close(voiceCloseCodes.tooMany, 'more than speech needs');
+    this.#options.connection.close(voiceCloseCodes.tooMany, 'too many frames or too much sound');
   }
 
   #openStream(): Stream {
@@ -166,7 +166,7 @@ export class VoiceConversation {
     if (turnId !== null) this.#cancel({ id: turnId, inputAt: this.#options.turns.clock.now() });
   }
 
-  /** What a listener needs to know and to do. */
+  /** Returns the operations for a listener, with the current configuration. */
   #host(): ListenerHost {
     const { turns, connection, authorize, onTurn } = this.#options;
     const config = this.#config;
@@ -199,7 +199,7 @@ export class VoiceConversation {
         const position = this.#order.nextPosition();
         return (text, inputAt) => {
           this.#endTurns((turn) => turn.position < position, undefined);
-          // Who said more since then is answered to that.
+          // The aside is only answered if no utterance follows it. A later utterance is answered instead.
           const answer = () => enqueue({ kind: 'transcribed', text }, inputAt, null, position);
           this.#order.defer({ position, answer, dismiss: onBackChannel });
         };
@@ -210,7 +210,7 @@ export class VoiceConversation {
   }
 
   /**
-   * @param place that was kept for it.
+   * @param position A reserved position, or the next one.
    * @throws AppError `rate_limited`, `unavailable`.
    */
   #enqueue(input: TurnInput, inputAt: number, turnId: string | null, position = this.#order.nextPosition()): void {
@@ -219,7 +219,7 @@ export class VoiceConversation {
     if (this.#waiting.length >= maxWaitingTurns)
       throw new AppError(
         'rate_limited',
-        `${maxWaitingTurns} utterances wait for their turn; interrupt, or wait until one is answered.`,
+        `${maxWaitingTurns} utterances wait for an answer; interrupt, or wait until one is answered.`,
         { retryAfterSeconds: 5 },
       );
     const id = turnId ?? newId();
@@ -243,7 +243,7 @@ export class VoiceConversation {
     const { fvad, connection, turns, tenantId, authorize, onTurn } = this.#options;
     const interruptions = this.#interruptions;
     const { input, isAnnounced } = pending;
-    // Of a stream it was listened to already.
+    // The listener has already checked the sound of an announced turn.
     const isVoice = input.kind !== 'sound' || isAnnounced || (await containsVoice(fvad, input.speech));
     if (this.#closed.signal.aborted) return;
     if (interruptions !== this.#interruptions) return this.#cancel(pending);
@@ -261,10 +261,10 @@ export class VoiceConversation {
     else onTurn({ outcome, latencyMs: turn.latencyMs });
   }
 
-  /** Whoever sent it waits for an answer. */
+  /** Reports a sound without voice, because its sender waits for a result. */
   #reportNothingHeard(): void {
     const { connection, onTurn } = this.#options;
-    connection.fail(new AppError('nothing_heard', 'Nothing was said in this sound; say it again, nearer or louder.'));
+    connection.fail(new AppError('nothing_heard', 'No speech was found in this sound; speak closer or louder.'));
     onTurn({ outcome: 'nothing_heard', latencyMs: {} });
   }
 
@@ -281,7 +281,7 @@ export class VoiceConversation {
     for (const pending of cancelled) this.#cancel(pending);
   }
 
-  /** Ends a turn before it began. */
+  /** Ends a turn that has not started. */
   #cancel({ id, inputAt }: Pick<PendingTurn, 'id' | 'inputAt'>): void {
     const { connection, turns } = this.#options;
     const total = Math.max(0, Math.round(turns.clock.now() - inputAt));

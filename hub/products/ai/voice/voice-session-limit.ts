@@ -6,18 +6,18 @@ import type { Logger } from '../../../platform/observability/logger.ts';
 export interface VoiceSessionLimitOptions {
   db: Database;
   logger: Logger;
-  /** How often this process says that its connections live, in milliseconds. */
+  /** Interval at which this process renews its leases. */
   renewMs?: number;
 }
 
 const defaultRenewMs = 5_000;
-/** A place whose process says nothing for so long is free again. */
+/** A lease that is not renewed for this time expires. */
 const leaseSeconds = 15;
 
-/** The places for voice connections, of which a person has few over all processes of a hub. */
+/** Limits the voice connections of a user over all processes of a hub. */
 export class VoiceSessionLimit implements Disposable {
   readonly #options: VoiceSessionLimitOptions;
-  /** Those of this process, and whom to tell when one is lost. */
+  /** Leases of this process, with the callback for a lost lease. */
   readonly #leases = new Map<string, () => void>();
   readonly #timer: NodeJS.Timeout;
   #isRenewing = false;
@@ -29,12 +29,12 @@ export class VoiceSessionLimit implements Disposable {
   }
 
   /**
-   * A place until it is disposed; null where all are taken.
-   * @param onLost told when another one got it, because this process was away for too long.
+   * Acquires a lease, which ends on disposal. Resolves to null if all places of the user are taken.
+   * @param onLost Called when the lease expired and another connection acquired the place.
    */
   async acquire(tenantId: string, userId: string, onLost: () => void): Promise<AsyncDisposable | null> {
     const id = newId();
-    // Two at once may want the same place: whoever was later looks for the next.
+    // Concurrent calls may try the same place. The later one tries the next place.
     for (let attempts = 0; attempts < maxVoiceSocketsPerUser; attempts += 1) {
       const rows = await this.#options.db.systemStatement(
         'acquire_voice_session',
@@ -54,7 +54,7 @@ export class VoiceSessionLimit implements Disposable {
     return null;
   }
 
-  /** Says of all places of this process that they are held. */
+  /** Renews all leases of this process. */
   async renew(): Promise<void> {
     const ids = [...this.#leases.keys()];
     if (ids.length === 0 || this.#isRenewing) return;
@@ -70,7 +70,7 @@ export class VoiceSessionLimit implements Disposable {
     } catch (error) {
       this.#options.logger.debug(
         { err: error },
-        'the places of voice connections could not be renewed; it is tried again',
+        'leases of voice connections could not be renewed; the next interval retries',
       );
     } finally {
       this.#isRenewing = false;
@@ -92,7 +92,7 @@ export class VoiceSessionLimit implements Disposable {
     try {
       await this.#options.db.systemStatement('release_voice_session', 'DELETE FROM voice_seats WHERE id = $1', [id]);
     } catch (error) {
-      this.#options.logger.debug({ err: error }, 'the place of a voice connection was not given back; it runs out');
+      this.#options.logger.debug({ err: error }, 'the lease of a voice connection could not be released; it expires');
     }
   }
 }

@@ -11,7 +11,7 @@ import type { VoiceSessionLimit } from './voice-session-limit.ts';
 
 export interface VoiceSocketGatewayOptions extends Pick<ConversationOptions, 'onTurn'> {
   turns: Omit<ConversationOptions['turns'], 'speech'>;
-  /** The ears and the voice for a workspace. */
+  /** Returns the speech bindings of a workspace. */
   speechOf: (tenantId: string) => ConversationOptions['turns']['speech'];
   sessionLimit: VoiceSessionLimit;
   logger: Logger;
@@ -19,7 +19,7 @@ export interface VoiceSocketGatewayOptions extends Pick<ConversationOptions, 'on
 
 type OpenedVoiceSocket = OpenedSocket<typeof voiceSockets.connectVoice>;
 
-/** The way in for whoever speaks with the AI agent. */
+/** Accepts voice connections and starts their conversations. */
 export class VoiceSocketGateway {
   readonly #options: VoiceSocketGatewayOptions;
   readonly #open = new Set<VoiceConversation>();
@@ -31,7 +31,7 @@ export class VoiceSocketGateway {
 
   open(opened: OpenedVoiceSocket): void {
     const connection = new VoiceConnection(opened, { clock: this.#options.turns.clock, logger: this.#options.logger });
-    // What it sends meanwhile waits in the connection.
+    // Frames that arrive during the set-up wait in the socket.
     opened.socket.pause();
     void this.#startConversation(opened, connection)
       .catch((error: unknown) => {
@@ -47,24 +47,24 @@ export class VoiceSocketGateway {
     const { principal } = opened;
     const { tenantId } = principal;
     const fvad = await openFvad();
-    // A server speaks for many people with one API key, so it has no seats of a user.
+    // A server speaks for many people with one API key, so the limit per user does not apply.
     const lease =
       principal.kind === 'token'
         ? new AsyncDisposableStack()
         : await sessionLimit.acquire(tenantId, principal.user.id, () =>
-            connection.close(voiceCloseCodes.tooMany, 'another connection has its place'),
+            connection.close(voiceCloseCodes.tooMany, 'another connection acquired its place'),
           );
     if (lease === null) {
       connection.fail(
         new AppError(
           'rate_limited',
-          `You have ${maxVoiceSocketsPerUser} voice connections already; close one of them, and try again.`,
+          `You already have ${maxVoiceSocketsPerUser} voice connections; close one of them and try again.`,
           { retryAfterSeconds: 5, limit: maxVoiceSocketsPerUser },
         ),
       );
-      return connection.close(voiceCloseCodes.tooMany, `more than ${maxVoiceSocketsPerUser} connections of one person`);
+      return connection.close(voiceCloseCodes.tooMany, `more than ${maxVoiceSocketsPerUser} connections of one user`);
     }
-    // It may have gone while its place was looked for.
+    // The page may have closed the connection while the lease was acquired.
     if (!connection.isOpen) return lease[Symbol.asyncDispose]();
     const conversation = new VoiceConversation({
       tenantId,

@@ -15,18 +15,18 @@ import type { ReadAhead } from './read-ahead.ts';
 import type { VoiceConnection } from './voice-connection.ts';
 import type { VoiceContext } from './voice-context.ts';
 
-/** What a turn begins with: words that were typed, sound, or sound whose words are known. */
+/** The input of a turn: typed text, sound, or the transcript of a sound. */
 export type TurnInput = { kind: 'typed' | 'transcribed'; text: string } | { kind: 'sound'; speech: Speech };
 
-/** A turn that waits for the one before. */
+/** A turn that waits for the turn before it. */
 export interface PendingTurn {
   id: string;
-  /** Its place in the order of what was said on its connection. */
+  /** Position in the order of utterances on the connection. */
   position: number;
   input: TurnInput;
-  /** When it was said, by the clock. */
+  /** Clock time at which the input was complete. */
   inputAt: number;
-  /** Whether the page knows of it. */
+  /** Whether the turn was announced to the page. */
   isAnnounced: boolean;
 }
 
@@ -41,32 +41,34 @@ export interface TurnSession {
   config: VoiceConfig;
   connection: VoiceConnection;
   context: VoiceContext;
-  /** Finds out whether the person still may speak with the hub. @throws AppError. */
+  /** Checks that the caller may still use the connection, and counts the request. @throws AppError. */
   authorize: () => Promise<unknown>;
 }
 
 export type TurnOutcome = 'answered' | 'interrupted' | 'nothing_heard' | 'failed';
 
-/** How a turn ended, for the metrics; `back_channel` is what was said in passing, and made none. */
+/** The end of a turn, for the metrics. `back_channel`: an utterance that only showed attention and started no turn. */
 export interface TurnEnd {
   outcome: TurnOutcome | 'back_channel';
   latencyMs: Partial<VoiceLatency>;
 }
 
-/** Largest piece of sound that one frame carries, in bytes. */
+/** Maximum bytes of sound in one frame. */
 const maxPieceBytes = 24 * 1024;
 
-/** Clients that know the specification only take every `text` for the answer. */
+/** By default no transcript is sent, because clients of the original specification treat every `text` as the answer. */
 const sendsTranscript = ({ transcript, turnDetection }: VoiceConfig) =>
   transcript || turnDetection.type === 'server_vad';
 
-/** Releases the slot when the answer is complete, even while it is still spoken. */
+/** Releases the slot when the text of the answer is complete, even if the answer is still being spoken. */
 async function* releaseAtEnd(slot: Disposable, sentences: AsyncIterable<string>): AsyncGenerator<string> {
   using _slot = slot;
   yield* sentences;
 }
 
-/** One question and its spoken answer. It ends once, by itself or by an interruption, and says nothing after that. */
+/**
+ * One question and its spoken answer. A turn ends once, by itself or by an interruption, and sends nothing afterwards.
+ */
 export class VoiceTurn {
   readonly id: string;
   readonly position: number;
@@ -95,17 +97,17 @@ export class VoiceTurn {
     this.#transcribedAt = kind === 'typed' ? pending.inputAt : kind === 'transcribed' ? dependencies.clock.now() : null;
   }
 
-  /** Whether it is known to say anything. */
+  /** Whether the input is known to contain text. */
   get hasText(): boolean {
     return this.#hasText;
   }
 
-  /** Whether a person hears it, or will. */
+  /** Whether the answer is being prepared, sent or played. */
   get isSpeaking(): boolean {
     return !this.#hasEnded || this.#deps.clock.now() < this.#played.endsAt;
   }
 
-  /** Never throws: what fails is told the page. */
+  /** Runs the turn. It never throws: failures are sent to the page. */
   async run(): Promise<TurnOutcome> {
     const { connection, authorize } = this.#session;
     try {
@@ -137,8 +139,9 @@ export class VoiceTurn {
   }
 
   /**
-   * Ends it at once: every connection of it is closed, and nothing of it is sent any more. Of one that has ended only what is still being played is taken back.
-   * @param playedMs how much of its speech was played; as much as can have been when left out.
+   * Ends the turn at once: aborts its provider calls and sends nothing more. If the turn has already ended, only its
+   * answer in the context is cut to the part that was heard.
+   * @param playedMs The duration of speech that was played. By default the maximum that can have been played.
    */
   interrupt(playedMs?: number): void {
     const now = this.#deps.clock.now();
@@ -149,7 +152,7 @@ export class VoiceTurn {
     this.#end(true);
   }
 
-  /** Ends it without a word: nobody is there any more. */
+  /** Ends the turn without sending anything, because the connection is closed. */
   abandon(): void {
     this.#hasEnded = true;
     this.#stop.abort();
@@ -212,7 +215,7 @@ export class VoiceTurn {
     let upcoming = this.#prepare(sentences, textToSpeech);
     for (let current = await upcoming; current !== null; current = await upcoming) {
       this.#firstTextAt ??= clock.now();
-      // While this one is sent, the next is synthesised.
+      // Synthesise the next sentence while this one is sent.
       upcoming = this.#prepare(sentences, textToSpeech);
       upcoming.catch(() => undefined);
       this.#played.beginSentence(current.text);
