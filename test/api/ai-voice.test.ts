@@ -138,7 +138,7 @@ describe('what somebody said on the phone', () => {
   test.each([
     [{ audioBase64: '???' }, 'body.audioBase64', 'must be base64'],
     [{ audioBase64: base64(Buffer.from('OggS00000000')) }, 'body.audioBase64', 'must be PCM or WAV (it is Ogg)'],
-    [{ audioBase64: base64(Buffer.from('RIFF0000WAVE0000')) }, 'body.audioBase64', 'must have samples, as WAV has'],
+    [{ audioBase64: base64(Buffer.from('RIFF0000WAVE0000')) }, 'body.audioBase64', 'must be a WAV with samples'],
     [
       { audioBase64: base64(Buffer.alloc(301 * 16_000)), sampleRate: 8_000 },
       'body.audioBase64',

@@ -312,7 +312,7 @@ describe('too much', () => {
     for (const [index, rate] of [4_000, 96_000].entries()) {
       page.send(eightBits(rate));
       const error = await page.wait('error', index + 1);
-      expect(error.data).toContain(`frame.data must be WAV of 8000 to 48000 samples a second (it has ${rate})`);
+      expect(error.data).toContain(`frame.data must be WAV of 8000 to 48000 samples per second (it has ${rate})`);
     }
     for (let count = 0; count < 50; count += 1) page.send(eightBits(8_000));
     page.send({ type: 'text', data: '' });

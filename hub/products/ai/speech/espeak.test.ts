@@ -25,7 +25,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A program that behaves otherwise than espeak-ng would, once it has listed the voices. */
+/** Creates a program that lists voices as espeak-ng does and otherwise runs the script. */
 function programOf(name: string, script: string): string {
   const path = join(folder, name);
   const voices =
@@ -48,7 +48,7 @@ const pidIn = (file: string) => {
   }
 };
 
-test('a text goes in as words alone, and never as an option, a command or a sign of sound', async () => {
+test('a text reaches the program only as words, never as an option, a command or a phoneme', async () => {
   const program = programOf('echo', `printf '%s\\n' "$@" > ${folder}/args; cat > ${folder}/text; head -c 4 /dev/zero`);
   const text = `--stdout [[x]] \u0001+5A\u0007 'a' "b" $(c)\nend`;
   expect(await say({ program, voice: null }, { text, language: 'en', voice: 'de' })).toHaveLength(1);
@@ -57,7 +57,7 @@ test('a text goes in as words alone, and never as an option, a command or a sign
   expect(readFileSync(join(folder, 'text'), 'utf8')).toBe(`--stdout [ [x]]  +5A  'a' "b" $(c)\nend`);
 });
 
-test('a voice that is not there is told to whoever named it, and no program gets its name', async () => {
+test('an unknown voice is reported to its sender or to the operator, and never reaches the program', async () => {
   const program = programOf('never', `echo "$@" > ${folder}/named; head -c 4 /dev/zero`);
   for (const voice of ['nobody', '../../etc/passwd', '-w/tmp/x']) {
     const quoted = expect.stringContaining(JSON.stringify(voice)) as string;
@@ -79,7 +79,7 @@ test.each([
   ['fails', () => programOf('fails', 'echo no such voice >&2; exit 3'), 'program_failed'],
   ['makes no sound', () => programOf('silent', 'cat >/dev/null'), 'empty'],
   ['writes something else', () => programOf('else', 'echo "<html>hello</html>"'), 'rubbish'],
-])('a program that %s is a failure with its name', async (_name, program, kind) => {
+])('a program that %s fails with a message that names it', async (_name, program, kind) => {
   await expect(say({ program: program(), voice: null }, { text: 'Hello' })).rejects.toMatchObject({
     kind,
     stage: 'text_to_speech',
@@ -87,7 +87,7 @@ test.each([
   });
 });
 
-test('the list of voices is read once, whoever of those that wait for it goes away', async () => {
+test('the voices are listed once, even if a caller that waits for them aborts', async () => {
   const [lists, go, program] = [join(folder, 'lists'), join(folder, 'go'), join(folder, 'lists-late')];
   const list = `echo >> ${lists}; until [ -e ${go} ]; do sleep 0.02; done; printf 'Pty\\n 5  en --/M English gmw/en\\n'`;
   writeFileSync(program, `#!/bin/sh\n[ "$1" = --voices ] || exec head -c 4 /dev/zero\n${list}\n`, { mode: 0o755 });
@@ -106,7 +106,7 @@ test('the list of voices is read once, whoever of those that wait for it goes aw
   expect(listed()).toBe(1);
 });
 
-test('a list of voices that fails once nobody waits for it harms nobody', async () => {
+test('a list of voices that fails after all callers aborted causes no unhandled rejection', async () => {
   const program = join(folder, 'missing');
   const unhandled: unknown[] = [];
   const record = (reason: unknown) => unhandled.push(reason);
@@ -129,7 +129,7 @@ test('a list of voices that fails once nobody waits for it harms nobody', async 
   expect(unhandled).toEqual([]);
 });
 
-test('a program that comes to no end is ended', async () => {
+test('a program that does not finish is killed', async () => {
   const espeak = createEspeak(
     { program: programOf('endless', 'exec sleep 600'), voice: null },
     { ...given, clock: fastClock(30) },
@@ -138,12 +138,12 @@ test('a program that comes to no end is ended', async () => {
   await expect(parts.next()).rejects.toMatchObject({ kind: 'timeout' });
 });
 
-test('a program that floods is ended', async () => {
+test('a program that writes too much is killed', async () => {
   const program = programOf('flood', 'exec cat /dev/zero');
   await expect(say({ program, voice: null }, { text: 'Hello' })).rejects.toMatchObject({ kind: 'program_failed' });
 });
 
-test('a program ends with whoever aborts, and with whoever stops listening', async () => {
+test('a program is killed when the signal aborts and when the reader stops', async () => {
   const file = join(folder, 'pid');
   const program = programOf('long', `rm -f ${file}; echo $$ > ${file}; head -c 100 /dev/zero; exec sleep 600`);
   const abort = new AbortController();
@@ -163,7 +163,7 @@ test('a program ends with whoever aborts, and with whoever stops listening', asy
   await expect.poll(() => isRunning(pidIn(file) as number)).toBe(false);
 });
 
-test('a program does not outlive a hub that is killed', async () => {
+test('a program ends when its hub is killed', async () => {
   const file = join(folder, 'owned');
   const program = programOf('owned-by', `echo $$ > ${file}; exec sleep 600`);
   const code = `import { createEspeak } from ${JSON.stringify(import.meta.resolve('./espeak.ts'))};
@@ -187,7 +187,7 @@ describe.skipIf(!hasEspeak)('espeak-ng itself (needs espeak-ng)', () => {
     return Buffer.concat(parts.map(({ pcm }) => pcm));
   };
 
-  test('speaks, with no key and no network', async () => {
+  test('speaks without a key and a network', async () => {
     const sound = await heard({ text: 'We open at nine.' });
     expect(sound.length / 2 / 22_050).toBeGreaterThan(0.5);
     expect(
@@ -197,14 +197,14 @@ describe.skipIf(!hasEspeak)('espeak-ng itself (needs espeak-ng)', () => {
     ).toBe(true);
   });
 
-  test('tells which voices it has, variants of them included', async () => {
+  test('reports whether a voice exists, including variants', async () => {
     const espeak = createEspeak({ voice: null }, given);
     const names = ['de', 'en-US', 'de+f2', 'nobody', '--version', ''];
     const found = await Promise.all(names.map((name) => espeak.hasVoice?.(name, never)));
     expect(found).toEqual([true, true, true, false, false, false]);
   });
 
-  test('speaks the language that is asked for, else that of the script, and English where it knows none', async () => {
+  test('speaks the requested language, else the language of the script, else English', async () => {
     const german = await heard({ text: 'Guten Tag', language: 'de' });
     expect(await heard({ text: 'Guten Tag', language: 'de-AT' })).toEqual(german);
     expect(await heard({ text: 'Guten Tag', language: 'en' })).not.toEqual(german);

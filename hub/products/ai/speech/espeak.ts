@@ -11,12 +11,12 @@ const budgetMs = 30_000;
 const maxSoundBytes = 32 * 1024 * 1024;
 const maxTextLength = 10_000;
 const maxListBytes = 256 * 1024;
-/** Programs that work at once; further ones wait for their turn. */
+/** Programs that run concurrently. Further calls wait. */
 const maxConcurrentPrograms = 8;
-/** Of a WAV that has none, which it never is. */
+/** Required by `SoundReader` for PCM without a header. espeak-ng always writes a WAV header. */
 const rawSampleRate = 22_050;
 
-/** The language that a script is of, where there is one that most who write it speak. */
+/** The most common language of each script. Scripts with several common languages are left out. */
 const languageOfScript: readonly (readonly [RegExp, string])[] = [
   [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, 'ja'],
   [/\p{Script=Hangul}/u, 'ko'],
@@ -32,10 +32,13 @@ const languageOfScript: readonly (readonly [RegExp, string])[] = [
 ];
 const languageAliases: Readonly<Record<string, string>> = { zh: 'cmn', no: 'nb', iw: 'he', in: 'id', tl: 'fil' };
 
-/** Names of voices that may stand on a command line; with `+`, a variant. */
+/** Voice names that are safe on a command line. A variant follows after `+`. */
 const voiceName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}(?:\+[A-Za-z0-9_-]{1,20})?$/;
 
-/** Text-to-speech by espeak-ng on this machine, which needs no key and no network. @param voice the hub's own; null for the language's. */
+/**
+ * Text-to-speech by espeak-ng on this machine, without a key or a network.
+ * @param voice The default voice of the hub. Null selects a voice by language.
+ */
 export function createEspeak(
   { program = 'espeak-ng', voice: hubVoice }: { program?: string; voice: string | null },
   options: SpeechOptions,
@@ -43,12 +46,12 @@ export function createEspeak(
   const slots = new ProgramSlots(maxConcurrentPrograms);
   let voiceList: Promise<ReadonlySet<string>> | null = null;
 
-  /** Listed once for all callers, whoever of them goes away; anew after a failure. */
+  /** Lists the voices once for all callers, even if a caller aborts. After a failure the next call lists them again. */
   const voices = () => {
     if (voiceList !== null) return voiceList;
     const pending = listVoices(program);
     voiceList = pending;
-    // Those who wait hear of it too; but there may be nobody left who does.
+    // Callers receive the error through `pending`. This handler also covers a failure after all callers aborted.
     pending.catch(() => {
       voiceList = null;
     });
@@ -81,8 +84,7 @@ export function createEspeak(
       else if (!hasSound) throw new SpeechFailed(stage, 'empty', `${program} made no sound.`);
     } catch (error) {
       request.signal.throwIfAborted();
-      if (deadline.signal.aborted)
-        throw new SpeechFailed(stage, 'timeout', `${program} did not come to its end in the time there was.`);
+      if (deadline.signal.aborted) throw new SpeechFailed(stage, 'timeout', `${program} did not finish in time.`);
       if (error instanceof UnreadableSound)
         throw new SpeechFailed(stage, 'rubbish', `${program} gave no usable sound: it ${error.message}.`);
       if (error instanceof ProgramFailed)
@@ -102,7 +104,7 @@ export function createEspeak(
   };
 }
 
-/** A text as words alone: what espeak-ng would take for commands, controls and phonemes in brackets, is taken out or pulled apart. */
+/** Removes control characters and splits `[[`, because espeak-ng would interpret them as commands and phonemes. */
 function stripCommands(text: string): string {
   return text
     .slice(0, maxTextLength)
@@ -110,7 +112,7 @@ function stripCommands(text: string): string {
     .replaceAll('[[', '[ [');
 }
 
-/** The names of languages and voices, in small letters. */
+/** Lists the names of languages and voices, in lower case. */
 async function listVoices(program: string): Promise<ReadonlySet<string>> {
   const chunks: Buffer[] = [];
   const signal = AbortSignal.timeout(budgetMs);
@@ -134,7 +136,10 @@ async function listVoices(program: string): Promise<ReadonlySet<string>> {
 const hasVoiceNamed = (known: ReadonlySet<string>, name: string) =>
   voiceName.test(name) && known.has((name.split('+')[0] ?? '').toLowerCase());
 
-/** @throws SpeechFailed for a voice that was asked for, or set for the hub, and is not there: another one in its place would say nothing of that. */
+/**
+ * @throws SpeechFailed if the requested voice, or the default voice of the hub, does not exist. Another voice in its
+ * place would hide the mistake.
+ */
 function chooseVoice(
   known: ReadonlySet<string>,
   { text, language, voice }: SpeakRequest,
@@ -162,7 +167,7 @@ function chooseVoice(
   return candidates.find(isKnown) ?? 'en';
 }
 
-/** So many at once, the others in the order in which they came. */
+/** A semaphore for programs. Callers wait in order of arrival. */
 class ProgramSlots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -171,7 +176,7 @@ class ProgramSlots {
     this.#free = capacity;
   }
 
-  /** @throws the signal's reason when it aborts before. */
+  /** @throws the reason of the signal when it aborts while waiting. */
   async acquire(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
@@ -192,7 +197,7 @@ class ProgramSlots {
       await raceAbort(promise, signal);
     } catch (error) {
       const index = this.#waiting.indexOf(resolve);
-      // It may have been given the turn that it did not wait for any more.
+      // The slot was assigned at the moment of the abort, so pass it on.
       if (index < 0) this.#release();
       else this.#waiting.splice(index, 1);
       throw error;
@@ -200,7 +205,7 @@ class ProgramSlots {
   }
 }
 
-/** What comes first of both. */
+/** Resolves with the work, or rejects with the reason of the signal, whichever comes first. */
 async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason as Error);

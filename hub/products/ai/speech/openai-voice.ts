@@ -12,12 +12,15 @@ const stage = 'text_to_speech';
 const budgetMs = 30_000;
 const firstByteMs = 8_000;
 const maxSoundBytes = 32 * 1024 * 1024;
-/** What the protocol takes at once is 4,096. */
+/** The protocol allows 4,096 characters. */
 const maxInputLength = 2_000;
-/** Of PCM that has no head and whose rate nobody says: that of the protocol. */
+/** Sample rate of PCM without a header and without a declared rate, by the protocol. */
 const rawSampleRate = 24_000;
 
-/** Text-to-speech by `/audio/speech` of the OpenAI protocol, as PCM; a server that answers WAV all the same is understood. @param voice the binding's own. */
+/**
+ * Text-to-speech by `/audio/speech` of the OpenAI protocol. It requests PCM and also accepts WAV.
+ * @param binding The model and its default voice.
+ */
 export function createOpenAiVoice(
   egress: Egress,
   binding: HttpBinding & { voice: string },
@@ -36,7 +39,7 @@ export function createOpenAiVoice(
   };
 }
 
-/** Sentences, as many in one as the protocol takes. */
+/** Splits a text into inputs of whole sentences, each up to `maxInputLength`. */
 function splitInputs({ text, language }: SpeakRequest): string[] {
   const inputs: string[] = [];
   for (const sentence of splitSentences(text, language)) {
@@ -80,7 +83,7 @@ async function* speakOnce(
     }
     const rest = reader.end();
     if (rest !== null) yield rest;
-    else if (!hasSound) throw new SpeechFailed(stage, 'empty', `${model} answered without a sound.`);
+    else if (!hasSound) throw new SpeechFailed(stage, 'empty', `${model} returned no sound.`);
   } catch (error) {
     if (!(error instanceof UnreadableSound)) throw error;
     throw new SpeechFailed(stage, 'rubbish', `${model} gave no usable answer: it ${error.message}.`);

@@ -3,17 +3,17 @@ import type { Clock } from '../../../platform/clock.ts';
 import { isRetryable, outcomeOf, SpeechFailed, toSpeechFailed } from './failure.ts';
 import type { SpeechStage } from './failure.ts';
 
-/** A call of a binding that ended, for the metrics. */
+/** A finished call of a speech provider, for the metrics. */
 export interface SpeechCall {
   stage: SpeechStage;
-  /** `done`, `aborted`, or how it failed. */
+  /** `done`, `aborted` or the label of a failure. */
   outcome: string;
   seconds: number;
 }
 
 export interface SpeechOptions {
   clock: Clock;
-  /** Told how each call ended. */
+  /** Called when a call ends. */
   onCall: (call: SpeechCall) => void;
 }
 
@@ -25,13 +25,14 @@ interface RetryOptions extends SpeechOptions {
 
 const maxAttempts = 2;
 const retryDelayMs = 250;
-/** A try that has less is not begun. */
+/** An attempt with less remaining time is not started. */
 const minAttemptMs = 1_000;
 
 /**
- * Does something, once more where its failure may pass, has brought nothing yet, and the time has room for it: 429 waits as long as it says.
- * @param attempt is told how many milliseconds it has.
- * @throws SpeechFailed, or the signal's reason.
+ * Runs a call, and retries it once if the failure is retryable, no part was yielded and enough time is left.
+ * The delay is at least the `Retry-After` of the provider.
+ * @param run Receives the remaining time in milliseconds.
+ * @throws SpeechFailed, or the reason of the signal.
  */
 export async function* withRetry<Part>(
   { stage, budgetMs, signal, clock, onCall }: RetryOptions,
@@ -64,7 +65,7 @@ export async function* withRetry<Part>(
         throw failed;
       await waitFor(clock, delayMs, signal);
     } finally {
-      // Its caller went away in the middle of it.
+      // The caller stopped reading.
       if (!isReported) report('aborted');
     }
   }

@@ -13,7 +13,7 @@ test.each([
   ['not a language', 'One. 😀 Two…\nThree', 3],
   [undefined, '... ! 😀', 1],
   [undefined, '', 0],
-])('%s is cut where a sentence ends, and nowhere else, with nothing lost: %s', (language, text, count) => {
+])('text in %s is split only at the ends of sentences, without loss: %s', (language, text, count) => {
   const pieces = splitSentences(text, language);
   expect(pieces.join('')).toBe(text);
   expect(pieces).toHaveLength(count);
@@ -22,7 +22,7 @@ test.each([
   expect([...whole, splitter.end()].filter((piece) => piece !== '')).toEqual(pieces);
 });
 
-test('a long sentence is parted at clauses, else between words, and never within a character', () => {
+test('a long sentence is split at clauses, else between words, and never within a character', () => {
   for (const [text, end] of [
     ['when it rains, '.repeat(40), /, $/],
     ['word '.repeat(200), / $/],
@@ -42,7 +42,7 @@ test('a long sentence is parted at clauses, else between words, and never within
 });
 
 test.each(['\n\n\n\n', ' \n', '.', '! ', 'J. ', 'Hi.\n', 'a', '長'])(
-  'a text that never comes to an end is looked at a few hundred characters at a time, whatever it repeats: %j',
+  'an endless text is segmented a few hundred characters at a time, whatever it repeats: %j',
   (unit) => {
     let segmented = 0;
     const segment = Intl.Segmenter.prototype.segment;

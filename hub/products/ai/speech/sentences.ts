@@ -1,11 +1,14 @@
-/** Most characters that are said in one breath, where a clause or a word ends before. */
+/** Maximum characters of a piece. A longer sentence is split after a clause or a word. */
 const maxPieceLength = 240;
-/** What ends with a full stop and no sentence: abbreviations, single letters (`z. B.`, `J. S. Bach`) and numbers that may be ordinals (`am 3. Mai`). */
+/**
+ * Text whose full stop does not end a sentence: abbreviations, single letters (`z. B.`, `J. S. Bach`) and numbers that
+ * may be ordinals (`am 3. Mai`).
+ */
 const notSentenceEnd =
   /(?:^|[\s(„“"'’])(?:\p{L}|\d{1,2}|(?:\p{L}\.)+\p{L}|Mr|Mrs|Ms|Dr|Drs|Prof|St|Jr|Sr|Sra|Srta|Mme|Mlle|Hr|Fr|Frl|Nr|Nos|vs|etc|approx|incl|excl|Inc|Ltd|Co|Corp|Dept|Ave|Blvd|Rd|Mt|Fig|Vol|Tel|Ext|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Okt|Oct|Nov|Dez|Dec|bzw|ca|usw|evtl|ggf|inkl|zzgl|Str|Abs|Art|Mio|Mrd|bijv|av|tlf|kl|str|ul|nr|tzn|np|tj|resp|Ud|Uds|pág|núm|avda|art|г|ул|д|стр|руб|тыс|млн|гг)\.["'”’)]*\s*$/u;
-/** A word that says something. */
+/** A letter or a digit, so that the text can be spoken. */
 const speakable = /[\p{L}\p{N}]/u;
-/** Where a long sentence may be parted, the best first: after a clause, and after anything that stands apart. */
+/** The end of a clause, where a long sentence may be split. */
 const clauseEnd = /[,;:،؛、，；：—–)\]}][\s\p{Z}]*|\n/gu;
 
 const segmenters = new Map<string, Intl.Segmenter>();
@@ -27,9 +30,10 @@ function segmenterOf(language: string | undefined, granularity: 'sentence' | 'wo
 }
 
 /**
- * A text in the pieces in which it is said: sentences of any script, long ones parted at a clause, else between words. Joined they are the text, letter for letter.
- * Decimals, abbreviations and addresses stay whole; what holds no word goes with the piece before.
- * @param language by BCP 47.
+ * Splits a text of any script into sentences, and long sentences at clauses or between words. The joined pieces equal
+ * the text. Decimals, abbreviations and addresses are not split. Text without a letter or digit belongs to the piece
+ * before.
+ * @param language A BCP 47 language tag.
  */
 export function splitSentences(text: string, language?: string): string[] {
   const pieces: string[] = [];
@@ -37,7 +41,7 @@ export function splitSentences(text: string, language?: string): string[] {
   for (const { segment } of segmenterOf(language, 'sentence').segment(text)) {
     const last = pieces.length - 1;
     const previous = pieces[last] ?? '';
-    // A mark between two letters or digits, as in an address, ends nothing.
+    // Punctuation directly before a letter or digit, as in an address, does not end a sentence.
     const isInsideWord = /[.?!]$/.test(previous) && /^[\p{L}\p{N}=&/#%_-]/u.test(segment);
     if (last >= 0 && (continues || isInsideWord || !speakable.test(segment) || !speakable.test(previous)))
       pieces[last] = previous + segment;
@@ -61,7 +65,7 @@ function lastClauseEnd(text: string): number | null {
   let found: number | null = null;
   for (const { index, 0: mark } of text.slice(0, maxPieceLength).matchAll(clauseEnd)) {
     const end = index + mark.length;
-    // A comma within a number, and a colon within an address, are no clause.
+    // A comma in a number and a colon in an address do not end a clause.
     const isClauseEnd = /[\s\p{Z}]$/u.test(mark) || /\P{ASCII}/u.test(mark);
     if (isClauseEnd && end > maxPieceLength / 4 && end < text.length) found = end;
   }
@@ -75,27 +79,32 @@ function lastWordEnd(text: string, language: string | undefined): number {
     if (end > maxPieceLength) break;
     found = end;
   }
-  // Half of a pair of surrogates is no character.
+  // Keep surrogate pairs together.
   if (found > 0) return found;
   return /[\uD800-\uDBFF]/.test(text[maxPieceLength - 1] ?? '') ? maxPieceLength - 1 : maxPieceLength;
 }
 
-/** Of a text that comes at once, looked at together: what is open is looked at again with each. */
+/**
+ * Slices of a long input. Each slice is segmented together with the unfinished piece, so the cost per slice is bounded.
+ */
 const inputSlices = /[^]{1,240}/gu;
-/** More of white space than two of it says no more. */
+/** Three or more white-space characters, which are shortened to two. */
 const longWhitespace = /[\s\p{Z}]{3,}/gu;
 
-/** The same for a text that comes in parts: a piece is there once the next has begun. Joined they are the text with no more than two signs of white space in a row. */
+/**
+ * Splits a text that arrives in parts. A piece is returned once the next piece has begun. The joined pieces equal the
+ * text, with at most two white-space characters in a row.
+ */
 export class SentenceSplitter {
   readonly #language: string | undefined;
   #unfinished = '';
 
-  /** @param language by BCP 47. */
+  /** @param language A BCP 47 language tag. */
   constructor(language?: string) {
     this.#language = language;
   }
 
-  /** What is whole by now. */
+  /** Returns the pieces that are complete. */
   push(part: string): string[] {
     return (part.match(inputSlices) ?? []).flatMap((slice) => this.#split(slice));
   }
@@ -110,7 +119,7 @@ export class SentenceSplitter {
     return pieces;
   }
 
-  /** The rest, in one piece; empty when there is none. */
+  /** Returns the last piece, or an empty text. */
   end(): string {
     const rest = this.#unfinished;
     this.#unfinished = '';
@@ -118,5 +127,5 @@ export class SentenceSplitter {
   }
 }
 
-/** Whether there is a word in it, so that something can be heard. */
+/** Whether a text contains a letter or digit. */
 export const hasSpeakableText = (text: string): boolean => speakable.test(text);
