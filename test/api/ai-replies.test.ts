@@ -28,7 +28,7 @@ const pages: LivePage<unknown>[] = [];
 beforeAll(async () => {
   model = await startChatModel();
   hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
-  // Both answer: of each turn only one of them.
+  // Both processes answer, but each turn is answered by one of them.
   second = await startHub(
     { RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000', ...model.env },
     hub.database,
@@ -67,7 +67,7 @@ const framesOf = async (visitor: TestVisitor) => {
 const deltasOf = (frames: VisitorFrame[]) => frames.filter((frame) => frame.type === 'delta');
 const handedOver = 'ai: I am handing you over to a person. They will answer here as soon as they can.';
 
-/** Has the model wait in its answer until the test goes on. */
+/** Blocks the answer of the model until the test continues. */
 function heldModel(given: ChatModelReply = { reply: 'A late answer.' }) {
   const asked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ function heldModel(given: ChatModelReply = { reply: 'A late answer.' }) {
 }
 
 describe('an answer', () => {
-  test("comes once, however many processes and messages there are, and agents see it as the agent's", async () => {
+  test('is sent once, whatever the number of processes and messages, and is attributed to the AI agent', async () => {
     await scene.setAi({ enabled: true, debounceMs: 300 });
     const visitor = await scene.visitor();
     expect((await show(visitor)).owner).toBe('ai');
@@ -100,11 +100,11 @@ describe('an answer', () => {
     expect(model.requests).toHaveLength(1);
     for (const text of ['Hello', 'when do you', 'open?']) expect(model.requests[0]?.text).toContain(text);
     expect((await shown()).usage).toMatchObject({ replies: 1, handOvers: 0, inputTokens: 10, outputTokens: 5 });
-    // A visitor's message is read by nobody because a machine answered.
+    // An AI reply does not mark the visitor's message as read.
     expect((await show(visitor)).unreadCount).toBe(3);
   });
 
-  test('is one for each message of many visitors at once, over two processes', async () => {
+  test('is sent once per message of many concurrent visitors, over two processes', async () => {
     model.answer = async ({ text }) => ({ reply: `to ${/question \d+/.exec(text)?.[0]}` });
     const visitors = await Promise.all(Array.from({ length: 12 }, () => scene.visitor()));
     await Promise.all(visitors.map((visitor, index) => scene.say(visitor, `question ${index}`)));
@@ -113,7 +113,7 @@ describe('an answer', () => {
     expect(all).toEqual(visitors.map((_visitor, index) => [`visitor: question ${index}`, `ai: to question ${index}`]));
   });
 
-  test('is told to webhooks and workflows as any message, by `ai`', async () => {
+  test('triggers webhooks and workflows like any message, with the sender `ai`', async () => {
     const { id } = await scene.workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'hears',
@@ -133,7 +133,7 @@ describe('an answer', () => {
       .toEqual(['succeeded']);
   });
 
-  test('shows the visitor what there is of it while it is written, under the id of the message', async () => {
+  test('is shown to the visitor while it is generated, under the id of the future message', async () => {
     model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday.' });
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
@@ -157,7 +157,7 @@ describe('an answer', () => {
             .join('').length,
       ),
     );
-    // None comes behind its message.
+    // No delta follows the message.
     const last = frames.findLastIndex((frame) => frame.type === 'delta');
     expect(last).toBeLessThan(
       frames.findIndex((frame) => frame.type === 'message' && frame.message.id === message?.id),
@@ -165,7 +165,7 @@ describe('an answer', () => {
     expect(frames.some((frame) => frame.type === 'typing' && frame.who === 'ai')).toBe(true);
   });
 
-  test('that is rubbish is repaired once; the second time the visitor goes to a person', async () => {
+  test('that is invalid is requested again once, then the visitor is handed over to a person', async () => {
     let tries = 0;
     model.answer = () => ((tries += 1) === 1 ? 'I would say: nine!' : { reply: 'At nine.' });
     const visitor = await scene.visitor();
@@ -180,14 +180,14 @@ describe('an answer', () => {
     expect((await notes(visitor))[0]?.content).toContain('Handed over: the model gave no usable answer.');
   });
 
-  test('stays away where nothing has to be said', async () => {
+  test('is not sent if the model decides that none is needed', async () => {
     model.answer = () => ({ action: 'ignore', reason: 'thanks' });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Thanks!');
     await scene.settled();
     expect(await scene.said(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
-    // It was looked at, and is not taken for forgotten.
+    // The finished turn is not scheduled again as a missed turn.
     await ageConversations(hub.database, [visitor.conversationId], { minutes: 1 });
     await hub.app.sweep();
     expect(await turns()).toEqual([]);
@@ -211,7 +211,7 @@ describe('the knowledge', () => {
       },
     });
 
-  test('reaches the model, and agents see on which entries an answer stands, which visitors do not', async () => {
+  test('reaches the model, and agents see the entries used for an answer, but visitors do not', async () => {
     expect((await fill()).status).toBe(200);
     await scene.setAi({ minConfidence: 0.3 });
     model.answer = () => ({ reply: 'At nine, see https://boats.example/hours', sources: ['hours', 'made up'] });
@@ -235,7 +235,7 @@ describe('the knowledge', () => {
     expect(Object.keys(data.at(-1) as object)).not.toContain('sources');
   });
 
-  test('lists each question that was handed over because what it found does not answer it, and no other', async () => {
+  test('lists only the questions that were handed over because its entries do not answer them', async () => {
     expect((await fill()).status).toBe(200);
     const listed = async () =>
       (
@@ -266,7 +266,7 @@ describe('the knowledge', () => {
     );
     expect(await ask('Hello, when?', { action: 'clarify', reply: 'Which day?' }, '')).toBe('ai: Which day?');
     expect(await listed()).toHaveLength(2);
-    // Messages that wait together are questions of their own.
+    // Messages that wait together are separate questions.
     model.answer = () => ({ action: 'handoff', reason: 'not known' });
     const visitor = await scene.visitor();
     await scene.setAi({ debounceMs: 300 });
@@ -277,7 +277,7 @@ describe('the knowledge', () => {
   });
 });
 
-describe('what happens while the model thinks wins', () => {
+describe('an event during the answer of the model cancels the answer', () => {
   const thinking = async (then: (visitor: TestVisitor) => Promise<unknown>, given?: ChatModelReply) => {
     const held = heldModel(given);
     const visitor = await scene.visitor();
@@ -290,18 +290,18 @@ describe('what happens while the model thinks wins', () => {
     return { visitor, frames };
   };
 
-  test('a person who writes', async () => {
+  test('if a person writes', async () => {
     const { visitor } = await thinking((one) => reply(one, 'At ten today.'));
     expect(await scene.said(visitor)).toEqual(['visitor: When do you open?', 'agent: At ten today.']);
     expect((await show(visitor)).owner).toBe('person');
-    // And the model is not waited for.
+    // The request to the model is aborted.
     await expect.poll(() => model.requests[0]?.isGone).toBe(true);
     await scene.say(visitor, 'Thank you');
     await scene.settled();
     expect(model.requests).toHaveLength(1);
   });
 
-  test('a person who is assigned', async () => {
+  test('if a person is assigned', async () => {
     const { visitor } = await thinking(async (one) => {
       const userId = await scene.agent();
       await noAgent();
@@ -311,7 +311,7 @@ describe('what happens while the model thinks wins', () => {
     expect(await show(visitor)).toMatchObject({ owner: 'person' });
   });
 
-  test('a person who comes online, and gets the conversation', async () => {
+  test('if a person comes online, who is then assigned', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     let userId = '';
     const { visitor } = await thinking(async () => {
@@ -321,7 +321,7 @@ describe('what happens while the model thinks wins', () => {
     expect((await show(visitor)).assignedUserId).toBe(userId);
   });
 
-  test('but in the mode `always` nobody who is online, to whom nothing is given either', async () => {
+  test('except in `always` mode if a person is online, who is not assigned either', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     await scene.setAi({ mode: 'always' });
     await scene.agent();
@@ -332,13 +332,13 @@ describe('what happens while the model thinks wins', () => {
     expect((await show(visitor)).assignedUserId).toBeNull();
   });
 
-  test('whoever closes it', async () => {
+  test('if the conversation is closed', async () => {
     const { visitor } = await thinking((one) => scene.close(one.conversationId));
     expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).status).toBe('closed');
   });
 
-  test('the visitor who writes on: it is answered with all of it, once', async () => {
+  test('if the visitor writes again: one reply answers all messages', async () => {
     const { visitor } = await thinking((one) => scene.say(one, 'On Sunday, I mean.'));
     expect(await scene.said(visitor)).toEqual([
       'visitor: When do you open?',
@@ -348,7 +348,7 @@ describe('what happens while the model thinks wins', () => {
     expect(model.requests.at(-1)?.text).toContain('On Sunday, I mean.');
   });
 
-  test('a key that writes: it is thought over anew', async () => {
+  test('if an API key writes: the model is called again with its message', async () => {
     const { visitor } = await thinking((one) =>
       scene.api.call('sendChatMessage', {
         params: { id: one.conversationId },
@@ -362,26 +362,26 @@ describe('what happens while the model thinks wins', () => {
     expect(await scene.said(visitor)).not.toContain('ai: A late answer.');
   });
 
-  test('also where word of it was lost: it is looked at again in the transaction of the answer', async () => {
+  test('even if its notification was lost, because the transaction of the reply checks the conversation', async () => {
     const { visitor: taken } = await thinking((one) => makePersonOwner(hub.database, one.conversationId));
     expect(await scene.said(taken)).toEqual(['visitor: When do you open?']);
     const { visitor: told } = await thinking((one) =>
       addApiMessage(hub.database, one.conversationId, 'Your order has left.'),
     );
     expect(await scene.said(told)).not.toContain('ai: A late answer.');
-    // Another process has it.
+    // Another process leases the turn.
     const { visitor: leased } = await thinking((one) => leaseAiTurn(hub.database, one.conversationId, { seconds: 2 }));
     expect(await scene.said(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
   });
 
-  test('whoever switches it off', async () => {
+  test('if the AI agent is disabled', async () => {
     const { visitor } = await thinking(() => scene.setAi({ enabled: false }));
     expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).owner).toBeNull();
   });
 
   test.each(['ai_agent', 'conversations_suite'])(
-    'the operator who takes %s from the workspace',
+    'if the operator removes the entitlement %s from the workspace',
     async (entitlement) => {
       const entitle = (isEntitled: boolean) =>
         hub.client(adminKey).call('putEntitlements', {
@@ -392,7 +392,7 @@ describe('what happens while the model thinks wins', () => {
       await entitle(true);
       expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
       expect((await show(visitor)).owner).toBeNull();
-      // Before a model was asked.
+      // Before the model is called.
       await scene.setAi({ debounceMs: 500 });
       const other = await scene.visitor();
       await scene.say(other, 'When do you open?');
@@ -401,7 +401,7 @@ describe('what happens while the model thinks wins', () => {
       await entitle(true);
       expect(await scene.said(other)).toEqual(['visitor: When do you open?']);
       expect(model.requests).toHaveLength(1);
-      // What is only suggested, too.
+      // The same applies to suggestions.
       await scene.setAi({ mode: 'shadow', debounceMs: 0 });
       const third = await thinking(() => entitle(false));
       await entitle(true);
@@ -412,7 +412,7 @@ describe('what happens while the model thinks wins', () => {
     },
   );
 
-  test('and what was shown of an answer that is not to be is taken away', async () => {
+  test('and the page removes the unfinished reply', async () => {
     const gate = Promise.withResolvers<void>();
     model.answer = () =>
       (async function* pieces() {
@@ -433,7 +433,7 @@ describe('what happens while the model thinks wins', () => {
 });
 
 describe('a hand-over', () => {
-  test('is message, owner, assignment and note with reason and summary, and the agent is silent from then on', async () => {
+  test('writes a message, the owner, the assignment and a note with reason and summary, and stops the AI agent', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     await scene.setAi({ mode: 'always', handoffMessage: 'Somebody will be with you.' });
     const userId = await scene.agent();
@@ -469,7 +469,7 @@ describe('a hand-over', () => {
     ['我想申请退款', ['退款'], handedOver],
     ['أريد استرداد أموالي', ['استرداد'], 'ai: سأحوّلك إلى أحد الموظفين، وسيرد عليك هنا في أقرب وقت ممكن.'],
     ['A REFUND, please', ['refund'], handedOver],
-  ])('comes by a keyword in any script, before any model is asked: %s', async (text, handoffKeywords, announced) => {
+  ])('is triggered by a keyword in any script, without a model: %s', async (text, handoffKeywords, announced) => {
     await scene.setAi({ handoffKeywords });
     const visitor = await scene.visitor();
     await scene.say(visitor, text);
@@ -478,7 +478,7 @@ describe('a hand-over', () => {
     expect(model.requests).toEqual([]);
   });
 
-  test('speaks the language in which a person was asked for', async () => {
+  test('is announced in the language in which the visitor asked for a person', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Ich möchte mit einem Menschen sprechen');
     await scene.settled();
@@ -497,7 +497,7 @@ describe('a hand-over', () => {
     expect((await scene.said(visitor)).at(-1)).toMatch(announced);
   });
 
-  test('is announced in the language that the settings fix', async () => {
+  test('is announced in the language of the settings', async () => {
     await scene.setAi({ language: 'fr' });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Meine Bestellung ist noch nicht da');
@@ -505,7 +505,7 @@ describe('a hand-over', () => {
     expect((await scene.said(visitor)).at(-1)).toMatch(/^ai: Je vous confie/);
   });
 
-  test('comes by the button, once, however often it is pressed', async () => {
+  test('is triggered once by the button, however often it is pressed', async () => {
     const visitor = await scene.visitor();
     const held = heldModel();
     await scene.say(visitor, 'When?');
@@ -525,7 +525,7 @@ describe('a hand-over', () => {
     });
   });
 
-  test('comes where no model answers, and where none is configured the same', async () => {
+  test('is triggered if no model answers or no model is configured', async () => {
     model.answer = () => ({ status: 400 });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'When?');
@@ -534,7 +534,7 @@ describe('a hand-over', () => {
     expect((await notes(visitor))[0]?.content).toContain('Handed over: no model answered.');
   });
 
-  test('comes where the model asks for it, and where the knowledge does not say enough', async () => {
+  test('is triggered if the model requests it or the knowledge does not answer the question', async () => {
     model.answer = () => ({ action: 'handoff', reason: 'is angry', reply: 'never shown' });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'This is a scandal');
@@ -549,7 +549,7 @@ describe('a hand-over', () => {
     expect(await scene.said(other)).toEqual(['visitor: When?', handedOver]);
   });
 
-  test('comes after so many replies since a person wrote, and begins to count anew then', async () => {
+  test('is triggered after the maximum number of replies, counted since a person wrote', async () => {
     await scene.setAi({ maxRepliesPerConversation: 2 });
     const visitor = await scene.visitor();
     for (const text of ['one', 'two', 'three']) {
@@ -571,7 +571,7 @@ describe('a hand-over', () => {
     expect((await scene.said(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
 
-  test('comes when the replies of the day are used up', async () => {
+  test('is triggered when the daily reply budget is used up', async () => {
     await scene.setAi({ dailyReplyBudget: 1 });
     const [first, other] = [await scene.visitor(), await scene.visitor()];
     await Promise.all([scene.say(first, 'one'), scene.say(other, 'two')]);
@@ -580,7 +580,7 @@ describe('a hand-over', () => {
     expect(ends.toSorted()).toEqual([handedOver, 'ai: We open at nine.'].toSorted());
   });
 
-  test('leads to no other: what was said before the conversation was opened again is not looked at', async () => {
+  test('does not trigger another one: messages before the conversation was reopened are ignored', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'I want to talk to a human');
     await scene.settled();
@@ -594,7 +594,7 @@ describe('a hand-over', () => {
     expect(model.requests.at(-1)?.text).not.toContain('talk to a human');
   });
 
-  test("is whole or not at all: what its last part can't do undoes the first", async () => {
+  test('is atomic: a failure of its last part rolls back the first', async () => {
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
     const acceptHandover = await refuseHandover(hub.database, visitor.conversationId);
@@ -605,14 +605,14 @@ describe('a hand-over', () => {
     expect(await show(visitor)).toMatchObject({ owner: 'ai' });
     expect(frames.some((frame) => frame.type === 'message' && frame.message.senderType === 'ai')).toBe(false);
     await acceptHandover();
-    // Whoever held it is taken for dead.
+    // The lease of the turn expires.
     await expireAiTurnLeases(hub.database, scene.tenantId);
     await scene.settled();
     expect((await scene.said(visitor)).at(-1)).toBe(handedOver);
   });
 });
 
-test('erasing a visitor leaves none of their words in any table, whatever the agent and automations made of them', async () => {
+test('erasing a visitor removes their words from every table, including data of the AI agent and automations', async () => {
   const word = 'Schmetterlingsflügel';
   await scene.workspace.api.call('createAutomationWorkflow', {
     body: {
