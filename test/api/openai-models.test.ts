@@ -108,7 +108,7 @@ const uses: [string, (hub: TestHub, scene: AnsweredChat) => Promise<unknown>, un
   ],
 ];
 
-describe('an endpoint that speaks the protocol of OpenAI and refuses max_tokens', () => {
+describe('an OpenAI-compatible endpoint that rejects max_tokens', () => {
   let hub: TestHub;
   let scene: AnsweredChat;
   beforeAll(async () => {

@@ -200,7 +200,7 @@ function decideWithoutModel(context: ReplyContext, turn: Turn): TurnOutcome | nu
     return {
       kind: 'hand-over',
       code: 'most_replies',
-      text: `the AI agent gave ${conversation.ai_replies} replies, the maximum for one conversation`,
+      text: `the AI agent gave ${conversation.ai_replies} replies and reached its limit`,
     };
   if (isBudgetUsed) return { kind: 'hand-over', code: 'budget', text: 'the daily reply budget is used up' };
   return null;

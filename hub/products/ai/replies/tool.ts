@@ -47,11 +47,11 @@ const maxInputCharacters = 8_000;
 /** Validates the input of the model and adds the fixed fields. */
 export function checkInput(
   { skill, fixed, open }: Tool,
-  given: unknown,
+  rawInput: unknown,
 ): { input: JsonObject; parsed: Record<string, unknown> } | { problem: string } {
   let input: JsonObject;
   try {
-    input = toStorableJson(given, maxInputDepth) as JsonObject;
+    input = toStorableJson(rawInput, maxInputDepth) as JsonObject;
   } catch {
     return { problem: 'its input nests too deep' };
   }

@@ -274,8 +274,8 @@ export class VoiceConversation {
   }
 
   #endTurns(matches: (turn: Pick<PendingTurn, 'id' | 'position'>) => boolean, playedMs: number | undefined): void {
-    const heard = this.#current ?? this.#last;
-    if (heard !== null && matches(heard)) heard.interrupt(playedMs);
+    const audible = this.#current ?? this.#last;
+    if (audible !== null && matches(audible)) audible.interrupt(playedMs);
     const cancelled = this.#waiting.filter(matches);
     this.#waiting = this.#waiting.filter((pending) => !cancelled.includes(pending));
     for (const pending of cancelled) this.#cancel(pending);
