@@ -262,11 +262,11 @@ describe('text of third parties', () => {
     // Each quoted line is marked, so that no line can end the quotation.
     for (const line of attack.split('\n').slice(0, 2)) expect(messages[1]?.content).toContain(`| ${line}`);
     const { data } = await visitor.api.call('listVisitorMessages', { query: {} });
-    const said = data.at(-1)?.content as string;
-    expect(said).toContain('https://boats.example/open');
-    expect(said).not.toContain('evil.example/');
-    expect(said).not.toContain('![');
-    expect(said).not.toContain('<img');
+    const content = data.at(-1)?.content as string;
+    expect(content).toContain('https://boats.example/open');
+    expect(content).not.toContain('evil.example/');
+    expect(content).not.toContain('![');
+    expect(content).not.toContain('<img');
     const inbox = await scene.workspace.session.call('listInboxMessages', {
       params: { ...params(), id: visitor.conversationId },
       query: {},

@@ -35,13 +35,13 @@ describe('a request to a model', () => {
     model.answer = () => ({ reply: `${marks} ${key}` });
     const visitor = await scene.visitor();
     await scene.say(visitor, `My key is ${key}, is that right?`);
-    await expect.poll(async () => (await scene.said(visitor)).length).toBe(2);
+    await expect.poll(async () => (await scene.publicMessages(visitor)).length).toBe(2);
     await scene.settled();
     for (let count = 0; count < 12; count += 1)
       await scene.say(visitor, `${'long words of many letters '.repeat(140)}${count}`);
     await scene.settled();
     expect(JSON.stringify(model.requests)).not.toContain(key);
-    expect((await scene.said(visitor)).slice(1).join('\n')).not.toContain(key);
+    expect((await scene.publicMessages(visitor)).slice(1).join('\n')).not.toContain(key);
     expect(JSON.stringify(model.requests.slice(1))).not.toContain('<|im_start|>');
     expect(Math.max(...model.requests.map(({ text }) => text.length))).toBeLessThan(32_000);
   });

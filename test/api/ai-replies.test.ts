@@ -68,19 +68,19 @@ const deltasOf = (frames: VisitorFrame[]) => frames.filter((frame) => frame.type
 const handedOver = 'ai: I am handing you over to a person. They will answer here as soon as they can.';
 
 /** Blocks the answer of the model until the test continues. */
-function heldModel(given: ChatModelReply = { reply: 'A late answer.' }) {
-  const asked = Promise.withResolvers<void>();
+function blockModel(modelReply: ChatModelReply = { reply: 'A late answer.' }) {
+  const requested = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   let first = true;
   const later = model.answer;
   model.answer = async (request) => {
     if (!first) return later(request);
     first = false;
-    asked.resolve();
+    requested.resolve();
     await release.promise;
-    return given;
+    return modelReply;
   };
-  return { asked: asked.promise, release: () => release.resolve() };
+  return { requested: requested.promise, release: () => release.resolve() };
 }
 
 describe('an answer', () => {
@@ -89,9 +89,9 @@ describe('an answer', () => {
     const visitor = await scene.visitor();
     expect((await show(visitor)).owner).toBe('ai');
     for (const text of ['Hello', 'when do you', 'open?']) await scene.say(visitor, text);
-    await expect.poll(() => scene.said(visitor)).toContain('ai: We open at nine.');
+    await expect.poll(() => scene.publicMessages(visitor)).toContain('ai: We open at nine.');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual([
+    expect(await scene.publicMessages(visitor)).toEqual([
       'visitor: Hello',
       'visitor: when do you',
       'visitor: open?',
@@ -109,7 +109,7 @@ describe('an answer', () => {
     const visitors = await Promise.all(Array.from({ length: 12 }, () => scene.visitor()));
     await Promise.all(visitors.map((visitor, index) => scene.say(visitor, `question ${index}`)));
     await scene.settled();
-    const all = await Promise.all(visitors.map(scene.said));
+    const all = await Promise.all(visitors.map(scene.publicMessages));
     expect(all).toEqual(visitors.map((_visitor, index) => [`visitor: question ${index}`, `ai: to question ${index}`]));
   });
 
@@ -171,12 +171,12 @@ describe('an answer', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'When?');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: When?', 'ai: At nine.']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', 'ai: At nine.']);
     expect(model.requests).toHaveLength(2);
     model.answer = () => '{"action":"answer","reply":"cut';
     await scene.say(visitor, 'And on Sunday?');
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toBe(handedOver);
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe(handedOver);
     expect((await notes(visitor))[0]?.content).toContain('Handed over: the model gave no usable answer.');
   });
 
@@ -185,7 +185,7 @@ describe('an answer', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Thanks!');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: Thanks!']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
     // The finished turn is not scheduled again as a missed turn.
     await ageConversations(hub.database, [visitor.conversationId], { minutes: 1 });
@@ -194,7 +194,7 @@ describe('an answer', () => {
     model.answer = () => ({ reply: 'We open at nine.' });
     await scene.say(visitor, 'When do you open?');
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toBe('ai: We open at nine.');
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
 });
 
@@ -220,7 +220,7 @@ describe('the knowledge', () => {
     await scene.settled();
     expect(model.requests[0]?.text).toContain('At nine.');
     expect(model.requests[0]?.text).toContain('Prices include tax.');
-    expect((await scene.said(visitor)).at(-1)).toBe('ai: At nine, see https://boats.example/hours');
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe('ai: At nine, see https://boats.example/hours');
     expect((await scene.inbox(visitor)).at(-1)?.sources).toEqual([{ id: 'hours', url: 'https://boats.example/hours' }]);
     const exported = await send(
       hub.url,
@@ -250,7 +250,7 @@ describe('the knowledge', () => {
       await scene.say(visitor, question);
       await scene.settled();
       expect(model.requests.at(-1)?.text).toContain(found);
-      return (await scene.said(visitor)).at(-1);
+      return (await scene.publicMessages(visitor)).at(-1);
     };
     expect(await ask('May dogs steer?', { action: 'handoff', reason: 'not known' }, 'On a leash.')).toBe(handedOver);
     await scene.setAi({ minConfidence: 0.9 });
@@ -278,21 +278,21 @@ describe('the knowledge', () => {
 });
 
 describe('an event during the answer of the model cancels the answer', () => {
-  const thinking = async (then: (visitor: TestVisitor) => Promise<unknown>, given?: ChatModelReply) => {
-    const held = heldModel(given);
+  const duringAnswer = async (then: (visitor: TestVisitor) => Promise<unknown>, modelReply?: ChatModelReply) => {
+    const blocked = blockModel(modelReply);
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
     await scene.say(visitor, 'When do you open?');
-    await held.asked;
+    await blocked.requested;
     await then(visitor);
-    held.release();
+    blocked.release();
     await scene.settled();
     return { visitor, frames };
   };
 
   test('if a person writes', async () => {
-    const { visitor } = await thinking((one) => reply(one, 'At ten today.'));
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?', 'agent: At ten today.']);
+    const { visitor } = await duringAnswer((one) => reply(one, 'At ten today.'));
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?', 'agent: At ten today.']);
     expect((await show(visitor)).owner).toBe('person');
     // The request to the model is aborted.
     await expect.poll(() => model.requests[0]?.isGone).toBe(true);
@@ -302,22 +302,22 @@ describe('an event during the answer of the model cancels the answer', () => {
   });
 
   test('if a person is assigned', async () => {
-    const { visitor } = await thinking(async (one) => {
+    const { visitor } = await duringAnswer(async (one) => {
       const userId = await scene.agent();
       await noAgent();
       await scene.workspace.session.call('assignInboxConversation', { params: ofConversation(one), body: { userId } });
     });
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect(await show(visitor)).toMatchObject({ owner: 'person' });
   });
 
   test('if a person comes online, who is then assigned', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     let userId = '';
-    const { visitor } = await thinking(async () => {
+    const { visitor } = await duringAnswer(async () => {
       userId = await scene.agent();
     });
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).assignedUserId).toBe(userId);
   });
 
@@ -325,22 +325,22 @@ describe('an event during the answer of the model cancels the answer', () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     await scene.setAi({ mode: 'always' });
     await scene.agent();
-    const { visitor } = await thinking(() => scene.agent());
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?', 'ai: A late answer.']);
+    const { visitor } = await duringAnswer(() => scene.agent());
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?', 'ai: A late answer.']);
     expect(await show(visitor)).toMatchObject({ owner: 'ai', assignedUserId: null });
     await hub.app.sweep();
     expect((await show(visitor)).assignedUserId).toBeNull();
   });
 
   test('if the conversation is closed', async () => {
-    const { visitor } = await thinking((one) => scene.close(one.conversationId));
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+    const { visitor } = await duringAnswer((one) => scene.close(one.conversationId));
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).status).toBe('closed');
   });
 
   test('if the visitor writes again: one reply answers all messages', async () => {
-    const { visitor } = await thinking((one) => scene.say(one, 'On Sunday, I mean.'));
-    expect(await scene.said(visitor)).toEqual([
+    const { visitor } = await duringAnswer((one) => scene.say(one, 'On Sunday, I mean.'));
+    expect(await scene.publicMessages(visitor)).toEqual([
       'visitor: When do you open?',
       'visitor: On Sunday, I mean.',
       'ai: We open at nine.',
@@ -349,34 +349,36 @@ describe('an event during the answer of the model cancels the answer', () => {
   });
 
   test('if an API key writes: the model is called again with its message', async () => {
-    const { visitor } = await thinking((one) =>
+    const { visitor } = await duringAnswer((one) =>
       scene.api.call('sendChatMessage', {
         params: { id: one.conversationId },
         body: { content: 'Your order has left.' },
       }),
     );
-    expect((await scene.said(visitor)).slice(0, 2)).toEqual([
+    expect((await scene.publicMessages(visitor)).slice(0, 2)).toEqual([
       'visitor: When do you open?',
       'api: Your order has left.',
     ]);
-    expect(await scene.said(visitor)).not.toContain('ai: A late answer.');
+    expect(await scene.publicMessages(visitor)).not.toContain('ai: A late answer.');
   });
 
   test('even if its notification was lost, because the transaction of the reply checks the conversation', async () => {
-    const { visitor: taken } = await thinking((one) => makePersonOwner(hub.database, one.conversationId));
-    expect(await scene.said(taken)).toEqual(['visitor: When do you open?']);
-    const { visitor: told } = await thinking((one) =>
+    const { visitor: reassigned } = await duringAnswer((one) => makePersonOwner(hub.database, one.conversationId));
+    expect(await scene.publicMessages(reassigned)).toEqual(['visitor: When do you open?']);
+    const { visitor: notified } = await duringAnswer((one) =>
       addApiMessage(hub.database, one.conversationId, 'Your order has left.'),
     );
-    expect(await scene.said(told)).not.toContain('ai: A late answer.');
+    expect(await scene.publicMessages(notified)).not.toContain('ai: A late answer.');
     // Another process leases the turn.
-    const { visitor: leased } = await thinking((one) => leaseAiTurn(hub.database, one.conversationId, { seconds: 2 }));
-    expect(await scene.said(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
+    const { visitor: leased } = await duringAnswer((one) =>
+      leaseAiTurn(hub.database, one.conversationId, { seconds: 2 }),
+    );
+    expect(await scene.publicMessages(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
   });
 
   test('if the AI agent is disabled', async () => {
-    const { visitor } = await thinking(() => scene.setAi({ enabled: false }));
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+    const { visitor } = await duringAnswer(() => scene.setAi({ enabled: false }));
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).owner).toBeNull();
   });
 
@@ -388,9 +390,9 @@ describe('an event during the answer of the model cancels the answer', () => {
           params: { tenantId: scene.tenantId },
           body: { [entitlement]: isEntitled },
         });
-      const { visitor } = await thinking(() => entitle(false));
+      const { visitor } = await duringAnswer(() => entitle(false));
       await entitle(true);
-      expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+      expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
       expect((await show(visitor)).owner).toBeNull();
       // Before the model is called.
       await scene.setAi({ debounceMs: 500 });
@@ -399,11 +401,11 @@ describe('an event during the answer of the model cancels the answer', () => {
       await entitle(false);
       await scene.settled();
       await entitle(true);
-      expect(await scene.said(other)).toEqual(['visitor: When do you open?']);
+      expect(await scene.publicMessages(other)).toEqual(['visitor: When do you open?']);
       expect(model.requests).toHaveLength(1);
       // The same applies to suggestions.
       await scene.setAi({ mode: 'shadow', debounceMs: 0 });
-      const third = await thinking(() => entitle(false));
+      const third = await duringAnswer(() => entitle(false));
       await entitle(true);
       const { data } = await scene.workspace.session.call('listAiSuggestions', {
         params: { tenantId: scene.tenantId, channelId: third.visitor.conversationId },
@@ -428,7 +430,7 @@ describe('an event during the answer of the model cancels the answer', () => {
     await expect.poll(() => deltasOf(frames).at(-1)?.dropped).toBe(true);
     gate.resolve();
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: When?', 'agent: Now.']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', 'agent: Now.']);
   });
 });
 
@@ -442,7 +444,7 @@ describe('a hand-over', () => {
     await scene.settled();
     await scene.say(visitor, 'Let me talk to a human please');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual([
+    expect(await scene.publicMessages(visitor)).toEqual([
       'visitor: When do you open?',
       'ai: We open at nine.',
       'visitor: Let me talk to a human please',
@@ -456,7 +458,7 @@ describe('a hand-over', () => {
     expect((await visitor.api.call('getVisitorConversation', {})).assistant).toBeNull();
     await scene.say(visitor, 'Hello? Is a human there?');
     await scene.settled();
-    expect(await scene.said(visitor)).toHaveLength(5);
+    expect(await scene.publicMessages(visitor)).toHaveLength(5);
     const { data } = await scene.workspace.session.call('listAuditLog', {
       params: { tenantId: scene.tenantId },
       query: { targetId: visitor.conversationId },
@@ -474,7 +476,7 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, text);
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual([`visitor: ${text}`, announced]);
+    expect(await scene.publicMessages(visitor)).toEqual([`visitor: ${text}`, announced]);
     expect(model.requests).toEqual([]);
   });
 
@@ -482,7 +484,7 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Ich möchte mit einem Menschen sprechen');
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toMatch(/^ai: Ich übergebe/);
+    expect((await scene.publicMessages(visitor)).at(-1)).toMatch(/^ai: Ich übergebe/);
   });
 
   test.each([
@@ -494,7 +496,7 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, text);
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toMatch(announced);
+    expect((await scene.publicMessages(visitor)).at(-1)).toMatch(announced);
   });
 
   test('is announced in the language of the settings', async () => {
@@ -502,21 +504,21 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Meine Bestellung ist noch nicht da');
     await visitor.api.call('askForPerson', { query: { locale: 'ar' } });
-    expect((await scene.said(visitor)).at(-1)).toMatch(/^ai: Je vous confie/);
+    expect((await scene.publicMessages(visitor)).at(-1)).toMatch(/^ai: Je vous confie/);
   });
 
   test('is triggered once by the button, however often it is pressed', async () => {
     const visitor = await scene.visitor();
-    const held = heldModel();
+    const blocked = blockModel();
     await scene.say(visitor, 'When?');
-    await held.asked;
+    await blocked.requested;
     const before = await visitor.api.call('getVisitorConversation', {});
     expect(before.assistant).toEqual({ disclosure: '' });
     const answers = await Promise.all([1, 2, 3].map(() => visitor.api.call('askForPerson', {})));
     expect(answers.map(({ assistant }) => assistant)).toEqual([null, null, null]);
-    held.release();
+    blocked.release();
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: When?', handedOver]);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', handedOver]);
     expect(await notes(visitor)).toHaveLength(1);
     await scene.close(visitor.conversationId);
     await expect(visitor.api.call('askForPerson', {})).rejects.toMatchObject({
@@ -530,7 +532,7 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'When?');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: When?', handedOver]);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', handedOver]);
     expect((await notes(visitor))[0]?.content).toContain('Handed over: no model answered.');
   });
 
@@ -539,14 +541,14 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'This is a scandal');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: This is a scandal', handedOver]);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: This is a scandal', handedOver]);
     expect((await notes(visitor))[0]?.content).toContain('the AI agent gave this reason: is angry');
     await scene.setAi({ minConfidence: 0.5 });
     model.answer = () => ({ reply: 'I guess at nine.', sources: ['made up'] });
     const other = await scene.visitor();
     await scene.say(other, 'When?');
     await scene.settled();
-    expect(await scene.said(other)).toEqual(['visitor: When?', handedOver]);
+    expect(await scene.publicMessages(other)).toEqual(['visitor: When?', handedOver]);
   });
 
   test('is triggered after the maximum number of replies, counted since a person wrote', async () => {
@@ -556,7 +558,7 @@ describe('a hand-over', () => {
       await scene.say(visitor, text);
       await scene.settled();
     }
-    expect((await scene.said(visitor)).filter((line) => line.startsWith('ai'))).toEqual([
+    expect((await scene.publicMessages(visitor)).filter((line) => line.startsWith('ai'))).toEqual([
       'ai: We open at nine.',
       'ai: We open at nine.',
       handedOver,
@@ -568,7 +570,7 @@ describe('a hand-over', () => {
     });
     await scene.say(visitor, 'four');
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toBe('ai: We open at nine.');
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
 
   test('is triggered when the daily reply budget is used up', async () => {
@@ -576,7 +578,7 @@ describe('a hand-over', () => {
     const [first, other] = [await scene.visitor(), await scene.visitor()];
     await Promise.all([scene.say(first, 'one'), scene.say(other, 'two')]);
     await scene.settled();
-    const ends = [(await scene.said(first)).at(-1), (await scene.said(other)).at(-1)];
+    const ends = [(await scene.publicMessages(first)).at(-1), (await scene.publicMessages(other)).at(-1)];
     expect(ends.toSorted()).toEqual([handedOver, 'ai: We open at nine.'].toSorted());
   });
 
@@ -590,7 +592,10 @@ describe('a hand-over', () => {
     });
     await scene.say(visitor, 'When do you open?');
     await scene.settled();
-    expect((await scene.said(visitor)).slice(-2)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
+    expect((await scene.publicMessages(visitor)).slice(-2)).toEqual([
+      'visitor: When do you open?',
+      'ai: We open at nine.',
+    ]);
     expect(model.requests.at(-1)?.text).not.toContain('talk to a human');
   });
 
@@ -608,12 +613,12 @@ describe('a hand-over', () => {
     // The lease of the turn expires.
     await expireAiTurnLeases(hub.database, scene.tenantId);
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toBe(handedOver);
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe(handedOver);
   });
 });
 
 test('erasing a visitor removes their words from every table, including data of the AI agent and automations', async () => {
-  const word = 'Schmetterlingsflügel';
+  const searchTerm = 'Schmetterlingsflügel';
   await scene.workspace.api.call('createAutomationWorkflow', {
     body: {
       name: 'hears',
@@ -627,7 +632,7 @@ test('erasing a visitor removes their words from every table, including data of 
     );
     const found = await Promise.all(
       tables.map(async ({ name }) =>
-        (await hub.database.query(`SELECT 1 FROM ${name} t WHERE t::text LIKE '%' || $1 || '%' LIMIT 1`, [word]))
+        (await hub.database.query(`SELECT 1 FROM ${name} t WHERE t::text LIKE '%' || $1 || '%' LIMIT 1`, [searchTerm]))
           .length > 0
           ? [name]
           : [],
@@ -636,13 +641,13 @@ test('erasing a visitor removes their words from every table, including data of 
     return found.flat();
   };
   const left = ['chat_ai_suggestions', 'chat_messages', 'knowledge_unanswered', 'runs'];
-  model.answer = () => ({ action: 'handoff', reason: `asks about ${word}`, reply: '' });
+  model.answer = () => ({ action: 'handoff', reason: `asks about ${searchTerm}`, reply: '' });
   const answered = await scene.visitor();
-  await scene.say(answered, `What does a ${word} cost?`);
+  await scene.say(answered, `What does a ${searchTerm} cost?`);
   await scene.settled();
   await scene.setAi({ mode: 'shadow' });
   const suggested = await scene.visitor();
-  await scene.say(suggested, `Do you repair a ${word}?`);
+  await scene.say(suggested, `Do you repair a ${searchTerm}?`);
   await scene.settled();
   expect(await notes(answered)).toHaveLength(1);
   await expect.poll(tablesWithIt).toEqual(expect.arrayContaining(left));

@@ -61,9 +61,9 @@ const approvals = async () =>
 const calling = (...calls: { tool: string; input?: unknown }[]) => JSON.stringify({ action: 'call', calls });
 const handedOver = 'I am handing you over to a person. They will answer here as soon as they can.';
 /** Scripts the answers of the model, one per request. The last one repeats. */
-const script = (...given: ChatModelReply[]) => {
+const script = (...replies: ChatModelReply[]) => {
   let turn = 0;
-  model.answer = () => given[Math.min(turn++, given.length - 1)] as ChatModelReply;
+  model.answer = () => replies[Math.min(turn++, replies.length - 1)] as ChatModelReply;
 };
 
 describe('a tool that reads', () => {
@@ -293,18 +293,18 @@ describe('a tool that acts', () => {
   test('requests no approval if a person replied first, but requests one if the AI agent hands over', async () => {
     await put([note]);
     const visitor = await scene.visitor();
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     let turn = 0;
     model.answer = async () => {
       turn += 1;
       if (turn === 1) return calling({ tool: 'leave_note', input: { value: 'x' } });
-      asked.resolve();
+      requested.resolve();
       await release.promise;
       return { reply: 'Asked.' };
     };
     await scene.say(visitor, 'Please');
-    await asked.promise;
+    await requested.promise;
     await scene.workspace.session.call('sendInboxMessage', {
       params: ofConversation(visitor),
       body: { content: 'I take it from here.' },
@@ -346,7 +346,7 @@ describe('a tool that acts', () => {
   test('leads to a hand-over with the reason if no approval can be requested', async () => {
     await put([note]);
     const visitor = await scene.visitor();
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     let turn = 0;
     model.answer = async () => {
       turn += 1;
@@ -354,11 +354,11 @@ describe('a tool that acts', () => {
       await hub
         .client(adminKey)
         .call('putEntitlements', { params: { tenantId: scene.tenantId }, body: { automations: false } });
-      asked.resolve();
+      requested.resolve();
       return { reply: 'Asked.' };
     };
     await scene.say(visitor, 'Please');
-    await asked.promise;
+    await requested.promise;
     await scene.settled();
     expect((await notes(visitor)).join('\n')).toMatch(
       /the approval of its action could not be requested: .*; tools called: leave_note \(approval asked\)\./,

@@ -93,10 +93,10 @@ describe('a run', () => {
     });
     const { id } = answer.body;
     expect((await read(id)).body).toEqual(answer.body);
-    const said = model.requests[0]?.messages.map(({ content }) => content).join('\n') ?? '';
-    expect(said).toContain('| A shop.');
-    expect(said).toContain('German');
-    expect(said).not.toContain('4711');
+    const prompt = model.requests[0]?.messages.map(({ content }) => content).join('\n') ?? '';
+    expect(prompt).toContain('| A shop.');
+    expect(prompt).toContain('German');
+    expect(prompt).not.toContain('4711');
     expect(await hub.database.query('select kind, environment from usage_events where subject_id = $1', [id])).toEqual([
       { kind: 'ai.run', environment: 'live' },
     ]);
@@ -221,7 +221,7 @@ describe('a run', () => {
     const silent = await startSilentModel();
     const own = await withModel(silent.baseUrl);
     const caller = new AbortController();
-    const asked = fetch(`${hub.url}/v1/ai/runs`, {
+    const response = fetch(`${hub.url}/v1/ai/runs`, {
       method: 'POST',
       headers: { 'x-api-key': own.keys.ai as string, 'content-type': 'application/json' },
       body: '{"input":"x"}',
@@ -229,7 +229,7 @@ describe('a run', () => {
     }).catch(() => 'gone');
     await expect.poll(silent.open).toBe(1);
     caller.abort();
-    expect(await asked).toBe('gone');
+    expect(await response).toBe('gone');
     await expect.poll(silent.open).toBe(0);
     await expect.poll(async () => (await runsOf(own)).map(({ status }) => status)).toEqual(['failed']);
     const [run] = await runsOf(own);
@@ -285,7 +285,7 @@ describe('a run', () => {
       'content-type': 'application/json',
       'idempotency-key': 'outside',
     };
-    const asked = fetch(`${hub.url}/v1/ai/runs`, {
+    const response = fetch(`${hub.url}/v1/ai/runs`, {
       method: 'POST',
       headers,
       body: '{"input":"x"}',
@@ -298,7 +298,7 @@ describe('a run', () => {
       ),
     ).toEqual([]);
     caller.abort();
-    await asked;
+    await response;
     await expect.poll(async () => (await runsOf(own)).length).toBe(1);
   });
 

@@ -53,7 +53,7 @@ test('a conversation that an agent continued under a version without owners stay
     });
   await scene.say(visitor, 'Is anybody there?');
   await scene.settled();
-  expect((await scene.said(visitor)).slice(-3)).toEqual([
+  expect((await scene.publicMessages(visitor)).slice(-3)).toEqual([
     'visitor: And?',
     'visitor: Is anybody there?',
     'ai: We open at nine.',
@@ -67,12 +67,12 @@ test('a message without a turn, as an older version stores it, is also answered'
   await removeAiTurns(hub.database, scene.tenantId);
   await age(visitor);
   await hub.app.sweep();
-  await expect.poll(() => scene.said(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
+  await expect.poll(() => scene.publicMessages(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
   await scene.settled();
   await age(visitor);
   await hub.app.sweep();
   expect(await turns()).toEqual([]);
-  expect(await scene.said(other)).toEqual(['visitor: When?']);
+  expect(await scene.publicMessages(other)).toEqual(['visitor: When?']);
 });
 
 test('a reply locks the assignment before the daily counts, even if the budget is used up meanwhile, to avoid a deadlock', async () => {
@@ -103,5 +103,5 @@ test('a reply locks the assignment before the daily counts, even if the budget i
   await other.query('SELECT FROM chat_ai_days WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
   await other.query('COMMIT');
   await scene.settled();
-  expect((await scene.said(visitor)).at(-1)).toContain('ai: I am handing you over to a person.');
+  expect((await scene.publicMessages(visitor)).at(-1)).toContain('ai: I am handing you over to a person.');
 });

@@ -101,8 +101,8 @@ const uses: [string, (hub: TestHub, scene: AnsweredChat) => Promise<unknown>, un
       await scene.setAi({ enabled: true, mode: 'always' });
       const visitor = await scene.visitor();
       await scene.say(visitor, 'When?');
-      await expect.poll(() => scene.said(visitor)).toHaveLength(2);
-      return scene.said(visitor);
+      await expect.poll(() => scene.publicMessages(visitor)).toHaveLength(2);
+      return scene.publicMessages(visitor);
     },
     ['visitor: When?', 'ai: At nine.'],
   ],
