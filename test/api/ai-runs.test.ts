@@ -57,7 +57,7 @@ const read = (id: unknown, key = workspace.keys.ai as string) =>
 const runsOf = ({ tenantId }: TestWorkspace) =>
   hub.database.query<{ id: string; status: string }>('select id, status from ai_runs where tenant_id = $1', [tenantId]);
 
-/** A server that never answers, and says how many wait for it. */
+/** A server that never answers and counts the waiting requests. */
 async function startSilentModel() {
   let open = 0;
   const server = createServer((request, response) => {
@@ -74,7 +74,7 @@ async function startSilentModel() {
 }
 
 describe('a run', () => {
-  test('answers with its end, and is read again as it was', async () => {
+  test('returns its result, and reading it again returns the same', async () => {
     const body = { input: 'When do you open?', context: 'A shop.', metadata: { ticket: '4711' }, locale: 'de' };
     const answer = await ask({ ...body, mode: 'text' });
     expect(answer.status).toBe(200);
@@ -93,21 +93,21 @@ describe('a run', () => {
     });
     const { id } = answer.body;
     expect((await read(id)).body).toEqual(answer.body);
-    const said = model.requests[0]?.messages.map(({ content }) => content).join('\n') ?? '';
-    expect(said).toContain('| A shop.');
-    expect(said).toContain('German');
-    expect(said).not.toContain('4711');
+    const prompt = model.requests[0]?.messages.map(({ content }) => content).join('\n') ?? '';
+    expect(prompt).toContain('| A shop.');
+    expect(prompt).toContain('German');
+    expect(prompt).not.toContain('4711');
     expect(await hub.database.query('select kind, environment from usage_events where subject_id = $1', [id])).toEqual([
       { kind: 'ai.run', environment: 'live' },
     ]);
   });
 
-  test('is of the environment of its key', async () => {
+  test('belongs to the environment of its API key', async () => {
     const { key } = await workspace.createKey({ product: 'ai', environment: 'test' });
     expect((await ask({ input: 'x' }, { key })).body).toMatchObject({ environment: 'test', status: 'succeeded' });
   });
 
-  test('counts its limits in characters as people do, and names what is wrong', async () => {
+  test('counts its limits in Unicode characters, and its errors name the field', async () => {
     const boat = '🚣';
     expect((await ask({ input: boat.repeat(4_000), context: boat.repeat(24_000) })).status).toBe(200);
     const most = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, boat.repeat(500)]));
@@ -131,7 +131,7 @@ describe('a run', () => {
     }
   });
 
-  test('is not found by another workspace, and takes the key and the entitlement of its product', async () => {
+  test('is not visible to another workspace, and requires an API key and the entitlement of its product', async () => {
     const { id } = (await ask({ input: 'x' })).body;
     const other = await hub.workspace();
     const foreign = await read(id, other.keys.ai);
@@ -147,7 +147,7 @@ describe('a run', () => {
     expect((await ask({ input: 'x' }, { key: other.keys.ai as string })).body.code).toBe('product_not_entitled');
   });
 
-  test('is not made where no model is configured', async () => {
+  test('is rejected if no model is configured', async () => {
     const bare = await hub.workspace();
     const answer = await ask({ input: 'x' }, { key: bare.keys.ai as string });
     expect([answer.status, answer.body.code, answer.body['runId']]).toEqual([
@@ -158,7 +158,7 @@ describe('a run', () => {
     expect(await runsOf(bare)).toEqual([]);
   });
 
-  test('is kept when it fails, and the error names it', async () => {
+  test('is stored when it fails, and the error contains its id', async () => {
     model.reply = () => ({ status: 400 });
     const answer = await ask({ input: 'x' });
     expect([answer.status, answer.body.code]).toEqual([503, 'inference_failed']);
@@ -175,7 +175,7 @@ describe('a run', () => {
     ).toEqual([]);
   });
 
-  test('gives no answer away once its key was revoked or its workspace lost the agent, and is kept as failed', async () => {
+  test('returns no answer after its key was revoked or its workspace lost the entitlement, and is stored as failed', async () => {
     const { tenantId } = workspace;
     const endings = {
       token_revoked: (tokenId: string) =>
@@ -217,11 +217,11 @@ describe('a run', () => {
     expect([answer.status, answer.body.code]).toEqual([501, 'not_available']);
   });
 
-  test('takes the call of the model along when its caller goes away, and is kept as failed', async () => {
+  test('aborts the model call when its caller disconnects, and is stored as failed', async () => {
     const silent = await startSilentModel();
     const own = await withModel(silent.baseUrl);
     const caller = new AbortController();
-    const asked = fetch(`${hub.url}/v1/ai/runs`, {
+    const response = fetch(`${hub.url}/v1/ai/runs`, {
       method: 'POST',
       headers: { 'x-api-key': own.keys.ai as string, 'content-type': 'application/json' },
       body: '{"input":"x"}',
@@ -229,7 +229,7 @@ describe('a run', () => {
     }).catch(() => 'gone');
     await expect.poll(silent.open).toBe(1);
     caller.abort();
-    expect(await asked).toBe('gone');
+    expect(await response).toBe('gone');
     await expect.poll(silent.open).toBe(0);
     await expect.poll(async () => (await runsOf(own)).map(({ status }) => status)).toEqual(['failed']);
     const [run] = await runsOf(own);
@@ -239,7 +239,7 @@ describe('a run', () => {
     });
   });
 
-  test('waits for a place among those of its workspace, and holds up no other', async () => {
+  test('waits for a slot of its workspace without delaying other workspaces', async () => {
     const silent = await startSilentModel();
     const busy = await withModel(silent.baseUrl);
     const callers = new AbortController();
@@ -256,7 +256,7 @@ describe('a run', () => {
     const answers = Array.from({ length: 30 }, start);
     await expect.poll(silent.open).toBe(8);
     expect((await ask({ input: 'x' })).status).toBe(200);
-    // Those that the line has no room for, and then those that waited in it.
+    // First the runs beyond the capacity of the queue, then those that waited in it.
     const refused = answers.map((answer) => answer.then(({ status }) => status === 429));
     await expect
       .poll(async () => (await Promise.all(refused.map((one) => Promise.race([one, false])))).filter(Boolean).length)
@@ -268,7 +268,7 @@ describe('a run', () => {
     await expect.poll(async () => (await runsOf(busy)).length).toBe(8);
   });
 
-  test('is removed when its days are over', async () => {
+  test('is removed when its retention ends', async () => {
     const { id } = (await ask({ input: 'an old question' })).body;
     const old = await ageAiRun(hub.database, id as string);
     expect((await read(old)).status).toBe(200);
@@ -276,7 +276,7 @@ describe('a run', () => {
     expect((await read(old)).status).toBe(404);
   });
 
-  test('holds no connection to the database while it waits for its model', async () => {
+  test('uses no database connection while it waits for its model', async () => {
     const silent = await startSilentModel();
     const own = await withModel(silent.baseUrl);
     const caller = new AbortController();
@@ -285,7 +285,7 @@ describe('a run', () => {
       'content-type': 'application/json',
       'idempotency-key': 'outside',
     };
-    const asked = fetch(`${hub.url}/v1/ai/runs`, {
+    const response = fetch(`${hub.url}/v1/ai/runs`, {
       method: 'POST',
       headers,
       body: '{"input":"x"}',
@@ -298,11 +298,11 @@ describe('a run', () => {
       ),
     ).toEqual([]);
     caller.abort();
-    await asked;
+    await response;
     await expect.poll(async () => (await runsOf(own)).length).toBe(1);
   });
 
-  test('costs a read of its models, a look at its key, and one write', async () => {
+  test('costs one read of the models, one check of the API key, and one write', async () => {
     await ask({ input: 'x' });
     using recorder = new StatementRecorder(1);
     await ask({ input: 'x' });
@@ -319,7 +319,7 @@ describe('an Idempotency-Key of a run', () => {
   const once = (key: string, body: unknown = { input: 'x' }, own = workspace) =>
     ask(body, { key: own.keys.ai as string, headers: { 'idempotency-key': key } });
 
-  test('gives the first run to a repeat, and asks once', async () => {
+  test('returns the first run for a repeat, and calls the model once', async () => {
     const first = await once('one');
     const second = await once('one');
     expect([second.body, second.headers.get('idempotency-replayed')]).toEqual([first.body, 'true']);
@@ -327,7 +327,7 @@ describe('an Idempotency-Key of a run', () => {
     expect((await once('one', { input: 'y' })).status).toBe(422);
   });
 
-  test('replays neither a failure nor a refusal', async () => {
+  test('replays neither a failure nor a rejection', async () => {
     model.reply = () => ({ status: 400 });
     const failed = await once('failed');
     expect(failed.status).toBe(503);
@@ -351,7 +351,7 @@ describe('an Idempotency-Key of a run', () => {
     expect((await once('none', { input: 'x' }, bare)).status).toBe(200);
   });
 
-  test('is held while the first goes on, and let go when its process is gone', async () => {
+  test('is locked while the first run is in progress, and unlocked when its process is gone', async () => {
     const silent = await startSilentModel();
     const own = await withModel(silent.baseUrl);
     const caller = new AbortController();
@@ -365,7 +365,7 @@ describe('an Idempotency-Key of a run', () => {
     await expect.poll(silent.open).toBe(1);
     const second = await once('held', { input: 'x' }, own);
     expect([second.status, second.body.code]).toEqual([409, 'idempotency_in_progress']);
-    // As it is once whoever held it has said nothing for longer than a run takes.
+    // The state after the process has not renewed the key for longer than a run can take.
     await expireIdempotencyKey(hub.database, 'held');
     await own.api.call('putAutomationModels', {
       body: {
@@ -382,7 +382,7 @@ describe('an Idempotency-Key of a run', () => {
   });
 });
 
-test('neither a question nor an answer stands in the log, nor what a provider says of them', async () => {
+test('the log contains no questions, no answers, and no provider messages about them', async () => {
   const words = ['amaranthine', 'boustrophedon', 'callipygian', 'defenestration', 'ephemeral-metadata'];
   const [input, context, output, echo, metadata] = words as [string, string, string, string, string];
   model.reply = () => output;
@@ -404,7 +404,7 @@ test('neither a question nor an answer stands in the log, nor what a provider sa
   expect(failed.text).not.toContain(echo);
 });
 
-describe('what is said on the phone', () => {
+describe('a spoken question on the phone', () => {
   const speak = (path: string, body: unknown, own = workspace, token = own.jwt) =>
     fetch(`${hub.url}/tenants/${own.tenantId}/ai/${path}`, {
       method: 'POST',
@@ -429,13 +429,13 @@ describe('what is said on the phone', () => {
     );
   });
 
-  test('is a greeting where nothing was said', async () => {
+  test('is answered with a greeting if it is empty', async () => {
     expect((await speak('speak', {})).status).toBe(200);
     expect((await speak('speak/stream', { text: '  ' })).status).toBe(200);
     for (const { messages } of model.requests) expect(messages.at(-1)?.content).toContain('Greet the person');
   });
 
-  test('needs the phone, the agent, a model and a member', async () => {
+  test('requires the phone, the AI agent, a model and a member', async () => {
     const own = await withModel();
     const entitle = (entitlements: Record<string, boolean>) =>
       hub.client(adminKey).call('putEntitlements', { params: { tenantId: own.tenantId }, body: entitlements });

@@ -28,10 +28,10 @@ beforeEach(async () => {
 
 const ofConversation = ({ conversationId }: TestVisitor) => ({ tenantId: scene.tenantId, id: conversationId });
 const turns = () => hub.database.query('SELECT * FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
-/** As if whoever wrote there had done so a minute ago. */
+/** Moves a conversation one minute into the past. */
 const age = ({ conversationId }: TestVisitor) => ageConversations(hub.database, [conversationId], { minutes: 1 });
 
-test('what an agent went on with under a version that knew no owners is left to people, until it is taken back', async () => {
+test('a conversation that an agent continued under a version without owners stays with people until it is returned', async () => {
   await scene.setAi({ enabled: false });
   const visitor = await scene.visitor();
   await scene.say(visitor, 'Hello');
@@ -53,29 +53,29 @@ test('what an agent went on with under a version that knew no owners is left to 
     });
   await scene.say(visitor, 'Is anybody there?');
   await scene.settled();
-  expect((await scene.said(visitor)).slice(-3)).toEqual([
+  expect((await scene.publicMessages(visitor)).slice(-3)).toEqual([
     'visitor: And?',
     'visitor: Is anybody there?',
     'ai: We open at nine.',
   ]);
 });
 
-test('an answer comes also to a message that nobody noted, such as a process of an older version', async () => {
+test('a message without a turn, as an older version stores it, is also answered', async () => {
   await scene.setAi({ debounceMs: 10_000 });
   const [visitor, other] = [await scene.visitor(), await scene.visitor()];
   for (const one of [visitor, other]) await scene.say(one, 'When?');
   await removeAiTurns(hub.database, scene.tenantId);
   await age(visitor);
   await hub.app.sweep();
-  await expect.poll(() => scene.said(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
+  await expect.poll(() => scene.publicMessages(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
   await scene.settled();
   await age(visitor);
   await hub.app.sweep();
   expect(await turns()).toEqual([]);
-  expect(await scene.said(other)).toEqual(['visitor: When?']);
+  expect(await scene.publicMessages(other)).toEqual(['visitor: When?']);
 });
 
-test('the assignment is locked before the day also where the day is used up meanwhile, so that nobody waits for whoever waits for them', async () => {
+test('a reply locks the assignment before the daily counts, even if the budget is used up meanwhile, to avoid a deadlock', async () => {
   await scene.setAi({ mode: 'always', dailyReplyBudget: 1 });
   await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
   await scene.agent();
@@ -103,5 +103,5 @@ test('the assignment is locked before the day also where the day is used up mean
   await other.query('SELECT FROM chat_ai_days WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
   await other.query('COMMIT');
   await scene.settled();
-  expect((await scene.said(visitor)).at(-1)).toContain('ai: I am handing you over to a person.');
+  expect((await scene.publicMessages(visitor)).at(-1)).toContain('ai: I am handing you over to a person.');
 });

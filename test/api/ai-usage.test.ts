@@ -13,11 +13,11 @@ import { addModelBreaker } from '../fixtures/stage/ai.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 import { chatScene, expectRefused } from '../fixtures/visitor.ts';
 
-/** What each call takes of this model, by its own word: 10 tokens in and 5 out. */
+/** Each call of this model reports 10 input tokens and 5 output tokens. */
 const model = await startModelServer();
 const mail = await startMailServer();
 const database = await acquireDatabase();
-/** Two processes over one database, with a model of their own. */
+/** Two processes over one database, with the hub's own model. */
 let hubs: [TestHub, TestHub];
 let workspace: TestWorkspace;
 
@@ -87,7 +87,7 @@ const putModels = (prices?: { inputMicros: number; outputMicros: number; currenc
     },
   });
 
-test('every call of a model is counted once, whatever it was for, with what it cost by the prices of its time', async () => {
+test('every model call of any kind is counted once, with its cost at the prices of that time', async () => {
   expect((await usage()).data).toEqual([]);
   expect((await ask()).status).toBe(200);
   await workspace.session.call('speak', { ...inIt(), body: { text: 'Hello' } });
@@ -95,7 +95,7 @@ test('every call of a model is counted once, whatever it was for, with what it c
   model.reply = () => 'FINAL: done';
   expect((await workflowRun({ type: 'agent', prompt: 'go' })).status).toBe('succeeded');
   const ofHub = { modelId: null, model: 'of-the-hub', failedCalls: 0, estimatedCalls: 0 };
-  // 10 × 1.25 and 5 × 10, in millionths, rounded for each call.
+  // 10 × 1.25 + 5 × 10 millionths, rounded per call.
   expect((await usage()).data).toMatchObject([
     { ...ofHub, calls: 4, inputTokens: 40, outputTokens: 20, cost: { currency: 'EUR', micros: 4 * 63 } },
   ]);
@@ -132,7 +132,7 @@ test('every call of a model is counted once, whatever it was for, with what it c
   });
 });
 
-test('a call that its caller broke off is counted with an estimate, and so is one whose server counts nothing', async () => {
+test('an aborted call, and a call whose server reports no usage, are counted with an estimate', async () => {
   model.reply = () => 'hang';
   const away = new AbortController();
   const broken = ask(hubs[0], away.signal);
@@ -146,12 +146,12 @@ test('a call that its caller broke off is counted with an estimate, and so is on
   model.reply = () => ({ raw: JSON.stringify({ id: 'x', choices }), contentType: 'application/json' });
   expect(await (await ask()).json()).toMatchObject({ outputText: 'Nine.' });
   expect((await usage()).totals).toMatchObject({ calls: 2, failedCalls: 1, estimatedCalls: 2 });
-  // The prompts differ by their marks alone.
+  // The prompts only differ in their random marks.
   expect((await usage()).totals.inputTokens / inputTokens).toBeCloseTo(2, 0);
 });
 
 test.each(['3e9', '1e308', '1.5'])(
-  'whatever a provider says of its tokens (%s), runs, replies and sums are kept with a whole number of them',
+  'runs, replies and sums are stored with whole token counts, whatever a provider reports (%s)',
   async (said) => {
     const scene = await chatScene(hubs[0]);
     workspace = scene.workspace;
@@ -184,7 +184,7 @@ test.each(['3e9', '1e308', '1.5'])(
   },
 );
 
-test('a day is never used beyond its budget by more than a call, by all processes together', async () => {
+test('all processes together exceed a daily budget by at most one call', async () => {
   await setBudget(45);
   let underWay = 0;
   let most = 0;
@@ -196,7 +196,7 @@ test('a day is never used beyond its budget by more than a call, by all processe
   };
   const answers = await Promise.all(Array.from({ length: 8 }, (_, index) => ask(hubs[(index % 2) as 0 | 1])));
   const statuses = answers.map(({ status }) => status);
-  // What a call may take is more than all that there is, so one has to end before the next leaves.
+  // The reservation of one call exceeds the budget, so calls run one after the other.
   expect(most).toBe(1);
   expect(model.requests).toHaveLength(statuses.filter((status) => status === 200).length);
   expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
@@ -205,7 +205,7 @@ test('a day is never used beyond its budget by more than a call, by all processe
   expect(await database.query('SELECT 1 FROM ai_reservations WHERE tenant_id = $1', [workspace.tenantId])).toEqual([]);
 });
 
-test('a budget that is used up has every way to a model say so, until the next day', async () => {
+test('every operation that calls a model reports a used-up budget until the next day', async () => {
   await setBudget(null, 63);
   expect((await ask()).status).toBe(200);
   const { resetsAt, ...now } = await budget();
@@ -230,7 +230,7 @@ test('a budget that is used up has every way to a model say so, until the next d
       message: expect.stringContaining('it resets at 00:00 UTC') as string,
     });
   expect(model.requests).toEqual([]);
-  // A limit in a currency in which nothing was spent is none of it.
+  // A cost limit does not apply to costs in another currency.
   await setBudget(null, 63, 'USD');
   expect((await ask()).status).toBe(200);
   await setBudget(null);
@@ -240,7 +240,7 @@ test('a budget that is used up has every way to a model say so, until the next d
   expect((await ask()).status).toBe(200);
 });
 
-test('a budget says which models its limit of cost does not bound, and the audit log who set which prices', async () => {
+test('a budget lists the models without a cost limit, and the audit log records who set which prices', async () => {
   const unbound = async () => (await budget()).modelsWithoutCostLimit;
   await setBudget(5, null);
   expect(await unbound()).toEqual([]);
@@ -267,7 +267,7 @@ test('a budget says which models its limit of cost does not bound, and the audit
   });
 });
 
-test('visitors go to a person when the budget is used up, and agents are told that nothing can be suggested', async () => {
+test('a used-up budget hands visitors over to a person and rejects suggestions for agents', async () => {
   const scene = await chatScene(hubs[0]);
   workspace = scene.workspace;
   await workspace.session.call('putChatAiSettings', { ...inIt(), body: { enabled: true, debounceMs: 0 } });
@@ -298,7 +298,7 @@ test('visitors go to a person when the budget is used up, and agents are told th
   );
 });
 
-test('admins are told at 80 % and when all of it is used, once a day each', async () => {
+test('admins receive one mail per day at 80 % and one at 100 % of the budget', async () => {
   await setBudget(18);
   await ask();
   for (const hub of hubs) await hub.app.sweep();
@@ -316,7 +316,7 @@ test('admins are told at 80 % and when all of it is used, once a day each', asyn
   expect(told).toMatchObject([{ details: { percent: 80 } }, { details: { percent: 100 } }]);
 });
 
-test('the SLO shows models with how they did, and the metrics their cost, of no workspace or model by name', async () => {
+test('the SLO shows the results of models and the metrics their cost, without names of workspaces or models', async () => {
   await putModels({ inputMicros: 3_000_000, outputMicros: 15_000_000, currency: 'USD' });
   await ask();
   model.reply = () => ({ status: 401 });
@@ -343,7 +343,7 @@ test('the SLO shows models with how they did, and the metrics their cost, of no 
   expect(metrics).not.toContain(workspace.tenantId);
 });
 
-test('what is left of a model that was removed goes by itself', async () => {
+test('data of a removed model is cleaned up automatically', async () => {
   await addModelBreaker(database, workspace.tenantId, { modelId: 'removed', age: { days: 3 } });
   await addModelBreaker(database, workspace.tenantId, { modelId: 'present', age: { days: 1 } });
   await hubs[0].app.sweep();
@@ -352,7 +352,7 @@ test('what is left of a model that was removed goes by itself', async () => {
   ).toEqual([{ model_id: 'present' }]);
 });
 
-test('a call costs two statements, and two more in a transaction where there is a budget', async () => {
+test('a model call costs two statements, and two more in a transaction with a budget', async () => {
   await ask();
   const names = async () => {
     using recorder = new StatementRecorder();
@@ -366,7 +366,7 @@ test('a call costs two statements, and two more in a transaction where there is 
   expect(await names()).toEqual(['read_models', 'lock_ai_budget', 'reserve_ai_budget', 'write_ai_usage']);
 });
 
-test('usage and budget are for members, to be set by admins, with what can be', async () => {
+test('members can read usage and budget, and admins can set valid budgets', async () => {
   const at = (what: string, tenantId = workspace.tenantId) => `/tenants/${tenantId}/ai/${what}`;
   const as = (method: string, path: string, token: string | null, body?: unknown) =>
     send(hubs[0].url, method, path, {

@@ -67,8 +67,8 @@ const soundIn = (answer: { body: Record<string, unknown> }) =>
   Buffer.from(answer.body['audioBase64'] as string, 'base64');
 const empty = { text: '', audioBase64: '', done: true };
 
-describe('what somebody said on the phone', () => {
-  test('is written down, answered from what the workspace knows, and spoken at the rate that was asked for', async () => {
+describe('a spoken question on the phone', () => {
+  test('is transcribed, answered from the knowledge of the workspace, and spoken at the requested sample rate', async () => {
     await workspace.session.call('putKnowledge', {
       params: { tenantId: workspace.tenantId },
       body: {
@@ -81,7 +81,7 @@ describe('what somebody said on the phone', () => {
     expect(answer).toMatchObject({ status: 200, body: { done: true } });
     expect(Object.keys(answer.body).toSorted()).toEqual(['audioBase64', 'done', 'text']);
     expect(answer.body['text']).toContain('We open');
-    // What the server says lasts half a second.
+    // The speech server returns half a second of sound.
     expect(soundIn(answer)).toHaveLength(2 * 0.5 * 8_000);
     const [transcription, said] = speech.requests;
     if (transcription?.kind !== 'transcription' || said?.kind !== 'speech') throw new Error('not asked in their order');
@@ -98,7 +98,7 @@ describe('what somebody said on the phone', () => {
     );
   });
 
-  test('may be text alone, text with audio, or a WAV that says its own rate', async () => {
+  test('may be text only, text with audio, or a WAV with its own sample rate', async () => {
     const answer = await ask({ text: 'Do you rent boats?' });
     expect(answer.status).toBe(200);
     expect(soundIn(answer)).toHaveLength(2 * 0.5 * 16_000);
@@ -111,7 +111,7 @@ describe('what somebody said on the phone', () => {
     expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(/I am Ada\.\nWhen do you open\?$/);
   });
 
-  test('is nothing where nothing is said, and then nobody is asked for an answer', async () => {
+  test('returns an empty answer without calling the model if nothing is said', async () => {
     for (const body of [
       undefined,
       {},
@@ -129,7 +129,7 @@ describe('what somebody said on the phone', () => {
     expect(model.requests).toHaveLength(0);
   });
 
-  test('may be longer than other bodies', async () => {
+  test('may have a longer body than other requests', async () => {
     const answer = await ask({ audioBase64: base64(tone(60, 16_000)) });
     expect(answer.status).toBe(200);
     expect(speech.requests[0]?.kind === 'transcription' && speech.requests[0].file.length).toBe(44 + 60 * 32_000);
@@ -138,7 +138,7 @@ describe('what somebody said on the phone', () => {
   test.each([
     [{ audioBase64: '???' }, 'body.audioBase64', 'must be base64'],
     [{ audioBase64: base64(Buffer.from('OggS00000000')) }, 'body.audioBase64', 'must be PCM or WAV (it is Ogg)'],
-    [{ audioBase64: base64(Buffer.from('RIFF0000WAVE0000')) }, 'body.audioBase64', 'must have samples, as WAV has'],
+    [{ audioBase64: base64(Buffer.from('RIFF0000WAVE0000')) }, 'body.audioBase64', 'must be a WAV with samples'],
     [
       { audioBase64: base64(Buffer.alloc(301 * 16_000)), sampleRate: 8_000 },
       'body.audioBase64',
@@ -149,13 +149,13 @@ describe('what somebody said on the phone', () => {
     [{ sampleRate: 16_000.5 }, 'body.sampleRate', 'must be a whole number from 8000 to 48000'],
     [{ locale: 'a language' }, 'body.locale', 'must be a language code, such as de or pt-BR'],
     [{ text: 'x'.repeat(4_001) }, 'body.text', expect.any(String)],
-  ])('that can not be is refused by its field (%#)', async (body, path, message) => {
+  ])('with an invalid body is rejected with the name of the field (%#)', async (body, path, message) => {
     const answer = await ask(body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed', details: [{ path, message }] } });
     expect([...speech.requests, ...model.requests]).toHaveLength(0);
   });
 
-  test('needs the phone, the agent and a member of the workspace, or a key with ai:voice', async () => {
+  test('requires the phone, the AI agent, and a member or an API key with ai:voice', async () => {
     const own = await hub.workspace();
     const entitle = (entitlements: Record<string, boolean>) =>
       hub.client(adminKey).call('putEntitlements', { params: { tenantId: own.tenantId }, body: entitlements });
@@ -175,7 +175,7 @@ describe('what somebody said on the phone', () => {
     expect((await ask({ text: 'x' }, { own, token: key })).status).toBe(403);
   });
 
-  test('is an error that says which stage failed, and the stages after it are not asked', async () => {
+  test('fails with the name of the failed stage, and later stages are not called', async () => {
     const audioBase64 = base64(tone(0.5, 16_000));
     speech.reply = () => ({ status: 401, error: { code: 'invalid_api_key' } });
     expect(await ask({ audioBase64 })).toMatchObject({
@@ -194,7 +194,7 @@ describe('what somebody said on the phone', () => {
     expect(await ask({ text: 'x' })).toMatchObject({ status: 503, body: { code: 'inference_failed' } });
   });
 
-  test.each(['transcription', 'speech'])('ends with whoever asked (%s)', async (kind) => {
+  test.each(['transcription', 'speech'])('is aborted when the caller disconnects (%s)', async (kind) => {
     speech.reply = (request) => (request.kind === kind ? 'hang' : speaks(request));
     const gone = new AbortController();
     const asked = fetch(`${hub.url}/tenants/${workspace.tenantId}/ai/voice`, {
@@ -207,11 +207,11 @@ describe('what somebody said on the phone', () => {
     await expect.poll(() => speech.requests.some((request) => request.kind === kind)).toBe(true);
     expect(speech.open).toBe(1);
     gone.abort();
-    // Long before the silence is too long.
+    // Long before the idle timeout.
     await expect.poll(() => speech.open, { timeout: 4_000 }).toBe(0);
   });
 
-  test('is not for who signed out before the answer was there', async () => {
+  test('returns no answer to a caller who signed out meanwhile', async () => {
     const own = await hub.workspace();
     speech.reply = async (request) => {
       await own.session.call('logOut');
@@ -221,7 +221,7 @@ describe('what somebody said on the phone', () => {
     expect(speech.requests).toHaveLength(1);
   });
 
-  test('is not kept for a repeat', async () => {
+  test('is not stored for a repeat', async () => {
     const headers = { 'idempotency-key': 'the same' };
     for (const count of [1, 2]) {
       const answer = await ask({ text: 'x' }, { headers });
@@ -230,7 +230,7 @@ describe('what somebody said on the phone', () => {
     }
   });
 
-  test('costs one look for the models of the workspace, and one more where it is audio', async () => {
+  test('costs one read of the workspace models, and one more for audio', async () => {
     const looks = async (body: unknown) => {
       using recorder = new StatementRecorder(9);
       await ask(body);
@@ -241,7 +241,7 @@ describe('what somebody said on the phone', () => {
     expect(await looks({ audioBase64: base64(tone(0.5, 16_000)) })).toBe(2);
   });
 
-  test('is counted by stage and outcome, and stands in no log', async () => {
+  test('is counted by stage and outcome, and does not appear in the log', async () => {
     const metrics = (await send(hub.url, 'GET', '/metrics')).text;
     for (const line of [
       /outrigger_speech_calls_total\{stage="speech_to_text",outcome="done"[^}]*\} \d/,
@@ -262,7 +262,7 @@ describe('what somebody said on the phone', () => {
   });
 });
 
-test('what is not set is said before anybody is asked', async () => {
+test('a missing configuration is reported before any provider is called', async () => {
   const speechToText = { transcribe: () => Promise.reject(new Error('asked')) };
   const textToSpeech = {
     speak: () => {
@@ -282,10 +282,10 @@ test('what is not set is said before anybody is asked', async () => {
       slots: new FairSemaphore({ perWorkspace: 1, waiting: 0, waitMs: 0 }),
     });
     const utterance = { tenantId: 'x', text: '', sampleRate: 8_000, signal: new AbortController().signal };
-    await expect(answers.answer({ ...utterance, heard })).rejects.toMatchObject({
+    await expect(answers.answer({ ...utterance, speech: heard })).rejects.toMatchObject({
       code: 'ai_binding_not_configured',
       message: expect.stringMatching(message) as string,
     });
-    expect(await answers.answer({ ...utterance, heard: null })).toEqual({ text: '', pcm: new Uint8Array() });
+    expect(await answers.answer({ ...utterance, speech: null })).toEqual({ text: '', pcm: new Uint8Array() });
   }
 });

@@ -22,7 +22,7 @@ beforeEach(() => {
   model.requests.length = 0;
 });
 
-/** A current model of OpenAI, which answers with a text. */
+/** A server that behaves like a current model of OpenAI and answers with a text. */
 const answers =
   (text: string) =>
   (request: ModelRequest): ModelReply =>
@@ -39,7 +39,7 @@ const ownModel = () => ({
 const limitsSent = () =>
   model.requests.map(({ body }) => Object.keys(body).filter((name) => /^max_|^reasoning_|^temperature$/.test(name)));
 
-/** Everything that asks the hub's own model. */
+/** All operations that call the hub's own model. */
 const uses: [string, (hub: TestHub, scene: AnsweredChat) => Promise<unknown>, unknown][] = [
   [
     'a run',
@@ -101,14 +101,14 @@ const uses: [string, (hub: TestHub, scene: AnsweredChat) => Promise<unknown>, un
       await scene.setAi({ enabled: true, mode: 'always' });
       const visitor = await scene.visitor();
       await scene.say(visitor, 'When?');
-      await expect.poll(() => scene.said(visitor)).toHaveLength(2);
-      return scene.said(visitor);
+      await expect.poll(() => scene.publicMessages(visitor)).toHaveLength(2);
+      return scene.publicMessages(visitor);
     },
     ['visitor: When?', 'ai: At nine.'],
   ],
 ];
 
-describe('an endpoint that speaks the protocol of OpenAI and refuses max_tokens', () => {
+describe('an OpenAI-compatible endpoint that rejects max_tokens', () => {
   let hub: TestHub;
   let scene: AnsweredChat;
   beforeAll(async () => {
@@ -121,12 +121,12 @@ describe('an endpoint that speaks the protocol of OpenAI and refuses max_tokens'
     expect(await use(hub, scene)).toEqual(answer);
   });
 
-  test('refuses it once, and then gets max_completion_tokens', async () => {
+  test('rejects max_tokens once, and receives max_completion_tokens afterwards', async () => {
     for (let call = 0; call < 2; call += 1) await uses[0]?.[1](hub, scene);
     expect(limitsSent()).toEqual([['max_completion_tokens'], ['max_completion_tokens']]);
   });
 
-  test('does not change what other models of the same endpoint get', async () => {
+  test('does not change the requests to other models of the same endpoint', async () => {
     const { api, keys } = await hub.workspace();
     const configured = { provider: 'openai-compatible', baseUrl: model.baseUrl, apiKey: 'k' } as const;
     const models = ['old', 'gpt-5'].map((name) => ({ ...configured, id: name, model: name }));
@@ -145,14 +145,14 @@ describe('an endpoint that speaks the protocol of OpenAI and refuses max_tokens'
 });
 
 describe("OpenAI's own parameters", () => {
-  test.each(uses)('are sent for %s with AI_PROVIDER=openai, and nothing is refused', async (_name, use, answer) => {
+  test.each(uses)('are sent for %s with AI_PROVIDER=openai, without a rejected request', async (_name, use, answer) => {
     await using hub = await startHub({ ...ownModel(), AI_PROVIDER: 'openai' });
     expect(await use(hub, await answeredChat(hub))).toEqual(answer);
     for (const sent of limitsSent()) expect(sent).not.toContain('max_tokens');
     for (const { body } of model.requests) expect(body['reasoning_effort']).toBe('low');
   });
 
-  test('that a model refuses are left out from its second request on', async () => {
+  test('that a model rejects are left out of its later requests', async () => {
     await using hub = await startHub({ ...ownModel(), AI_PROVIDER: 'openai', AI_MODEL: 'gpt-5-pro' });
     const { keys } = await hub.workspace();
     model.reply = ({ body }) =>

@@ -51,7 +51,7 @@ const inIt = () => ({ params: { tenantId: workspace.tenantId } });
 const budget = () => workspace.session.call('getAiBudget', inIt());
 const asked = (kind: string) => speech.requests.filter((request) => request.kind === kind).length;
 
-test('seconds of transcription are counted, shown, and refused beyond the daily limit before a provider is called', async () => {
+test('seconds of transcription are counted and shown, and rejected above the daily limit without calling the provider', async () => {
   expect(await say(6)).toMatchObject({ status: 200 });
   expect(await say(6)).toMatchObject({ status: 429, body: { code: 'ai_budget_used_up' } });
   expect(asked('transcription')).toBe(1);
@@ -59,7 +59,7 @@ test('seconds of transcription are counted, shown, and refused beyond the daily 
   const refused = await say(0.5);
   expect(refused).toMatchObject({ status: 429 });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-  // The day's speech is used up, and requests are left.
+  // The daily speech limit is used up, but the rate limit is not.
   expect(refused.headers.get('x-ratelimit-limit')).toBe('100000');
   expect(Number(refused.headers.get('x-ratelimit-remaining'))).toBeGreaterThan(90_000);
   expect(asked('transcription')).toBe(2);
@@ -71,12 +71,12 @@ test('seconds of transcription are counted, shown, and refused beyond the daily 
   expect((await workspace.session.call('getAiUsage', inIt())).speech).toMatchObject([
     { seconds: 10, characters: 2 * answer.length },
   ]);
-  // Another workspace has limits of its own.
+  // Another workspace has its own limits.
   workspace = await hub.workspace();
   expect(await say(6)).toMatchObject({ status: 200 });
 });
 
-test('a workspace sets lower limits, and the limits of the hub bound higher ones', async () => {
+test('a workspace can set lower limits, and the limits of the hub cap higher ones', async () => {
   const put = (body: object) =>
     workspace.session.call('putAiBudget', { ...inIt(), body: { dailyTokens: null, dailyCost: null, ...body } });
   expect(await put({ dailySpeechSeconds: 99, dailySpeechCharacters: 20 })).toMatchObject({
@@ -90,7 +90,7 @@ test('a workspace sets lower limits, and the limits of the hub bound higher ones
   expect(await ask({ text: 'When?' })).toMatchObject({ status: 200 });
 });
 
-test('once the budget for models is used up, nothing is transcribed, by request and by socket', async () => {
+test('a used-up model budget rejects transcription, by request and by socket', async () => {
   await workspace.session.call('putAiBudget', { ...inIt(), body: { dailyTokens: 0, dailyCost: null } });
   for (let count = 0; count < 3; count += 1)
     expect(await say(1)).toMatchObject({ status: 429, body: { code: 'ai_budget_used_up' } });
@@ -105,7 +105,7 @@ test('once the budget for models is used up, nothing is transcribed, by request 
   expect([asked('transcription'), asked('speech'), model.requests.length]).toEqual([0, 0, 0]);
 });
 
-test('one member may send 60 voice requests in a minute', async () => {
+test('a member may send 60 voice requests per minute', async () => {
   await pastTheEndOf(60_000);
   const answers = await Promise.all(Array.from({ length: 61 }, () => ask({ text: '' })));
   const refused = answers.filter(({ status }) => status === 429);

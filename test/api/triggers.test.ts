@@ -339,7 +339,7 @@ describe('events of Live Chat', () => {
   });
 
   test.each([
-    ['visitor', ['list_event_workflows', 'list_following_webhooks', 'note_ai_turn']],
+    ['visitor', ['list_event_workflows', 'list_following_webhooks', 'schedule_ai_turn']],
     ['agent', ['list_event_workflows', 'find_channel_reply_address', 'list_following_webhooks']],
   ])(
     'run their subscribers in the order of the locks: workflows, channels, webhooks, AI replies (%s)',

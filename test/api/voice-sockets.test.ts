@@ -22,7 +22,7 @@ let speech: SpeechServer;
 let hub: TestHub;
 /** Another process of the same hub. */
 let other: TestHub;
-/** What it writes of errors into its log. */
+/** The error lines of its log. */
 const logged: string[] = [];
 beforeAll(async () => {
   [model, speech] = await Promise.all([startModelServer(), startSpeechServer()]);
@@ -54,7 +54,7 @@ async function open(token: string, url = hub.url, protocols: string[] = [], head
 const sound = (pcm: Buffer) => ({ type: 'audio', data: pcm.toString('base64') }) as const;
 
 describe('a connection is opened', () => {
-  test('by a person who is signed in, by the address, the header or the cookie, and by nobody else', async () => {
+  test('for a signed-in user by query parameter, header or cookie, and rejected without a session', async () => {
     const { jwt, keys } = await hub.workspace();
     for (const token of ['', 'a.b.c', keys.ai as string])
       await expect(open(token)).rejects.toThrow(/^401 .*"code":"unauthenticated"/);
@@ -69,13 +69,13 @@ describe('a connection is opened', () => {
       await page.wait('done');
       page.end();
       await expect.poll(() => page.closed).not.toBeNull();
-      await expect.poll(() => seats()).toBe(0);
+      await expect.poll(() => countLeases()).toBe(0);
     }
     const offering = await open('', hub.url, ['voice.v1', `bearer.${jwt}`]);
     expect(offering.socket.protocol).toBe('voice.v1');
   });
 
-  test('with its subprotocol beside the token, in any order, and the hub never answers with the token', async () => {
+  test('with its subprotocol and the token in any order, and the response never contains the token', async () => {
     const { jwt } = await hub.workspace();
     const token = `bearer.${jwt}`;
     for (const protocols of [
@@ -87,7 +87,7 @@ describe('a connection is opened', () => {
       page.send({ type: 'text', data: 'Hello?' });
       await page.wait('done');
       page.end();
-      await expect.poll(() => seats()).toBe(0);
+      await expect.poll(() => countLeases()).toBe(0);
     }
     await expect(open('', hub.url, [token])).rejects.toThrow('Server sent no subprotocol');
     expect((await open(jwt)).socket.protocol).toBe('');
@@ -102,7 +102,7 @@ describe('a connection is opened', () => {
     expect((await send(hub.url, 'GET', `/ai/voice/ws?token=${jwt}&tenant=x`, {})).status).toBe(400);
   });
 
-  test.each(['ai_agent', 'business_phone'] as const)('by who is entitled to %s, as long as they are', async (name) => {
+  test.each(['ai_agent', 'business_phone'] as const)('only while the workspace is entitled to %s', async (name) => {
     const { jwt, tenantId } = await hub.workspace();
     const entitle = (value: boolean) =>
       hub.client(adminKey).call('putEntitlements', { params: { tenantId }, body: { [name]: value } });
@@ -114,7 +114,7 @@ describe('a connection is opened', () => {
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.revoked);
   });
 
-  test('twice by a person, whichever processes they reach, and again once one is closed', async () => {
+  test('at most twice per user over all processes, and again after one is closed', async () => {
     const { jwt } = await hub.workspace();
     const first = await open(jwt);
     const second = await open(jwt, other.url);
@@ -128,14 +128,14 @@ describe('a connection is opened', () => {
       await expect.poll(() => third.closed).toBe(voiceCloseCodes.tooMany);
     }
     first.end();
-    await expect.poll(() => seats()).toBe(1);
+    await expect.poll(() => countLeases()).toBe(1);
     const next = await open(jwt, other.url);
     next.send({ type: 'text', data: 'Hello?' });
     await next.wait('done');
     expect(second.closed).toBeNull();
   });
 
-  test('or fails by a cause that the log has under the request id that is told', async () => {
+  test('or fails with a request id under which the log contains the cause', async () => {
     const { jwt } = await hub.workspace();
     await breakVoiceSeats(hub.database);
     onTestFinished(() => restoreVoiceSeats(hub.database));
@@ -148,7 +148,7 @@ describe('a connection is opened', () => {
     expect(lines).toEqual([expect.stringContaining('voice_seats')]);
   });
 
-  test('in places that are taken once, and free again when their process says nothing of them', async () => {
+  test('with leases that are unique and expire when their process does not renew them', async () => {
     const { tenantId } = await hub.workspace();
     const [{ id: userId } = { id: '' }] = await hub.database.query<{ id: string }>(
       'SELECT id FROM users WHERE tenant_id = $1',
@@ -157,35 +157,37 @@ describe('a connection is opened', () => {
     using here = new VoiceSessionLimit({ db: hub.app.db, logger: pino({ level: 'silent' }) });
     using there = new VoiceSessionLimit({ db: other.app.db, logger: pino({ level: 'silent' }) });
     const lost: string[] = [];
-    const take = (seats: VoiceSessionLimit, name: string) => seats.take(tenantId, userId, () => lost.push(name));
+    const acquire = (limit: VoiceSessionLimit, name: string) => limit.acquire(tenantId, userId, () => lost.push(name));
     for (let round = 0; round < 8; round += 1) {
-      const taken = await Promise.all(Array.from({ length: 12 }, (_, index) => take(index % 2 ? here : there, 'x')));
-      const held = taken.filter((seat) => seat !== null);
-      expect(held).toHaveLength(2);
-      await Promise.all(held.map((seat) => seat[Symbol.asyncDispose]()));
+      const acquired = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => acquire(index % 2 ? here : there, 'x')),
+      );
+      const leases = acquired.filter((lease) => lease !== null);
+      expect(leases).toHaveLength(2);
+      await Promise.all(leases.map((lease) => lease[Symbol.asyncDispose]()));
     }
-    expect([await take(here, 'first'), await take(here, 'second')]).not.toContain(null);
+    expect([await acquire(here, 'first'), await acquire(here, 'second')]).not.toContain(null);
     await here.renew();
-    expect(await take(there, 'third')).toBeNull();
+    expect(await acquire(there, 'third')).toBeNull();
     const [lease] = await hub.database.query<{ seconds: number }>(
       'SELECT max(extract(epoch FROM expires_at - now()))::float8 AS seconds FROM voice_seats',
     );
     expect(lease?.seconds).toBeLessThanOrEqual(15);
     await expireVoiceSeat(hub.database, 1);
-    expect(await take(there, 'third')).not.toBeNull();
+    expect(await acquire(there, 'third')).not.toBeNull();
     await Promise.all([here.renew(), there.renew()]);
     expect(lost).toEqual(['first']);
     await removeVoiceSeats(hub.database);
   });
 
-  test('many at once: two of them stay', async () => {
+  test('concurrently: only two stay open', async () => {
     const { jwt } = await hub.workspace();
     const pages = await Promise.all(Array.from({ length: 8 }, (_, index) => open(jwt, [hub, other][index % 2]?.url)));
     await expect.poll(() => pages.filter((page) => page.closed === voiceCloseCodes.tooMany).length).toBe(6);
-    expect(await seats()).toBe(2);
+    expect(await countLeases()).toBe(2);
   });
 
-  test('for as long as the session lasts, which may end on another process', async () => {
+  test('for the duration of the session, even if it ends on another process', async () => {
     const { jwt } = await hub.workspace();
     const page = await open(jwt);
     speech.reply = () => 'hang';
@@ -199,7 +201,7 @@ describe('a connection is opened', () => {
 });
 
 describe('each turn', () => {
-  test('is of who still may speak, although nobody told the connection of a change', async () => {
+  test('requires a valid session, even if the connection was not notified of a change', async () => {
     using _watch = vi.spyOn(SocketRights.prototype, 'watch').mockImplementation(() => undefined);
     const { jwt, tenantId } = await hub.workspace();
     const admin = hub.client(adminKey);
@@ -225,7 +227,7 @@ describe('each turn', () => {
     const page = await open(jwt, few.url);
     const asked = model.requests.length;
     let turns = 0;
-    // A minute may end meanwhile, and its count with it.
+    // A new minute may begin meanwhile, which resets the count.
     for (; turns < 28 && page.of('error').length === 0; turns += 1) {
       page.send({ type: 'text', data: 'Hello?' });
       await page.wait('done', turns + 1);
@@ -236,10 +238,10 @@ describe('each turn', () => {
   });
 });
 
-const seats = async () =>
+const countLeases = async () =>
   (await hub.database.query<{ count: number }>('SELECT count(*)::int FROM voice_seats'))[0]?.count;
 
-describe('what is no frame', () => {
+describe('an invalid frame', () => {
   test.each([
     [
       'a sound of another kind',
@@ -261,7 +263,7 @@ describe('what is no frame', () => {
       'frame.data.language must be a language code',
     ],
     ['no object', 7, 'frame'],
-  ])('is said to be none, and ends nothing: %s', async (_name, frame, message) => {
+  ])('is reported and does not close the connection: %s', async (_name, frame, message) => {
     const page = await open((await own()).jwt);
     page.send(frame as never);
     const error = await page.wait('error');
@@ -269,22 +271,25 @@ describe('what is no frame', () => {
     expect(error.data).toContain(message);
     expect(page.closed).toBeNull();
     page.end();
-    await expect.poll(() => seats()).toBe(0);
+    await expect.poll(() => countLeases()).toBe(0);
   });
 
-  test.each(['{', '{"type":"text","__proto__":{}}', Buffer.from('{}')])('ends the connection: %s', async (data) => {
-    const page = await open((await own()).jwt);
-    page.socket.send(data);
-    await expect.poll(() => page.closed).toBe(voiceCloseCodes.invalidFrame);
-    await expect.poll(() => seats()).toBe(0);
-  });
+  test.each(['{', '{"type":"text","__proto__":{}}', Buffer.from('{}')])(
+    'that is not a JSON object closes the connection: %s',
+    async (data) => {
+      const page = await open((await own()).jwt);
+      page.socket.send(data);
+      await expect.poll(() => page.closed).toBe(voiceCloseCodes.invalidFrame);
+      await expect.poll(() => countLeases()).toBe(0);
+    },
+  );
 
   let known: ReturnType<TestHub['workspace']> | undefined;
   const own = () => (known ??= hub.workspace());
 });
 
-describe('too much', () => {
-  test('sound at once is refused, and more than speech needs ends the connection', async () => {
+describe('exceeding a limit', () => {
+  test('of sound per frame is reported, and of bytes per second closes the connection', async () => {
     const page = await open((await hub.workspace()).jwt);
     page.send({ type: 'config', data: { sampleRate: 8_000 } });
     page.send(sound(silence(maxUtteranceSeconds + 1, 8_000)));
@@ -297,7 +302,7 @@ describe('too much', () => {
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.tooMany);
   });
 
-  test('sound ends it by how long it lasts, however few bytes it takes', async () => {
+  test('of sound duration closes the connection, however few bytes the sound has', async () => {
     const { jwt } = await hub.workspace();
     const page = await open(jwt);
     const eightBits = (sampleRate: number) => {
@@ -310,7 +315,7 @@ describe('too much', () => {
     for (const [index, rate] of [4_000, 96_000].entries()) {
       page.send(eightBits(rate));
       const error = await page.wait('error', index + 1);
-      expect(error.data).toContain(`frame.data must be WAV of 8000 to 48000 samples a second (it has ${rate})`);
+      expect(error.data).toContain(`frame.data must be WAV of 8000 to 48000 samples per second (it has ${rate})`);
     }
     for (let count = 0; count < 50; count += 1) page.send(eightBits(8_000));
     page.send({ type: 'text', data: '' });
@@ -320,7 +325,7 @@ describe('too much', () => {
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.tooMany);
   });
 
-  test('frames end it, and so does one that is too great', async () => {
+  test('of the number or size of frames closes the connection', async () => {
     const { jwt } = await hub.workspace();
     const page = await open(jwt);
     for (let count = 0; count < 2_500; count += 1) page.socket.send('{"type":"interrupt"}');
@@ -331,7 +336,7 @@ describe('too much', () => {
   });
 });
 
-test('what is not configured is said, turn by turn', async () => {
+test('a missing configuration is reported for each turn', async () => {
   const workspace = await hub.workspace();
   const bare = await startHub({}, hub.database);
   const page = await openVoice(bare.url, workspace.jwt);
@@ -343,7 +348,7 @@ test('what is not configured is said, turn by turn', async () => {
   await bare[Symbol.asyncDispose]();
 });
 
-test('a hub that stops answers what is under way, takes nothing more, and closes', async () => {
+test('a stopping hub finishes the current answer, accepts no more turns, and closes the connection', async () => {
   const workspace = await hub.workspace();
   const last = await startHub(
     { AI_BASE_URL: model.baseUrl, AI_MODEL: 'a', TTS_BASE_URL: speech.baseUrl, TTS_MODEL: 'b' },
@@ -370,13 +375,13 @@ test('a hub that stops answers what is under way, takes nothing more, and closes
   model.reply = () => 'At nine.';
 });
 
-test('is counted by how turns end and how long their stages take', async () => {
+test('metrics count turns by outcome and the latency of their stages', async () => {
   const text = await (await fetch(`${hub.url}/metrics`)).text();
   expect(text).toMatch(/outrigger_voice_turns_total\{outcome="answered"\} \d+/);
   expect(text).toMatch(/outrigger_voice_turn_seconds_count\{stage="toFirstAudio"\} \d+/);
 });
 
-/** A client written from the specification only: it shows every `text`, plays every `audio`, and a turn ends with `done: true`. */
+/** A client of the original specification: it shows every `text`, plays every `audio`, and ends a turn at `done: true`. */
 async function specifiedTurn(url: string, token: string, message: { type: string; data: string }) {
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/ai/voice/ws?token=${token}`);
   const shown = { text: '', audio: 0, order: [] as string[], after: 0 };
@@ -394,7 +399,7 @@ async function specifiedTurn(url: string, token: string, message: { type: string
   return { ...shown, end: frames[end], later: frames.slice(end + 1) };
 }
 
-test('a client that knows only the specification shows the answer, plays it, and then sees the end of the turn', async () => {
+test('a client of the original specification shows the answer, plays it, and receives the end of the turn', async () => {
   const { jwt } = await hub.workspace();
   for (const message of [
     { type: 'text', data: 'When do you open?' },
@@ -407,7 +412,7 @@ test('a client that knows only the specification shows the answer, plays it, and
   }
 });
 
-test('an upgrade and its refusal carry the request id of the caller', async () => {
+test('an upgrade and its rejection return the request id of the caller', async () => {
   const { jwt } = await hub.workspace();
   const upgrade = (token: string) =>
     new Promise<{ status: number; id: unknown; body?: string }>((resolve, reject) => {

@@ -53,25 +53,25 @@ const sentTo = (kind: SpeechRequest['kind']) => speech.requests.filter((request)
 const shape = () =>
   page.frames.map((frame) => ('role' in frame ? `${frame.role}: ${frame.data}` : frame.type)).join(' | ');
 const listening = { type: 'server_vad', silenceMs: 300, minSpeechMs: 100 } as const;
-/** Of what was said, how much made no turn. */
-const inPassing = async () =>
+/** Number of utterances that were back channels and started no turn. */
+const countBackChannels = async () =>
   Number(
     /voice_turns_total\{outcome="back_channel"\} (\d+)/.exec(await (await fetch(`${hub.url}/metrics`)).text())?.[1] ??
       0,
   );
-/** A sentence that is still being played when a test on a busy machine has done its part: the hub sends the sound only 3 s ahead. */
+/** A sentence long enough to be still playing on a busy machine: the hub sends sound only 3 s ahead. */
 const longTone = tone(30, 24_000);
 const longSound = () => ({ sound: [longTone] });
-/** What the model was asked, each question once: the hub asks again when the answer does not begin within a few seconds. */
+/** The distinct questions to the model: the hub retries a request whose answer does not begin within a few seconds. */
 const questions = () => [...new Set(model.requests.map(({ messages }) => messages.at(-1)?.content))];
-/** The number of the sound that is to be transcribed, from 1. The hub sends a sound again when the answer does not begin within 8 s. */
+/** The number of the sound to transcribe, from 1. The hub retries a sound whose answer does not begin within 8 s. */
 function soundNumberOf(asked: SpeechRequest): number {
   const keyOf = (request: SpeechRequest) => ('file' in request ? request.file.toString('latin1') : '');
   return [...new Set(sentTo('transcription').map(keyOf))].indexOf(keyOf(asked)) + 1;
 }
 
 describe('a turn', () => {
-  test('of words is answered sentence by sentence, each with its sound, under one id, and ends once', async () => {
+  test('of text is answered sentence by sentence with sound, under one id, and ends once', async () => {
     page.send({ type: 'text', data: 'When do you open?' });
     const done = await page.wait('done');
     expect(shape()).toBe(
@@ -91,7 +91,7 @@ describe('a turn', () => {
     ]);
   });
 
-  test('of sound is written down first, and remembers what was said before', async () => {
+  test('of sound is transcribed first, and its answer depends on earlier turns', async () => {
     page.send({ type: 'config', data: { sampleRate: 8_000, language: 'en', voice: 'nova' } });
     page.send(spoken(voice(1, 8_000)));
     const { latencyMs } = await page.wait('done');
@@ -111,7 +111,7 @@ describe('a turn', () => {
     expect(asked[0]?.content).toContain('Answer in English');
   });
 
-  test('is answered from what the business knows, which is quoted', async () => {
+  test('is answered from the knowledge of the business, which is quoted', async () => {
     await workspace.session.call('putKnowledge', {
       params: { tenantId: workspace.tenantId },
       body: { entries: [{ id: 'open', question: 'When do you open?', answer: 'We open at nine.' }], terms: '' },
@@ -121,7 +121,7 @@ describe('a turn', () => {
     expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(/\| We open at nine\./);
   });
 
-  test('is heard from its first sentence on, while the model goes on; the next is synthesised meanwhile', async () => {
+  test('is spoken from its first sentence on, while the model continues and the next sentence is synthesised', async () => {
     model.reply = () => ({ parts: ['It is nine. ', 'And then '], finish: 'stall' });
     page.send({ type: 'text', data: 'What time is it?' });
     await page.wait('audio');
@@ -132,7 +132,7 @@ describe('a turn', () => {
     model.reply = () => 'One. Two. Three.';
     speech.reply = longSound;
     page.send({ type: 'text', data: 'Count.' });
-    // The first is longer than what is sent ahead, so it is still being sent, however often one asks.
+    // The first sentence is longer than the lead of the hub, so it is still being sent.
     await page.wait('audio', 6);
     for (let count = 1; count <= 10; count += 1) {
       page.send({ type: 'text', data: '' });
@@ -148,7 +148,7 @@ describe('a turn', () => {
     await page.wait('done', 2);
   });
 
-  test('has a place of the workspace while the model answers, and not while it is heard', async () => {
+  test('occupies a slot of the workspace while the model answers, but not while it is spoken', async () => {
     model.reply = () => 'One.';
     speech.reply = longSound;
     page.send({ type: 'text', data: 'Count.' });
@@ -171,7 +171,7 @@ describe('a turn', () => {
     await page.wait('done');
   });
 
-  test('waits for the one before, and no more than some wait', async () => {
+  test('waits for the turn before it, and the number of waiting turns is limited', async () => {
     speech.reply = () => ({ sound: [tone(0.02, 24_000)] });
     let open: () => void = () => undefined;
     const opened = new Promise<void>((resolve) => (open = resolve));
@@ -188,7 +188,7 @@ describe('a turn', () => {
     );
   });
 
-  test('that fails says so, and ends', async () => {
+  test('that fails sends an error and ends', async () => {
     model.reply = () => ({ status: 400 });
     page.send({ type: 'text', data: 'Hello?' });
     const done = await page.wait('done');
@@ -213,7 +213,7 @@ describe('an interruption', () => {
       () => sentTo('speech').length === 1,
     ],
   ])(
-    'ends a turn that waits for %s: its connection is closed, and nothing of it follows',
+    'ends a turn that waits for %s: its provider connection is closed, and no further frame follows',
     async (_name, set, isWaiting) => {
       set();
       page.send(spoken(voice(0.5)));
@@ -221,7 +221,7 @@ describe('an interruption', () => {
       const [heard, asked] = [speech.aborted, model.aborted];
       page.send({ type: 'interrupt' });
       expect(await page.wait('done')).toMatchObject({ interrupted: true });
-      // Long before any of them would be given up.
+      // Long before any of the timeouts.
       await expect.poll(() => speech.aborted - heard + (model.aborted - asked), { timeout: 7_000 }).toBe(1);
       expect(page.frames.at(-1)?.type).toBe('done');
       model.reply = () => 'Fine.';
@@ -234,12 +234,12 @@ describe('an interruption', () => {
     },
   );
 
-  test('leaves of the answer what was played', async () => {
+  test('cuts the answer in the context to the played part', async () => {
     model.reply = () => 'The first sentence. The second one is never heard.';
     speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(1, 24_000)] } : 'x');
     page.send({ type: 'text', data: 'Tell me.' });
     const { turnId } = await page.wait('done');
-    // A page knows better than the hub what it has played.
+    // The page reports the played duration, which overrides the estimate of the hub.
     page.send({ type: 'interrupt', data: { turnId, playedMs: 1_000 } });
     page.send({ type: 'text', data: 'Go on.' });
     await page.wait('done', 2);
@@ -257,7 +257,7 @@ describe('an interruption', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('end of this');
   });
 
-  test('ends those that wait, too, and one of a turn that is over ends nothing', async () => {
+  test('also ends waiting turns, and has no effect for a finished turn', async () => {
     model.reply = () => 'hang';
     page.send({ type: 'text', data: 'one' });
     page.send({ type: 'text', data: 'two' });
@@ -277,28 +277,28 @@ describe('silence and noise', () => {
     ['silence', silence(1)],
     ['noise', noise(1)],
     ['nothing', Buffer.alloc(0)],
-  ])('make no turn: %s as an utterance', async (_name, pcm) => {
+  ])('start no turn: %s as an utterance', async (_name, pcm) => {
     page.send(spoken(pcm));
     expect(await page.wait('error')).toMatchObject({ code: 'nothing_heard' });
     expect([page.frames.length, speech.requests.length, model.requests.length]).toEqual([1, 0, 0]);
   });
 
-  test('make none in a stream; nor do words that nobody understood', async () => {
+  test('start no turn in a stream, and neither does speech without a transcript', async () => {
     page.send({ type: 'config', data: { turnDetection: listening } });
     page.stream(Buffer.concat([silence(1), noise(2), silence(1)]));
     speech.reply = () => '';
     page.stream(Buffer.concat([voice(0.6), silence(0.6)]));
-    // It was announced when somebody seemed to speak, so it ends.
+    // The turn was announced when a voice was detected, so its end is sent.
     await page.wait('done');
     expect(page.frames.map(({ type }) => type)).toEqual(['text', 'done']);
     expect([speech.requests.length, model.requests.length]).toEqual([1, 0]);
   });
 });
 
-describe('whoever speaks into a stream', () => {
+describe('speech in a stream', () => {
   beforeEach(() => page.send({ type: 'config', data: { turnDetection: listening } }));
 
-  test('is heard from their first word to their pause, and answered', async () => {
+  test('is detected from the first word to the pause, and answered', async () => {
     page.stream(Buffer.concat([silence(0.5), voice(1), silence(0.6)]));
     await page.wait('done');
     expect(shape()).toMatch(/^user: {2}\| user: When do you open\? \| assistant: At nine\. \| audio/);
@@ -307,7 +307,7 @@ describe('whoever speaks into a stream', () => {
     expect((file.length - 44) / 32_000).toBeGreaterThan(1);
   });
 
-  test('may send WAV, whose lengths count for nothing, at an odd rate', async () => {
+  test('may be WAV with wrong lengths and an unusual sample rate', async () => {
     const head = Buffer.alloc(44);
     head.write('RIFF', 0).toString();
     head.write('WAVEfmt ', 8);
@@ -325,7 +325,7 @@ describe('whoever speaks into a stream', () => {
     expect(page.of('text')[1]?.data).toBe('When do you open?');
   });
 
-  test('sees what is understood so far, where they ask for it', async () => {
+  test('is transcribed partially if `partial` is set', async () => {
     page.send({ type: 'config', data: { partial: true } });
     speech.reply = ({ kind }) =>
       kind === 'speech'
@@ -349,7 +349,7 @@ describe('whoever speaks into a stream', () => {
     ]);
   });
 
-  test('is looked at meanwhile by the clock, however fast it comes, and no more than its end', async () => {
+  test('is transcribed partially at real-time intervals, however fast it arrives, and only its end', async () => {
     page.send({ type: 'config', data: { partial: true, turnDetection: { ...listening, silenceMs: 600 } } });
     const sound = voice(20);
     page.stream(sound.subarray(0, 18 * 32_000));
@@ -372,7 +372,7 @@ describe('whoever speaks into a stream', () => {
     expect(lengths.length).toBeLessThan(10);
   });
 
-  test('only in passing does not stop the hub; whoever says something does', async () => {
+  test('that is a back channel does not interrupt the hub, but other speech does', async () => {
     model.reply = () => 'This is a very long answer.';
     speech.reply = ({ kind }) => (kind === 'speech' ? longSound() : 'Mhm.');
     page.send({ type: 'text', data: 'Tell me.' });
@@ -392,7 +392,7 @@ describe('whoever speaks into a stream', () => {
     await page.wait('done', 2);
     expect(model.requests.at(-1)?.messages.at(-1)?.content).toContain('Stop, that is wrong.');
 
-    // Whoever speaks for longer is not waited for.
+    // Longer speech interrupts before its transcript arrives.
     speech.reply = ({ kind }) => (kind === 'speech' ? longSound() : 'hang');
     page.send({ type: 'text', data: 'Once more.' });
     await page.wait('text', page.of('text').length + 2);
@@ -401,7 +401,7 @@ describe('whoever speaks into a stream', () => {
     expect(page.frames.at(-1)).toMatchObject({ type: 'text', role: 'user', data: '', final: false });
   });
 
-  test('gets no question ended, and is not answered after it, by a word before it that is understood later', async () => {
+  test('transcribed after a later question does not end that question and is not answered', async () => {
     const opened = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
     const [word, asked] = opened;
     onTestFinished(() => opened.forEach(({ resolve }) => resolve()));
@@ -424,16 +424,16 @@ describe('whoever speaks into a stream', () => {
     await expect.poll(questions).toHaveLength(2);
     page.send({ type: 'text', data: 'And on Mondays?' });
     speech.reply = () => ({ sound: [tone(0.1, 24_000)] });
-    const before = await inPassing();
+    const before = await countBackChannels();
     word.resolve();
-    await expect.poll(inPassing).toBe(before + 1);
+    await expect.poll(countBackChannels).toBe(before + 1);
     asked.resolve();
     await page.wait('done', 3);
     expect(page.of('done').map(({ interrupted }) => interrupted)).toEqual([true, false, false]);
     expect(questions()).toEqual(['Tell me.', 'What does it cost on Sundays?', 'And on Mondays?']);
   });
 
-  test('in short words, of which the first is understood last, is answered to the last', async () => {
+  test('of several short words is answered for the last word, even if the first is transcribed last', async () => {
     const word = Promise.withResolvers<void>();
     onTestFinished(() => word.resolve());
     model.reply = () => 'This is a very long answer.';
@@ -450,14 +450,14 @@ describe('whoever speaks into a stream', () => {
     model.reply = () => 'hang';
     page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
     await expect.poll(() => model.requests.at(-1)?.messages.at(-1)?.content).toBe('Wait.');
-    const before = await inPassing();
+    const before = await countBackChannels();
     word.resolve();
-    await expect.poll(inPassing).toBe(before + 1);
+    await expect.poll(countBackChannels).toBe(before + 1);
     expect(page.of('done').map(({ interrupted }) => interrupted)).toEqual([true]);
   });
 
   test.each(['before', 'after'])(
-    'in a short word is answered where only a cough follows, which is known %s it',
+    'of one short word is answered if only a cough follows, whose transcript arrives %s it',
     async (known) => {
       const opened = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
       const [word, cough] = opened;
@@ -486,7 +486,7 @@ describe('whoever speaks into a stream', () => {
     },
   );
 
-  test('is answered in one word, once the hub was silenced, although it had sent more than was played', async () => {
+  test('of one word is answered after an interruption, although unplayed sound was already sent', async () => {
     model.reply = () => 'Shall I go on?';
     speech.reply = ({ kind }) => (kind === 'speech' ? longSound() : 'Ja.');
     page.send({ type: 'text', data: 'Tell me.' });
@@ -499,7 +499,7 @@ describe('whoever speaks into a stream', () => {
     expect(page.of('text').findLast(({ role, final }) => role === 'user' && final)?.data).toBe('Ja.');
   });
 
-  test('while an answer is still played that was sent whole has the page fall silent, and takes back what was not heard', async () => {
+  test('during the playback of a completely sent answer stops the page and removes the unheard part from the context', async () => {
     model.reply = () => 'First this. Then nobody hears that.';
     speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(1.4, 24_000)] } : 'Wait, what about Sunday?');
     page.send({ type: 'text', data: 'Tell me.' });

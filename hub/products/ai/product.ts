@@ -79,7 +79,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   const speaking = new Speaking(answering);
   const voice = new VoiceAnswers({ models: ai, speechOf, speaking, slots });
   const gateway = new VoiceSocketGateway({
-    seats: stack.use(new VoiceSessionLimit({ db, logger })),
+    sessionLimit: stack.use(new VoiceSessionLimit({ db, logger })),
     turns: { models: ai, speaking, slots, clock },
     speechOf,
     onTurn: (turn) => meters?.voiceTurn(turn),

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { modelConfigurations } from '../../../../shared/contract/ai/models.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
-import { SentenceCutter } from '../speech/index.ts';
+import { SentenceSplitter } from '../speech/index.ts';
 import { readAnswer } from './answer.ts';
 import { contextTokensOf, minContextTokens } from './context-size.ts';
 import { buildPrompt } from './prompt.ts';
@@ -69,20 +69,20 @@ export class Answering {
     const { tenantId, signal, locale } = question;
     const prompt = await this.#prompt(await this.#withKnowledge(question), tenantId);
     const { instructions, messages, maxOutputTokens } = prompt;
-    const cutter = new SentenceCutter(locale);
+    const splitter = new SentenceSplitter(locale);
     const filter = new SpokenAnswerFilter((answer) => readAnswer(prompt, answer));
     let length = 0;
     let parts = 0;
     for await (const part of this.#models.stream({ tenantId, instructions, messages, maxOutputTokens, signal })) {
       // An empty part marks the end of the text. The stream may stay open for a while after it.
-      const sentences = part === '' ? [cutter.end()] : cutter.push(part.slice(0, maxSpokenLength - length));
+      const sentences = part === '' ? [splitter.end()] : splitter.push(part.slice(0, maxSpokenLength - length));
       for (const sentence of sentences) yield* nonBlank(filter.push(sentence));
       length += part.length;
       if (length > maxSpokenLength) break;
       parts += 1;
       if (parts % partsPerTurn === 0) await new Promise(setImmediate);
     }
-    yield* nonBlank(filter.push(cutter.end()));
+    yield* nonBlank(filter.push(splitter.end()));
     if (length > maxSpokenLength)
       throw new AppError(
         'inference_failed',

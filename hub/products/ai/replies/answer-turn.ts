@@ -4,43 +4,47 @@ import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { ChatWriters } from '../../chat/index.ts';
-import { Deltas } from './deltas.ts';
-import type { EndedTurn, TurnEnder, TurnOutcome, Usage } from './end-turn.ts';
+import type { TurnResult, TurnCommitter, TurnOutcome, Usage } from './commit-turn.ts';
+import { DeltaPublisher } from './delta-publisher.ts';
+import { findHandoffTrigger } from './handoff-trigger.ts';
+import { mayAiReply, readReplyContext, unansweredMessages } from './reply-context.ts';
+import type { ReplyContext } from './reply-context.ts';
 import type { Reply, ReplyComposer } from './reply.ts';
-import { isItsOwn, readSituation, unanswered } from './situation.ts';
-import type { Situation } from './situation.ts';
 import type { Turn } from './turn-store.ts';
-import { wishIn } from './wishes.ts';
 
-/** Why a turn ends before its model has answered: somebody wrote, took the conversation, closed it or came. */
-export class TurnOvertaken extends Error {}
+/**
+ * Abort reason of a turn that another event replaced while the model answered: a new message, an assignment, a closed
+ * conversation or an agent who came online.
+ */
+export class TurnSuperseded extends Error {}
 
-/** What is known of a turn that is under way. */
-export interface TurnUnderWay {
+/** A turn in progress. */
+export interface ActiveTurn {
   turn: Turn;
   signal: AbortSignal;
-  /** The newest message that the answer knows; null before it was read. */
+  /** Sequence number of the newest message that the answer takes into account. Null until the messages are read. */
   knownSeq: number | null;
   mode: AiMode | null;
 }
 
-/** For one turn, with the repair of a model's answer, in milliseconds. */
-const turnMs = 65_000;
-/** Tries of a turn that ended in the midst of it, such as with their process. */
-const mostAttempts = 3;
-const typingMs = 4_000;
-/** Turns for which a model is asked, whatever becomes of them: of a conversation in an hour, and of a workspace in a day for each reply that it may give. */
-const turnsOfConversation = { limit: 60, windowSeconds: 3_600 };
-const turnsForReply = 3;
+/** Time limit of one turn, including the repair of an invalid model answer. */
+const turnTimeoutMs = 65_000;
+/** Attempts per turn. An attempt counts as failed when it does not end, for example because its process stopped. */
+const maxAttempts = 3;
+const typingIntervalMs = 4_000;
+/** Turns per conversation and hour that may call a model, whatever their result. */
+const conversationTurnLimit = { limit: 60, windowSeconds: 3_600 };
+/** Turns per workspace and day that may call a model, as a multiple of the daily reply budget. */
+const turnsPerReply = 3;
 const daySeconds = 86_400;
 
-const nothing = { inputTokens: 0, outputTokens: 0 };
+const noUsage = { inputTokens: 0, outputTokens: 0 };
 
-/** Answers a visitor who waits, or gives them to a person; whatever comes of it is one transaction. */
+/** Answers a waiting visitor or hands the conversation over to a person. One transaction stores the result. */
 export class TurnAnswerer {
   readonly #db: Database;
   readonly #composer: ReplyComposer;
-  readonly #ender: TurnEnder;
+  readonly #committer: TurnCommitter;
   readonly #changes: ChatWriters['changes'];
   readonly #rateLimiter: RateLimiter;
 
@@ -48,109 +52,111 @@ export class TurnAnswerer {
     db: Database;
     rateLimiter: RateLimiter;
     composer: ReplyComposer;
-    ender: TurnEnder;
+    committer: TurnCommitter;
     changes: ChatWriters['changes'];
   }) {
     this.#db = deps.db;
     this.#rateLimiter = deps.rateLimiter;
     this.#composer = deps.composer;
-    this.#ender = deps.ender;
+    this.#committer = deps.committer;
     this.#changes = deps.changes;
   }
 
-  /** @throws the signal's reason where the process stops; whatever keeps it from being done now. */
-  async answer(underWay: TurnUnderWay): Promise<EndedTurn> {
-    const { turn, signal } = underWay;
-    const situation = await this.#db.read(turn.tenantId, (tx) => readSituation(tx, turn.tenantId, turn.conversationId));
-    if (situation === null) return 'dropped';
-    underWay.knownSeq = situation.conversation.last_seq;
-    underWay.mode = situation.settings.mode;
-    const decided = decide(situation, turn);
-    if (decided !== null) return this.#ender.end(turn, situation, decided, nothing);
-    if (!(await this.#mayAsk(turn, situation))) {
+  /** @throws the reason of the signal when the process stops, or the error of the database or the model. */
+  async answer(active: ActiveTurn): Promise<TurnResult> {
+    const { turn, signal } = active;
+    const context = await this.#db.read(turn.tenantId, (tx) =>
+      readReplyContext(tx, turn.tenantId, turn.conversationId),
+    );
+    if (context === null) return 'dropped';
+    active.knownSeq = context.conversation.last_seq;
+    active.mode = context.settings.mode;
+    const outcome = decideWithoutModel(context, turn);
+    if (outcome !== null) return this.#committer.commit(turn, context, outcome, noUsage);
+    if (!(await this.#isWithinLimits(turn, context))) {
       const code = 'budget';
-      const text = 'models were asked too often';
-      const spent: TurnOutcome =
-        situation.settings.mode === 'shadow' ? { kind: 'drop' } : { kind: 'hand-over', code, text };
-      return this.#ender.end(turn, situation, spent, nothing);
+      const text = 'the limit of model requests is reached';
+      const overLimit: TurnOutcome =
+        context.settings.mode === 'shadow' ? { kind: 'drop' } : { kind: 'hand-over', code, text };
+      return this.#committer.commit(turn, context, overLimit, noUsage);
     }
-    return this.#ask(turn, situation, signal);
+    return this.#requestReply(turn, context, signal);
   }
 
-  /** A call costs, also where a newer message overtakes it or it leads to no reply. */
-  async #mayAsk({ tenantId, conversationId }: Turn, { settings }: Situation): Promise<boolean> {
-    const limit = Math.max(1, settings.dailyReplyBudget * turnsForReply);
+  /** Counts the turn before the model is called, because a call costs tokens even if its answer is discarded. */
+  async #isWithinLimits({ tenantId, conversationId }: Turn, { settings }: ReplyContext): Promise<boolean> {
+    const limit = Math.max(1, settings.dailyReplyBudget * turnsPerReply);
     const states = await Promise.all([
-      this.#rateLimiter.take(`ai-turns:${conversationId}`, turnsOfConversation),
+      this.#rateLimiter.take(`ai-turns:${conversationId}`, conversationTurnLimit),
       this.#rateLimiter.take(`ai-turns:${tenantId}`, { limit, windowSeconds: daySeconds }),
     ]);
     return states.every(({ allowed }) => allowed);
   }
 
-  async #ask(turn: Turn, situation: Situation, stop: AbortSignal): Promise<EndedTurn> {
+  async #requestReply(turn: Turn, context: ReplyContext, stopSignal: AbortSignal): Promise<TurnResult> {
     const { tenantId, conversationId } = turn;
-    const isShadow = situation.settings.mode === 'shadow';
+    const isShadow = context.settings.mode === 'shadow';
     let messageId = newId();
-    let deltas: Deltas | null = null;
-    const begin = () => {
+    let deltas: DeltaPublisher | null = null;
+    const createDeltas = () => {
       if (deltas !== null) messageId = newId();
-      deltas = new Deltas(this.#changes, tenantId, conversationId, messageId);
+      deltas = new DeltaPublisher(this.#changes, tenantId, conversationId, messageId);
       return deltas;
     };
     const typing = isShadow ? null : this.#showTyping(tenantId, conversationId);
-    let ended: EndedTurn | null = null;
+    let result: TurnResult | null = null;
     try {
-      const { reply, usage } = await this.#compose(turn, situation, stop, isShadow ? null : begin);
-      (deltas as Deltas | null)?.end();
+      const { reply, usage } = await this.#compose(turn, context, stopSignal, isShadow ? null : createDeltas);
+      (deltas as DeltaPublisher | null)?.end();
       const outcome = 'kind' in reply ? reply : outcomeOf(reply, isShadow, messageId);
-      ended = await this.#ender.end(turn, situation, outcome, usage);
-      return ended;
+      result = await this.#committer.commit(turn, context, outcome, usage);
+      return result;
     } finally {
-      if (ended !== 'replied') (deltas as Deltas | null)?.drop();
+      if (result !== 'replied') (deltas as DeltaPublisher | null)?.drop();
       typing?.[Symbol.dispose]();
     }
   }
 
-  /** A reply, or what comes of it that there is none. */
+  /** Returns the reply of the model, or the outcome of a turn without a reply. */
   async #compose(
     { tenantId }: Turn,
-    situation: Situation,
-    stop: AbortSignal,
-    begin: (() => Deltas) | null,
+    context: ReplyContext,
+    stopSignal: AbortSignal,
+    createDeltas: (() => DeltaPublisher) | null,
   ): Promise<{ reply: Reply | TurnOutcome; usage: Usage }> {
-    const tooLong = AbortSignal.timeout(turnMs);
+    const timeout = AbortSignal.timeout(turnTimeoutMs);
     const failed = (text: string, code = 'model_failed'): TurnOutcome => ({ kind: 'hand-over', code, text });
     try {
-      const signal = AbortSignal.any([stop, tooLong]);
-      const { reply, usage } = await this.#composer.compose(tenantId, situation, signal, {
-        deltas: begin,
-        mayAct: situation.settings.mode !== 'shadow',
+      const signal = AbortSignal.any([stopSignal, timeout]);
+      const { reply, usage } = await this.#composer.compose(tenantId, context, signal, {
+        createDeltas,
+        mayAct: context.settings.mode !== 'shadow',
       });
       return { reply: reply ?? failed('the model gave no usable answer', 'no_usable_answer'), usage };
     } catch (error) {
-      if (stop.reason instanceof TurnOvertaken) return { reply: { kind: 'again' }, usage: nothing };
-      stop.throwIfAborted();
+      if (stopSignal.reason instanceof TurnSuperseded) return { reply: { kind: 'restart' }, usage: noUsage };
+      stopSignal.throwIfAborted();
       const code = error instanceof AppError ? error.code : null;
       if (code === 'ai_budget_used_up') {
-        const isShadow = situation.settings.mode === 'shadow';
-        const spent = failed("today's budget for models is used up", 'budget');
-        return { reply: isShadow ? { kind: 'drop' } : spent, usage: nothing };
+        const isShadow = context.settings.mode === 'shadow';
+        const handOver = failed("today's budget for models is used up", 'budget');
+        return { reply: isShadow ? { kind: 'drop' } : handOver, usage: noUsage };
       }
-      if (code === 'ai_binding_not_configured') return { reply: failed('no model is configured'), usage: nothing };
-      if (code !== 'inference_failed' && !tooLong.aborted) throw error;
-      return { reply: failed('no model answered'), usage: nothing };
+      if (code === 'ai_binding_not_configured') return { reply: failed('no model is configured'), usage: noUsage };
+      if (code !== 'inference_failed' && !timeout.aborted) throw error;
+      return { reply: failed('no model answered'), usage: noUsage };
     }
   }
 
   #showTyping(tenantId: string, conversationId: string): Disposable {
-    const say = (typing: boolean) =>
+    const publish = (typing: boolean) =>
       this.#changes.publish(tenantId, conversationId, { kind: 'typing', who: 'ai', userId: null, name: null, typing });
-    say(true);
-    const timer = setInterval(() => say(true), typingMs);
+    publish(true);
+    const timer = setInterval(() => publish(true), typingIntervalMs);
     return {
       [Symbol.dispose]: () => {
         clearInterval(timer);
-        say(false);
+        publish(false);
       },
     };
   }
@@ -160,41 +166,42 @@ function outcomeOf(reply: Reply, isShadow: boolean, messageId: string): TurnOutc
   if (isShadow) return { kind: 'suggest', reply };
   if (reply.action === 'ignore') return { kind: 'drop' };
   if (reply.action !== 'handoff') return { kind: 'reply', reply, messageId };
-  const text = reply.reason === '' ? 'the AI agent asked for it' : `the AI agent says: ${reply.reason}`;
-  const { tools, asks } = reply;
-  return { kind: 'hand-over', code: 'model', text, tools, asks };
+  const text = reply.reason === '' ? 'the AI agent requested it' : `the AI agent gave this reason: ${reply.reason}`;
+  const { tools, approvalRequests } = reply;
+  return { kind: 'hand-over', code: 'model', text, tools, approvalRequests };
 }
 
-/** What comes of a turn without a model; null where one is to be asked. */
-function decide(situation: Situation, turn: Turn): TurnOutcome | null {
-  const { settings, conversation, messages, usedToday } = situation;
-  const isSpent = usedToday >= settings.dailyReplyBudget;
+/** Returns the outcome of a turn that needs no model, or null if a model must answer. */
+function decideWithoutModel(context: ReplyContext, turn: Turn): TurnOutcome | null {
+  const { settings, conversation, messages, usedToday } = context;
+  const isBudgetUsed = usedToday >= settings.dailyReplyBudget;
   if (settings.mode === 'shadow') {
-    const isOver = !situation.isActive || isSpent || turn.attempts > mostAttempts || unanswered(messages).length === 0;
-    return isOver ? { kind: 'drop' } : null;
+    const isDone =
+      !context.isActive || isBudgetUsed || turn.attempts > maxAttempts || unansweredMessages(messages).length === 0;
+    return isDone ? { kind: 'drop' } : null;
   }
-  // What is not its own by now is found out as it ends.
-  if (conversation.owner !== 'ai' || !isItsOwn(situation)) return { kind: 'drop' };
-  const waiting = unanswered(messages).map(({ content }) => content);
+  // The committer checks the owner again and releases the conversation if the AI agent may no longer reply.
+  if (conversation.owner !== 'ai' || !mayAiReply(context)) return { kind: 'drop' };
+  const waiting = unansweredMessages(messages).map(({ content }) => content);
   if (waiting.length === 0) return { kind: 'drop' };
-  if (turn.attempts > mostAttempts)
-    return { kind: 'hand-over', code: 'failed', text: 'answering failed again and again' };
-  const wish = wishIn(waiting, settings.handoffKeywords);
-  if (wish?.kind === 'person')
+  if (turn.attempts > maxAttempts)
+    return { kind: 'hand-over', code: 'failed', text: `the AI agent failed to reply ${maxAttempts} times` };
+  const trigger = findHandoffTrigger(waiting, settings.handoffKeywords);
+  if (trigger?.kind === 'person')
     return {
       kind: 'hand-over',
       code: 'asked_for_person',
       text: 'the visitor asked for a person',
-      language: wish.language,
+      language: trigger.language,
     };
-  if (wish?.kind === 'keyword')
-    return { kind: 'hand-over', code: 'keyword', text: `the visitor wrote the keyword "${wish.keyword}"` };
+  if (trigger?.kind === 'keyword')
+    return { kind: 'hand-over', code: 'keyword', text: `the visitor wrote the keyword "${trigger.keyword}"` };
   if (conversation.ai_replies >= settings.maxRepliesPerConversation)
     return {
       kind: 'hand-over',
       code: 'most_replies',
-      text: `${conversation.ai_replies} replies were given, and no more are allowed`,
+      text: `the AI agent gave ${conversation.ai_replies} replies and reached its limit`,
     };
-  if (isSpent) return { kind: 'hand-over', code: 'budget', text: 'the replies of today are used up' };
+  if (isBudgetUsed) return { kind: 'hand-over', code: 'budget', text: 'the daily reply budget is used up' };
   return null;
 }

@@ -5,19 +5,19 @@ import type { Platform } from '../../../platform/open-platform.ts';
 import type { Product } from '../../../product.ts';
 import type { Chat } from '../../chat/index.ts';
 import { TurnAnswerer } from './answer-turn.ts';
-import { SuggestionAsker } from './ask-suggestion.ts';
-import { TurnEnder } from './end-turn.ts';
-import type { ReplyActions, ReplyKnowledge, ReplyModels } from './faces.ts';
+import { TurnCommitter } from './commit-turn.ts';
+import type { ReplyActions, ReplyKnowledge, ReplyModels } from './ports.ts';
 import { ReplyComposer } from './reply.ts';
 import { replyRoutes } from './routes.ts';
 import { AiSettings } from './settings.ts';
+import { SuggestionGenerator } from './suggestion-generator.ts';
 import { ReplyTools } from './tools.ts';
-import { noteForgotten, noteWaiting } from './turn-store.ts';
+import { scheduleMissedTurns, scheduleTurn } from './turn-store.ts';
 import { ReplyWorker, turnsTopic } from './worker.ts';
 
-/** The AI agent in Live Chat. */
+/** Replies of the AI agent in Live Chat. */
 export interface Replies extends Product {
-  /** Begins to answer visitors who wait; disposing it ends that. */
+  /** Starts the worker that answers waiting visitors. Dispose it to stop. */
   startReplying(): AsyncDisposable;
 }
 
@@ -32,25 +32,25 @@ export function createReplies(
 ): Replies {
   let worker: ReplyWorker | null = null;
   chat.events.subscribe(async (tx, event) => {
-    const waitMs = await noteWaiting(tx, event);
+    const waitMs = await scheduleTurn(tx, event);
     return () => {
       if (waitMs === null) return;
-      // What happens here is answered from here, if this process answers.
+      // If this process runs a worker, it answers its own messages. Otherwise it notifies the other processes.
       afterCommit(() => (worker === null ? void events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
     };
   });
   const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, rateLimiter, logger }));
-  const ender = new TurnEnder({ db, chat, actions });
-  const answerer = new TurnAnswerer({ db, rateLimiter, composer, ender, changes: chat.writers.changes });
+  const committer = new TurnCommitter({ db, chat, actions });
+  const answerer = new TurnAnswerer({ db, rateLimiter, composer, committer, changes: chat.writers.changes });
   const { suggestions } = chat;
   return {
     routes: replyRoutes({
       settings: new AiSettings(db, skills),
-      asker: new SuggestionAsker({ db, rateLimiter, composer, suggestions }),
+      suggestionGenerator: new SuggestionGenerator({ db, rateLimiter, composer, suggestions }),
       suggestions,
     }),
     retention: repliesRetention,
-    tasks: [{ name: 'forgotten turns of the AI agent', everyMs: 30_000, run: () => noteForgotten(db) }],
+    tasks: [{ name: 'schedule missed AI turns', everyMs: 30_000, run: () => scheduleMissedTurns(db) }],
     startReplying() {
       worker = new ReplyWorker({ db, events, logger, answerer });
       return worker;

@@ -5,25 +5,28 @@ import type { InferenceMessage } from '../../../platform/inference/inference.ts'
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
 import { plainText, Quotation } from '../../../platform/inference/untrusted-text.ts';
 import { minContextTokens, tokensOfMessage, tokensOfQuoted, TokenBudget, withoutKeys } from '../prompt/index.ts';
-import type { Passage } from './faces.ts';
+import type { Passage } from './ports.ts';
 import { resultsTokens } from './tools.ts';
 
-/** What a model is asked, and what of it may come back. */
+/** A request to a model, and what its answer may contain. */
 export interface Prompt {
   instructions: string;
   messages: InferenceMessage[];
-  /** Addresses that an answer may name. */
+  /** Addresses that an answer may contain. Other addresses are filtered. */
   addresses: ReadonlySet<string>;
-  /** Under whose mark it quotes what others wrote. */
+  /** Marks the text of third parties in the prompt, such as messages and tool results. */
   quotation: Quotation;
 }
 
-/** Of each message a model reads so many characters at most. */
-const mostCharacters = 4_000;
-/** What the smallest window has room for beside an answer and what is asked for: none is known of the model that will answer. */
-const roomTokens = minContextTokens - 1_024 - 900;
-/** Of what is left, for the newest messages, then for the business, its terms, and what is known. */
-const shares = { talk: 0.5, profile: 0.4, terms: 0.4 };
+/** Characters of each message in the prompt. */
+const maxMessageCharacters = 4_000;
+/**
+ * Tokens for the prompt: the smallest supported context minus 1,024 for the answer and 900 for the fixed instructions.
+ * The model that will answer is not known yet.
+ */
+const promptTokens = minContextTokens - 1_024 - 900;
+/** Shares of the remaining tokens, applied in this order. The knowledge entries get the rest. */
+const shares = { history: 0.5, profile: 0.4, terms: 0.4 };
 
 const shape =
   'Answer with one JSON object and nothing else, its fields in this order: {"action": "answer" | "clarify" | "handoff" | "ignore", "reason": "why, in a few words, for the staff", "sources": ["ids of the knowledge entries that the reply uses"], "reply": "what the visitor reads"}.';
@@ -31,10 +34,10 @@ const actions =
   'answer: what you were given answers it. clarify: greet, or ask back for what is missing. handoff: the visitor wants a person, is upset, or it is not answered by what you were given; never guess. ignore: nothing has to be said, such as after thanks.';
 
 /**
- * The prompt for a reply to a conversation. Whatever others wrote stands in it quoted.
- * @param tools what it says of tools; empty without any. For what they say room is left.
+ * Builds the prompt for a reply to a conversation. All text of third parties is quoted.
+ * @param tools The description of the tools, or an empty text. With tools, tokens are reserved for their results.
  */
-export function promptOf(
+export function buildPrompt(
   { businessProfile, tone, language }: ChatAiSettings,
   messages: readonly ChatMessage[],
   passages: readonly Passage[],
@@ -42,10 +45,10 @@ export function promptOf(
   tools = '',
 ): Prompt {
   const quotation = new Quotation();
-  const forTools = tools === '' ? 0 : estimateTokens(tools) + resultsTokens;
-  const window = new TokenBudget(roomTokens - forTools);
-  const talk = newest(messages, Math.floor(window.left * shares.talk));
-  window.take(talk.tokens);
+  const toolTokens = tools === '' ? 0 : estimateTokens(tools) + resultsTokens;
+  const window = new TokenBudget(promptTokens - toolTokens);
+  const history = newestMessages(messages, Math.floor(window.left * shares.history));
+  window.take(history.tokens);
   const business = window.takeBeginning(withoutKeys(businessProfile), tokensOfQuoted, shares.profile);
   const knownTerms = window.takeBeginning(withoutKeys(terms), tokensOfQuoted, shares.terms);
   const knowledge = passages.flatMap(({ id, question, answer, url }) => {
@@ -71,44 +74,47 @@ export function promptOf(
   ];
   return {
     instructions: instructions.filter((part) => part !== '').join('\n\n'),
-    messages: turnsOf(talk.messages, quotation),
+    messages: toModelMessages(history.messages, quotation),
     quotation,
     addresses: addressesIn([businessProfile, terms, ...passages.flatMap(({ answer, url }) => [answer, url ?? ''])]),
   };
 }
 
-/** What a model reads of a message. */
-function saidIn({ content, attachments }: ChatMessage): string {
+/** Returns the text and the file names of a message, as the model receives them. */
+function messageText({ content, attachments }: ChatMessage): string {
   const files = attachments.map(({ name }) => `[file ${name}]`);
-  return withoutKeys([content.slice(0, mostCharacters), ...files].filter((part) => part !== '').join('\n'));
+  return withoutKeys([content.slice(0, maxMessageCharacters), ...files].filter((part) => part !== '').join('\n'));
 }
 
-/** The newest messages for which there is room; the last one whatever it takes. */
-function newest(messages: readonly ChatMessage[], roomForThem: number): { messages: ChatMessage[]; tokens: number } {
-  const taken: ChatMessage[] = [];
+/** Returns the newest messages within the token limit, and always at least the last message. */
+function newestMessages(
+  messages: readonly ChatMessage[],
+  tokenLimit: number,
+): { messages: ChatMessage[]; tokens: number } {
+  const included: ChatMessage[] = [];
   let tokens = 0;
   for (const message of messages.toReversed()) {
-    const size = tokensOfMessage(saidIn(message)) + tokensOfQuoted('');
-    if (taken.length > 0 && tokens + size > roomForThem) break;
-    taken.push(message);
-    tokens += size;
+    const messageTokens = tokensOfMessage(messageText(message)) + tokensOfQuoted('');
+    if (included.length > 0 && tokens + messageTokens > tokenLimit) break;
+    included.push(message);
+    tokens += messageTokens;
   }
-  return { messages: taken.toReversed(), tokens };
+  return { messages: included.toReversed(), tokens };
 }
 
-/** The talk as turns of a model: it begins and ends with the visitor, and nobody speaks twice in a row. */
-function turnsOf(messages: readonly ChatMessage[], quotation: Quotation): InferenceMessage[] {
+/** Converts messages to alternating roles. The result begins and ends with the role `user`. */
+function toModelMessages(messages: readonly ChatMessage[], quotation: Quotation): InferenceMessage[] {
   const turns: InferenceMessage[] = [];
   for (const message of messages) {
     const { senderType } = message;
     if (senderType === 'system') continue;
-    const said = saidIn(message);
+    const text = messageText(message);
     const isVisitor = senderType === 'visitor';
     const turn: InferenceMessage = isVisitor
-      ? { role: 'user', content: quotation.quote('the visitor wrote', said) }
+      ? { role: 'user', content: quotation.quote('the visitor wrote', text) }
       : {
           role: 'assistant',
-          content: senderType === 'ai' ? plainText(said) : quotation.quote('the business wrote', said),
+          content: senderType === 'ai' ? plainText(text) : quotation.quote('the business wrote', text),
         };
     const before = turns.at(-1);
     if (before?.role === turn.role) before.content += `\n${turn.content}`;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseAnswer } from './ask-model.ts';
 import { ReplyReader } from './reply-reader.ts';
+import { parseAnswer } from './request-answer.ts';
 
 const read = (pieces: readonly string[]) => {
   const reader = new ReplyReader();
@@ -30,13 +30,13 @@ const texts = [
   `Here it is:\n\`\`\`json\n${JSON.stringify(answer)}\n\`\`\``,
 ];
 
-test.each(texts)('the reply is read the same wherever the stream is cut, and never more than is there: %#', (text) => {
+test.each(texts)('the reader returns the same reply wherever the stream is cut, and only received text: %#', (text) => {
   for (let first = 0; first <= text.length; first += 1) {
     const { reader, seen } = read([text.slice(0, first), text.slice(first)]);
     expect(reader.reply).toBe(reply);
     expect(reader.fields).toMatchObject({ action: 'answer', sources: answer.sources });
     expect(reply.startsWith(seen[0] as string)).toBe(true);
-    // Half of a character is none.
+    // A reply never ends within a surrogate pair.
     expect((seen[0] as string).isWellFormed()).toBe(true);
   }
   const { seen } = read(text.split(''));
@@ -44,25 +44,25 @@ test.each(texts)('the reply is read the same wherever the stream is cut, and nev
   for (const [index, now] of seen.entries()) expect(now.startsWith(seen[index - 1] ?? '')).toBe(true);
 });
 
-test('any text comes through any cuts', () => {
+test('the reader returns any reply unchanged, whatever the cuts', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme' }),
       fc.array(fc.nat(60), { maxLength: 12 }),
       fc.boolean(),
-      (said, cuts, isEscaped) => {
-        const whole = JSON.stringify({ action: 'answer', reply: said, sources: [] });
+      (content, cuts, isEscaped) => {
+        const whole = JSON.stringify({ action: 'answer', reply: content, sources: [] });
         const text = isEscaped ? escaped(whole) : whole;
-        const places = [0, ...cuts.map((cut) => Math.min(cut, text.length)).toSorted((a, b) => a - b), text.length];
-        const { reader } = read(places.slice(1).map((place, index) => text.slice(places[index], place)));
-        expect(reader.reply).toBe(said);
+        const offsets = [0, ...cuts.map((cut) => Math.min(cut, text.length)).toSorted((a, b) => a - b), text.length];
+        const { reader } = read(offsets.slice(1).map((end, index) => text.slice(offsets[index], end)));
+        expect(reader.reply).toBe(content);
         expect(reader.fields['action']).toBe('answer');
       },
     ),
   );
 });
 
-test('rubbish is read as nothing, to its end, and never throws', () => {
+test('the reader accepts invalid input to its end without throwing', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('{', '}', '"', 'reply', ':', ',', '[', ']', '\\', 'u', 'a', ' ') }),
@@ -76,7 +76,7 @@ test('rubbish is read as nothing, to its end, and never throws', () => {
   );
 });
 
-test('an answer is taken with a fence around it, and refused with another shape', () => {
+test('parseAnswer accepts an answer in a code fence and rejects other shapes', () => {
   expect(parseAnswer(texts[3] as string)).toMatchObject({ action: 'answer', reply });
   for (const rubbish of [
     '',
@@ -92,14 +92,14 @@ test('an answer is taken with a fence around it, and refused with another shape'
     expect(parseAnswer(rubbish), rubbish).toBeNull();
 });
 
-/** Counts the signs that are looked at by place, and those that are copied. */
-function countedWork(work: () => void) {
-  const counted = { looks: 0, copied: 0 };
+/** Counts the characters that `charAt` reads and those that `slice` copies. */
+function countCharacterAccess(work: () => void) {
+  const counted = { reads: 0, copied: 0 };
   const { charAt, slice } = String.prototype;
   const put = (methods: Pick<string, 'charAt' | 'slice'>) => void Object.assign(String.prototype, methods);
   put({
     charAt(this: string, at) {
-      counted.looks += 1;
+      counted.reads += 1;
       return charAt.call(this, at);
     },
     slice(this: string, from, to) {
@@ -116,23 +116,23 @@ function countedWork(work: () => void) {
   return counted;
 }
 
-test('an answer that comes sign by sign is looked at once', () => {
+test('the reader reads each character once when the answer arrives one character at a time', () => {
   const size = 60_000;
   const long = 'read '.repeat(100);
-  for (const [text, leastLooks] of [
+  for (const [text, minReads] of [
     [`{"action":"answer","reason":"${'r'.repeat(size)}","reply":"${long}"}`, size],
     [`{"action":"answer","sources":[${'"s",'.repeat(size / 4)}"s"],"reply":"${long}"}`, size],
     [`{"${'k'.repeat(size)}":1,"reply":"${long}"}`, size],
     [`${' '.repeat(size)}{"reply":"${long}"}`, 0],
   ] as const) {
     const reader = new ReplyReader();
-    const { looks, copied } = countedWork(() => {
-      for (const sign of text) reader.push(sign);
+    const { reads, copied } = countCharacterAccess(() => {
+      for (const character of text) reader.push(character);
     });
     expect(reader.reply).toMatch(/^read /);
-    expect(looks).toBeGreaterThanOrEqual(leastLooks);
-    expect(looks).toBeLessThan(1.5 * text.length);
-    // To copy all at each sign were half of the square.
+    expect(reads).toBeGreaterThanOrEqual(minReads);
+    expect(reads).toBeLessThan(1.5 * text.length);
+    // Copying the whole text for each character would copy half of the squared length.
     expect(copied).toBeLessThan(text.length ** 2 / 5);
   }
 });

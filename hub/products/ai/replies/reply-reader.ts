@@ -1,32 +1,33 @@
-/** How often a text is copied at most while it grows to twice its length. */
-const mostCopies = 4_096;
+/** Copies of the text while it grows to twice its length. */
+const maxCopies = 4_096;
 
 /**
- * Reads the answer of a model while it comes: a JSON object whose field `reply` is a text. It answers what is there of that text so far, whatever the
- * places at which the stream is cut; what is no such object it leaves to whoever parses the whole.
+ * Reads the answer of a model while it is generated: a JSON object with a text field `reply`. Returns the part of
+ * `reply` received so far, wherever the stream is cut. Invalid input is ignored here: the parser of the complete answer
+ * reports it.
  */
 export class ReplyReader {
-  /** The fields that are complete, but for `reply`. */
+  /** The complete fields, except `reply`. */
   readonly fields: Record<string, unknown> = {};
-  /** What is not read yet, and what came since. */
+  /** Text that is not parsed yet. `#pending` holds the pieces received since `#text` was last extended. */
   #text = '';
   #pending = '';
   #at = 0;
-  #state: 'before' | 'key' | 'colon' | 'value' | 'reply' | 'behind' | 'over' = 'before';
+  #state: 'beforeObject' | 'key' | 'colon' | 'value' | 'reply' | 'afterValue' | 'done' = 'beforeObject';
   #key = '';
   #reply = '';
-  /** How far a key or a value was looked at that is not complete yet: each sign is looked at once, however small the pieces are. */
+  /** Scan position in an incomplete key or value, so that each character is read once, however small the pieces are. */
   #scan: { at: number; depth: number; isInString: boolean } | null = null;
 
-  /** What is there of the reply. */
+  /** The part of the reply received so far. */
   get reply(): string {
     return this.#reply;
   }
 
   push(piece: string): void {
     this.#pending += piece;
-    // To look into a text that grew is to copy it: a long one is looked into now and then.
-    if (this.#pending.length * mostCopies < this.#text.length) return;
+    // Reading a concatenated string copies it, so a long text is only extended now and then.
+    if (this.#pending.length * maxCopies < this.#text.length) return;
     const { length } = this.#text;
     this.#text = this.#text.slice(this.#at) + this.#pending;
     if (this.#scan !== null) this.#scan.at -= Math.min(this.#at, length);
@@ -35,10 +36,10 @@ export class ReplyReader {
     while (this.#step());
   }
 
-  /** Goes one step on; false where that needs more. */
+  /** Parses one token. Returns false if more input is needed. */
   #step(): boolean {
     switch (this.#state) {
-      case 'before':
+      case 'beforeObject':
         return this.#find('{', 'key');
       case 'key': {
         this.#skip(/[\s,]/y);
@@ -67,12 +68,12 @@ export class ReplyReader {
         if (end === null) return false;
         this.fields[this.#key] = parsed(this.#text.slice(this.#at, end));
         this.#at = end;
-        this.#state = 'behind';
+        this.#state = 'afterValue';
         return true;
       }
       case 'reply':
         return this.#readReply();
-      case 'behind': {
+      case 'afterValue': {
         this.#skip(/\s/y);
         if (this.#at >= this.#text.length) return false;
         if (this.#text[this.#at] !== ',') return this.#end();
@@ -85,7 +86,7 @@ export class ReplyReader {
   }
 
   #end(): boolean {
-    this.#state = 'over';
+    this.#state = 'done';
     return false;
   }
 
@@ -97,8 +98,8 @@ export class ReplyReader {
     }
   }
 
-  #find(sign: string, next: 'key' | 'value'): boolean {
-    const found = this.#text.indexOf(sign, this.#at);
+  #find(character: string, next: 'key' | 'value'): boolean {
+    const found = this.#text.indexOf(character, this.#at);
     if (found === -1) {
       this.#at = this.#text.length;
       return false;
@@ -108,7 +109,7 @@ export class ReplyReader {
     return true;
   }
 
-  /** Where the string ends at which it stands; null while it does not. */
+  /** Returns the end of the string at `#at`, or null while the string is incomplete. */
   #endOfString(): number | null {
     this.#scan ??= { at: this.#at + 1, depth: 0, isInString: true };
     if (!this.#scanString(this.#scan)) return null;
@@ -117,7 +118,7 @@ export class ReplyReader {
     return at;
   }
 
-  /** Where the value ends at which it stands; null while it does not. */
+  /** Returns the end of the value at `#at`, or null while the value is incomplete. */
   #endOfValue(): number | null {
     this.#scan ??= { at: this.#at, depth: 0, isInString: false };
     const scan = this.#scan;
@@ -126,28 +127,28 @@ export class ReplyReader {
         if (!this.#scanString(scan)) return null;
         continue;
       }
-      const sign = this.#text.charAt(scan.at);
-      if (scan.depth === 0 && (sign === ',' || sign === '}' || sign === ']')) {
+      const character = this.#text.charAt(scan.at);
+      if (scan.depth === 0 && (character === ',' || character === '}' || character === ']')) {
         this.#scan = null;
         return scan.at;
       }
-      if (sign === '"') scan.isInString = true;
-      else if (sign === '[' || sign === '{') scan.depth += 1;
-      else if (sign === ']' || sign === '}') scan.depth -= 1;
+      if (character === '"') scan.isInString = true;
+      else if (character === '[' || character === '{') scan.depth += 1;
+      else if (character === ']' || character === '}') scan.depth -= 1;
       scan.at += 1;
     }
     return null;
   }
 
-  /** Goes behind the end of the string that it is in; false while that is not there. */
+  /** Moves the scan behind the end of the current string. Returns false while the string is incomplete. */
   #scanString(scan: { at: number; isInString: boolean }): boolean {
     for (; scan.at < this.#text.length; scan.at += 1) {
-      const sign = this.#text.charAt(scan.at);
-      if (sign === '\\') {
-        // What is escaped may not be there yet.
+      const character = this.#text.charAt(scan.at);
+      if (character === '\\') {
+        // The escaped character may be missing yet.
         if (scan.at + 1 >= this.#text.length) return false;
         scan.at += 1;
-      } else if (sign === '"') {
+      } else if (character === '"') {
         scan.isInString = false;
         scan.at += 1;
         return true;
@@ -158,33 +159,33 @@ export class ReplyReader {
 
   #readReply(): boolean {
     while (this.#at < this.#text.length) {
-      const sign = this.#text[this.#at] as string;
-      if (sign === '"') {
+      const character = this.#text[this.#at] as string;
+      if (character === '"') {
         this.#at += 1;
-        this.#state = 'behind';
+        this.#state = 'afterValue';
         return true;
       }
-      const taken = sign === '\\' ? this.#escape() : { value: sign, length: 1 };
-      if (taken === null) return false;
-      // Half of a character waits for the other half.
-      if (/^[\uD800-\uDBFF]$/.test(taken.value)) {
-        const second = this.#second(this.#at + taken.length);
-        if (second === null) return false;
-        this.#reply += taken.value + second.value;
-        this.#at += taken.length + second.length;
+      const unit = character === '\\' ? this.#escape() : { value: character, length: 1 };
+      if (unit === null) return false;
+      // A high surrogate is only added together with its low surrogate.
+      if (/^[\uD800-\uDBFF]$/.test(unit.value)) {
+        const low = this.#lowSurrogate(this.#at + unit.length);
+        if (low === null) return false;
+        this.#reply += unit.value + low.value;
+        this.#at += unit.length + low.length;
       } else {
-        this.#reply += taken.value;
-        this.#at += taken.length;
+        this.#reply += unit.value;
+        this.#at += unit.length;
       }
     }
     return false;
   }
 
-  /** What stands for a second half at a place; empty where none does, null where more is needed to tell. */
-  #second(at: number): { value: string; length: number } | null {
-    const sign = this.#text[at];
-    if (sign === undefined) return null;
-    const found = sign === '\\' ? this.#escape(at) : { value: sign, length: 1 };
+  /** Returns the low surrogate at a position, an empty value if there is none, or null if more input is needed. */
+  #lowSurrogate(at: number): { value: string; length: number } | null {
+    const character = this.#text[at];
+    if (character === undefined) return null;
+    const found = character === '\\' ? this.#escape(at) : { value: character, length: 1 };
     if (found === null) return null;
     return /^[\uDC00-\uDFFF]$/.test(found.value) ? found : { value: '', length: 0 };
   }
@@ -193,7 +194,7 @@ export class ReplyReader {
     const length = this.#text[at + 1] === 'u' ? 6 : 2;
     if (at + length > this.#text.length) return null;
     const value = parsed(`"${this.#text.slice(at, at + length)}"`);
-    // What is none is left out here; the whole does not parse either.
+    // An invalid escape is left out. The parser of the complete answer rejects it.
     return { value: typeof value === 'string' ? value : '', length };
   }
 }

@@ -3,48 +3,47 @@ import type { AiAction } from '../../../../shared/contract/chat/ai-suggestions.t
 import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
 import { filterAnswer } from '../../../platform/inference/answer-filter.ts';
 import { withoutKeys } from '../prompt/index.ts';
-import { askModel } from './ask-model.ts';
-import type { AiAnswer, AnswerListener } from './ask-model.ts';
-import type { Deltas } from './deltas.ts';
-import type { Ask, Passage, ReplyKnowledge, ReplyModels } from './faces.ts';
-import { promptOf } from './prompt.ts';
-import { unanswered } from './situation.ts';
-import type { Situation } from './situation.ts';
+import type { DeltaPublisher } from './delta-publisher.ts';
+import type { ApprovalRequest, Passage, ReplyKnowledge, ReplyModels } from './ports.ts';
+import { buildPrompt } from './prompt.ts';
+import { unansweredMessages } from './reply-context.ts';
+import type { ReplyContext } from './reply-context.ts';
+import { requestAnswer } from './request-answer.ts';
+import type { AiAnswer, AnswerListener } from './request-answer.ts';
 import type { ReplyTools } from './tools.ts';
 
-/** What the AI agent would say in a conversation, fit to be shown. */
+/** A filtered reply of the AI agent that may be shown to the visitor. */
 export interface Reply {
   action: AiAction;
   content: string;
   reason: string;
   sources: MessageSource[];
-  /** What was called for it. */
+  /** Tools called for the reply. */
   tools: ToolUse[];
-  /** What it would have done, once a person agrees. */
-  asks: Ask[];
+  /** Actions that a person must approve first. */
+  approvalRequests: ApprovalRequest[];
 }
 
 export interface ComposedReply {
-  /** Null where the model gave nothing that can be used. */
+  /** Null if the model gave no usable answer. */
   reply: Reply | null;
   usage: { inputTokens: number; outputTokens: number };
 }
 
-const passagesAtMost = 6;
-const questionCharacters = 2_000;
-const reasonCharacters = 300;
-/** Below it an entry hardly ever answers what was asked. */
-const answeringScore = 0.5;
+const maxPassages = 6;
+const maxQuestionCharacters = 2_000;
+const maxReasonCharacters = 300;
+/** An entry with a lower score hardly ever answers the question. */
+const minAnsweringScore = 0.5;
 
-/** How a reply is to come about. */
 export interface ComposeOptions {
-  /** Begins to tell the visitor where one reads along; called for each try of a model. */
-  deltas?: (() => Deltas) | null;
-  /** Whether what acts may be put to a person; for what is only suggested it is not. */
+  /** Creates the publisher of the unfinished reply. It is called for each model answer. Null publishes nothing. */
+  createDeltas?: (() => DeltaPublisher) | null;
+  /** Whether tools that act may request an approval. False for suggestions. */
   mayAct?: boolean;
 }
 
-/** Says what to reply to a conversation: asks the knowledge, then the models, which may call the tools of the workspace. */
+/** Composes a reply: searches the knowledge, then calls the models, which may call the tools of the workspace. */
 export class ReplyComposer {
   readonly #models: ReplyModels;
   readonly #knowledge: ReplyKnowledge;
@@ -56,62 +55,71 @@ export class ReplyComposer {
     this.#tools = tools;
   }
 
-  /** @throws AppError where no model answers; the signal's reason. */
+  /** @throws AppError if no model answers, or the reason of the signal. */
   async compose(
     tenantId: string,
-    { conversation, settings, messages }: Pick<Situation, 'conversation' | 'settings' | 'messages'>,
+    { conversation, settings, messages }: Pick<ReplyContext, 'conversation' | 'settings' | 'messages'>,
     signal: AbortSignal,
-    { deltas = null, mayAct = false }: ComposeOptions = {},
+    { createDeltas = null, mayAct = false }: ComposeOptions = {},
   ): Promise<ComposedReply> {
-    const asked = unanswered(messages).map(({ content }) => content);
-    const question = asked.join('\n').slice(-questionCharacters);
+    const questions = unansweredMessages(messages).map(({ content }) => content);
+    const question = questions.join('\n').slice(-maxQuestionCharacters);
     const locale = settings.language === 'auto' ? undefined : settings.language;
     const [passages, terms, tools] = await Promise.all([
       question.trim() === ''
         ? []
-        : this.#knowledge.retrieve(tenantId, question, { limit: passagesAtMost, locale, signal }),
+        : this.#knowledge.retrieve(tenantId, question, { limit: maxPassages, locale, signal }),
       this.#knowledge.terms(tenantId),
       this.#tools.open(tenantId, { settings, conversation }, mayAct),
     ]);
-    const prompt = promptOf(settings, messages, passages, terms, tools?.text);
+    const prompt = buildPrompt(settings, messages, passages, terms, tools?.text);
     const addresses = () => new Set([...prompt.addresses, ...(tools?.addresses ?? [])]);
-    let told: Deltas | null = null;
+    let publisher: DeltaPublisher | null = null;
     try {
       const listener: AnswerListener = {
-        heard: ({ fields, reply }) => {
-          if (deltas === null || reply === '' || !mayShow(fields, settings, passages)) return;
-          told ??= deltas();
-          told.show(() => shown(withoutLastWord(reply.slice(0, maxMessageLength)), addresses()));
+        onProgress: ({ fields, reply }) => {
+          if (createDeltas === null || reply === '' || !mayShow(fields, settings, passages)) return;
+          publisher ??= createDeltas();
+          publisher.update(() => filterText(withoutLastWord(reply.slice(0, maxMessageLength)), addresses()));
         },
-        restarted: () => {
-          told?.drop();
-          told = null;
+        onRestart: () => {
+          publisher?.drop();
+          publisher = null;
         },
       };
-      const { answer, usage } = await askModel(this.#models, tenantId, prompt, signal, { listener, tools });
+      const { answer, usage } = await requestAnswer(this.#models, tenantId, prompt, signal, { listener, tools });
       if (answer === null) return { reply: null, usage };
-      const reply = presented(answer, settings, passages, addresses());
-      // For whoever keeps the knowledge: nearly every question finds some entries, whether they answer it or not.
-      const isAnswered = answer.action === 'handoff' && confidenceOf(answer.sources, passages) >= answeringScore;
+      const reply = toReply(answer, settings, passages, addresses());
+      // Nearly every question finds some entries, so the score decides whether the knowledge answered it.
+      const isAnswered = answer.action === 'handoff' && confidenceOf(answer.sources, passages) >= minAnsweringScore;
       if (reply?.action === 'handoff' && !isAnswered)
-        // Each message by itself: joined, the same question in another conversation would count apart.
-        for (const each of asked) await this.#knowledge.recordUnanswered(tenantId, conversation.id, each);
-      return { reply: reply && { ...reply, tools: tools?.uses ?? [], asks: tools?.asks ?? [] }, usage };
+        // Record each message separately, so that the same question in another conversation counts as the same.
+        for (const text of questions) await this.#knowledge.recordUnanswered(tenantId, conversation.id, text);
+      return {
+        reply: reply && { ...reply, tools: tools?.uses ?? [], approvalRequests: tools?.approvalRequests ?? [] },
+        usage,
+      };
     } catch (error) {
-      (told as Deltas | null)?.drop();
+      (publisher as DeltaPublisher | null)?.drop();
       throw error;
     }
   }
 }
 
-/** What is at the end may become an address, which is looked at as a whole; those are of ASCII, in whatever width, whatever stands before them. */
+/**
+ * Removes the last word, which may be the beginning of an address. Addresses are filtered as a whole, once complete.
+ * Only ASCII characters, half-width or full-width, can be part of an address.
+ */
 function withoutLastWord(text: string): string {
   let end = text.length;
   while (end > 0 && /[!-~\uFF01-\uFF5E\u3002\uFF61]/.test(text[end - 1] as string)) end -= 1;
   return text.slice(0, end).trimEnd();
 }
 
-/** Whether what is known of an answer before its text lets that be shown: a model that says it last shows nothing of it. */
+/**
+ * Whether an unfinished reply may be shown. This depends on `action` and `sources`, so nothing is shown early if the
+ * model writes these fields after `reply`.
+ */
 function mayShow(
   fields: Record<string, unknown>,
   { minConfidence }: ChatAiSettings,
@@ -122,26 +130,26 @@ function mayShow(
   return action === 'answer' && (minConfidence === 0 || confidenceOf(sources, passages) >= minConfidence);
 }
 
-/** How well the best of the entries fits on which an answer stands. */
+/** The highest score of the knowledge entries that an answer refers to. */
 function confidenceOf(sources: unknown, passages: readonly Passage[]): number {
   const ids = new Set(Array.isArray(sources) ? sources.map(String) : []);
   return Math.max(0, ...passages.filter(({ id }) => ids.has(id)).map(({ score }) => score));
 }
 
-/** What of a model's words may be shown. */
-const shown = (text: string, addresses: ReadonlySet<string>) => withoutKeys(filterAnswer(text, addresses));
+/** Removes addresses and secrets that the visitor must not see. */
+const filterText = (text: string, addresses: ReadonlySet<string>) => withoutKeys(filterAnswer(text, addresses));
 
-function presented(
+function toReply(
   { action, reply, reason, sources }: AiAnswer,
   { minConfidence }: ChatAiSettings,
   passages: readonly Passage[],
   addresses: ReadonlySet<string>,
-): Omit<Reply, 'tools' | 'asks'> | null {
-  const content = Array.from(shown(reply, addresses).trim()).slice(0, maxMessageLength).join('');
-  const why = Array.from(shown(reason, addresses)).slice(0, reasonCharacters).join('');
+): Omit<Reply, 'tools' | 'approvalRequests'> | null {
+  const content = Array.from(filterText(reply, addresses).trim()).slice(0, maxMessageLength).join('');
+  const why = Array.from(filterText(reason, addresses)).slice(0, maxReasonCharacters).join('');
   const used = passages.filter(({ id }) => sources.includes(id)).map(({ id, url }) => ({ id, url }));
   if (action === 'answer' && confidenceOf(sources, passages) < minConfidence)
-    return { action: 'handoff', content: '', reason: 'the knowledge does not say enough', sources: used };
+    return { action: 'handoff', content: '', reason: 'the knowledge does not answer the question', sources: used };
   if (action === 'handoff' || action === 'ignore') return { action, content: '', reason: why, sources: used };
   return content === '' ? null : { action, content, reason: why, sources: used };
 }

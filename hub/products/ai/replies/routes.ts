@@ -2,16 +2,16 @@ import { aiSettings as settingsResource } from '../../../../shared/contract/chat
 import { aiSuggestions as suggestionsResource } from '../../../../shared/contract/chat/ai-suggestions.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Chat } from '../../chat/index.ts';
-import type { SuggestionAsker } from './ask-suggestion.ts';
 import type { AiSettings } from './settings.ts';
+import type { SuggestionGenerator } from './suggestion-generator.ts';
 
 export const replyRoutes = ({
   settings,
-  asker,
+  suggestionGenerator,
   suggestions,
 }: {
   settings: AiSettings;
-  asker: SuggestionAsker;
+  suggestionGenerator: SuggestionGenerator;
   suggestions: Chat['suggestions'];
 }) => [
   ...implement(settingsResource, {
@@ -21,7 +21,7 @@ export const replyRoutes = ({
   ...implement(suggestionsResource, {
     listAiSuggestions: ({ principal, params, query }) => suggestions.list(principal.tenantId, params.channelId, query),
     createAiSuggestion: ({ principal, params, signal }) =>
-      asker.ask(principal.tenantId, principal.user.id, params.channelId, signal),
+      suggestionGenerator.generate(principal.tenantId, principal.user.id, params.channelId, signal),
     acceptAiSuggestion: ({ principal, params }) =>
       suggestions.accept(principal.tenantId, params.channelId, params.id, principal.user.id),
   }),

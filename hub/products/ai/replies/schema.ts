@@ -3,9 +3,10 @@ import { createdAt, instant, policies, tenantId } from '../../../platform/db/ten
 import { chatConversations } from '../../chat/schema.ts';
 
 /**
- * A conversation whose visitor waits for the AI agent: one row for each, written in the transaction of the visitor's message and gone in that of the answer; where nothing
- * had to be said it stays, due at infinity.
- * The process that answers holds the row by `lease`, a random value that each claim and each message of the visitor replaces, until `leased_until`.
+ * One row per conversation waiting for an AI reply. Inserted in the transaction that stores the visitor's message,
+ * deleted in the transaction that stores the reply. If no reply was needed, the row stays and is due at infinity.
+ * A process leases the row until `leased_until`. `lease` is a random value that each claim and each message of the
+ * visitor replaces.
  */
 export const chatAiTurns = pgTable(
   'chat_ai_turns',
@@ -19,14 +20,14 @@ export const chatAiTurns = pgTable(
     dueAt: instant('due_at').notNull(),
     lease: integer('lease').notNull().default(0),
     leasedUntil: instant('leased_until'),
-    /** How often it was begun without having ended. */
+    /** Number of attempts that were started and have not ended. */
     attempts: integer('attempts').notNull().default(0),
     createdAt: createdAt(),
   },
   (table) => [index('chat_ai_turns_due').on(table.tenantId, table.dueAt), ...policies()],
 );
 
-/** What the AI agent of a workspace did in a day, UTC. */
+/** Counts of the AI agent per workspace and day (UTC). */
 export const chatAiDays = pgTable(
   'chat_ai_days',
   {

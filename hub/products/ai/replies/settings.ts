@@ -13,7 +13,7 @@ import type { DayRow } from './turn-store.ts';
 type Patch = z.output<typeof resource.putChatAiSettings.body>;
 type Shown = z.output<typeof resource.getChatAiSettings.response>;
 
-/** How the AI agents of workspaces answer in their chats. */
+/** The settings of the AI agent in the chat of a workspace. */
 export class AiSettings {
   readonly #db: Database;
   readonly #skills: SkillCatalog;
@@ -30,7 +30,10 @@ export class AiSettings {
     return present(now, day, entitlements.ai_agent);
   }
 
-  /** @throws AppError `product_not_entitled` where it is switched on, or given a tool, without the entitlement; `validation_failed` for a tool that it could not call. */
+  /**
+   * @throws AppError `product_not_entitled` if the patch switches the AI agent on, or adds a tool, without the
+   * entitlement; `validation_failed` for a tool that the AI agent could not call.
+   */
   async change({ tenantId, user, entitlements }: SessionIdentity, patch: Patch): Promise<Shown> {
     if (patch.enabled === true && !entitlements.ai_agent)
       throw new AppError(

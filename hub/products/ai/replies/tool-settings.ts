@@ -5,15 +5,15 @@ import { AppError, invalidBody } from '../../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import type { SkillCatalog } from '../../../engine/skill.ts';
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
-import { toolOf, toolsText } from './tool.ts';
+import { resolveTool, describeTools } from './tool.ts';
 
-/** What the texts of `fixed` may name of a conversation. */
+/** Values of a conversation that the texts of `fixed` may reference. */
 export type ToolScope = Record<(typeof replyToolReferences)[number], string | null>;
 
 const reference = /\{\{([^{}]*)\}\}/g;
-const mostFixedCharacters = 4_000;
-/** So much of what a model is shown may be about its tools. */
-export const mostToolsTokens = 1_500;
+const maxFixedCharacters = 4_000;
+/** Tokens of the prompt that describe tools. */
+export const maxToolsTokens = 1_500;
 
 const isKnown = (name: string): name is keyof ToolScope => (replyToolReferences as readonly string[]).includes(name);
 
@@ -23,7 +23,10 @@ function textsIn(value: JsonValue): string[] {
   return Object.values(value).flatMap(textsIn);
 }
 
-/** `fixed` as it is in a conversation; null where that has not all that it names. What is filled in is not looked at again. */
+/**
+ * Replaces the references in `fixed` by the values of a conversation. Returns null if a value is missing.
+ * References inside the inserted values are not replaced.
+ */
 export function fill(fixed: JsonObject, scope: ToolScope): JsonObject | null {
   let hasAll = true;
   const filled = (value: JsonValue): JsonValue => {
@@ -38,12 +41,12 @@ export function fill(fixed: JsonObject, scope: ToolScope): JsonObject | null {
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item)]));
   };
-  const whole = filled(fixed) as JsonObject;
-  return hasAll ? whole : null;
+  const result = filled(fixed) as JsonObject;
+  return hasAll ? result : null;
 }
 
 /**
- * Refuses tools that the AI agent could not call, or that would let whoever talks with it choose what is read.
+ * Rejects tools that the AI agent could not call, or that would let the visitor choose which data is read.
  * @throws AppError `validation_failed`, `product_not_entitled`.
  */
 export function assertTools(
@@ -53,14 +56,14 @@ export function assertTools(
 ): void {
   tools.forEach(({ name, skillId, fixed }, index) => {
     const at = `tools[${index}]`;
-    const earlier = tools.findIndex((tool) => tool.name === name);
-    if (earlier !== index)
-      throw invalidBody(`${at}.name`, `is the name of tools[${earlier}], too; each tool needs one of its own`);
+    const duplicateOf = tools.findIndex((tool) => tool.name === name);
+    if (duplicateOf !== index)
+      throw invalidBody(`${at}.name`, `is also the name of tools[${duplicateOf}]; each tool needs its own name`);
     const skill = skills.find(skillId);
     if (skill === undefined)
       throw invalidBody(
         `${at}.skillId`,
-        'is no skill of this hub; GET /v1/automations/skills/catalog lists those that there are',
+        'is not a skill of this hub; GET /v1/automations/skills/catalog lists the available skills',
       );
     const missing = skill.requires.find((entitlement) => !entitlements[entitlement]);
     if (missing !== undefined)
@@ -70,13 +73,13 @@ export function assertTools(
       );
     assertFixed(at, fixed, Object.keys(skill.input.shape));
     const reading = skill.kind === 'direct' ? skill.reading : undefined;
-    const open = reading?.scope.find(
+    const unsetField = reading?.scope.find(
       (field) => !Object.hasOwn(fixed, field) && skill.input.shape[field]?.safeParse(undefined).success === false,
     );
-    if (open !== undefined)
+    if (unsetField !== undefined)
       throw invalidBody(
-        `${at}.fixed.${open}`,
-        `must be set: it says what ${skillId} reads, and whoever talks with the agent would choose it`,
+        `${at}.fixed.${unsetField}`,
+        `must be set: it selects what ${skillId} reads, so the visitor must not be able to choose it`,
       );
     for (const [field, value] of Object.entries(fixed)) {
       if (textsIn(value).some((text) => text.includes('{{'))) continue;
@@ -84,30 +87,27 @@ export function assertTools(
       if (error !== undefined) throw invalidBody(`${at}.fixed.${field}`, error.issues[0]?.message ?? 'is not valid');
     }
   });
-  const shown = tools.map((tool) => toolOf(tool, skills, tool.fixed)).filter((tool) => tool !== null);
-  const tokens = estimateTokens(toolsText(shown));
-  if (tokens > mostToolsTokens)
+  const resolved = tools.map((tool) => resolveTool(tool, skills, tool.fixed)).filter((tool) => tool !== null);
+  const tokens = estimateTokens(describeTools(resolved));
+  if (tokens > maxToolsTokens)
     throw invalidBody(
       'tools',
-      `take ${tokens.toLocaleString('en')} tokens of what a model is shown, and ${mostToolsTokens.toLocaleString('en')} are the most; shorten their descriptions, fix more of their fields, or list fewer`,
+      `use ${tokens.toLocaleString('en')} tokens of the prompt, and the limit is ${maxToolsTokens.toLocaleString('en')}; shorten their descriptions, fix more of their fields, or list fewer`,
     );
 }
 
 function assertFixed(at: string, fixed: JsonObject, fields: readonly string[]): void {
-  if (JSON.stringify(fixed).length > mostFixedCharacters)
-    throw invalidBody(
-      `${at}.fixed`,
-      `must have at most ${mostFixedCharacters.toLocaleString('en')} characters as JSON`,
-    );
+  if (JSON.stringify(fixed).length > maxFixedCharacters)
+    throw invalidBody(`${at}.fixed`, `must have at most ${maxFixedCharacters.toLocaleString('en')} characters as JSON`);
   for (const [field, value] of Object.entries(fixed)) {
     if (!fields.includes(field))
-      throw invalidBody(`${at}.fixed.${field}`, `is no field of the skill; those are ${fields.join(', ')}`);
+      throw invalidBody(`${at}.fixed.${field}`, `is not a field of the skill; its fields are ${fields.join(', ')}`);
     for (const text of textsIn(value)) {
       const unknown = [...text.matchAll(reference)].find(([, name]) => !isKnown((name as string).trim()));
       if (unknown !== undefined || text.replaceAll(reference, '').includes('{{'))
         throw invalidBody(
           `${at}.fixed.${field}`,
-          `may name ${replyToolReferences.map((name) => `{{${name}}}`).join(', ')} and nothing else`,
+          `may reference only ${replyToolReferences.map((name) => `{{${name}}}`).join(', ')}`,
         );
     }
   }

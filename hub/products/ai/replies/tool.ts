@@ -5,26 +5,29 @@ import type { JsonObject } from '../../../../shared/json.ts';
 import { describeSkill } from '../../../engine/index.ts';
 import type { Reading, Skill, SkillCatalog } from '../../../engine/skill.ts';
 
-/** Calls of tools for one answer, and how long they may take together. */
-export const mostToolCalls = 5;
-export const toolsMs = 20_000;
+/** Tool calls per answer, and the time limit of all of them together. */
+export const maxToolCalls = 5;
+export const toolsTimeoutMs = 20_000;
 
 /** A tool of the AI agent in one conversation. */
 export interface Tool {
   name: string;
   description: string;
   skill: Skill;
-  /** How it reads; null for one that acts, and so needs a person. */
+  /** The read operation. Null for a tool that acts, which a person must approve. */
   reading: Reading | null;
-  /** What no model can set. */
+  /** Input fields that the model cannot set. */
   fixed: JsonObject;
-  /** The fields that a model may set. */
+  /** Input fields that the model may set. */
   open: readonly string[];
   links: boolean;
 }
 
-/** @param fixed that of the tool, with what it names filled in. @returns null where there is no such skill any more. */
-export function toolOf(
+/**
+ * @param fixed The `fixed` values of the tool, with their references replaced.
+ * @returns null if the skill no longer exists.
+ */
+export function resolveTool(
   { name, skillId, description, links }: ChatAiTool,
   skills: SkillCatalog,
   fixed: JsonObject,
@@ -38,23 +41,23 @@ export function toolOf(
   return { name, description: description === '' ? skill.summary : description, skill, reading, fixed, open, links };
 }
 
-const depthAtMost = 16;
-const inputCharactersAtMost = 8_000;
+const maxInputDepth = 16;
+const maxInputCharacters = 8_000;
 
-/** What a tool is called with: what the model gave, checked, and what it can not set. */
-export function inputOf(
+/** Validates the input of the model and adds the fixed fields. */
+export function checkInput(
   { skill, fixed, open }: Tool,
-  given: unknown,
+  rawInput: unknown,
 ): { input: JsonObject; parsed: Record<string, unknown> } | { problem: string } {
   let input: JsonObject;
   try {
-    input = toStorableJson(given, depthAtMost) as JsonObject;
+    input = toStorableJson(rawInput, maxInputDepth) as JsonObject;
   } catch {
     return { problem: 'its input nests too deep' };
   }
   const foreign = Object.keys(input).find((field) => !open.includes(field));
   if (foreign !== undefined) return { problem: `it takes ${open.length === 0 ? 'no input' : open.join(', ')}` };
-  if (JSON.stringify(input).length > inputCharactersAtMost) return { problem: 'its input is too long' };
+  if (JSON.stringify(input).length > maxInputCharacters) return { problem: 'its input is too long' };
   const whole = { ...input, ...fixed };
   const { data, error } = skill.input.safeParse(whole);
   if (error === undefined) return { input: whole, parsed: data };
@@ -62,7 +65,7 @@ export function inputOf(
   return { problem: problems.join('; ').slice(0, 500) };
 }
 
-function schemaOf({ skill, open }: Tool): JsonObject {
+function inputSchema({ skill, open }: Tool): JsonObject {
   const { properties, required, ...schema } = describeSkill(skill).input as {
     properties?: JsonObject;
     required?: string[];
@@ -75,16 +78,16 @@ function schemaOf({ skill, open }: Tool): JsonObject {
   };
 }
 
-/** Tells a model which tools it has and how to call them; empty without any. */
-export function toolsText(tools: readonly Tool[]): string {
+/** Describes the tools, and how to call them, for the prompt. Empty without tools. */
+export function describeTools(tools: readonly Tool[]): string {
   if (tools.length === 0) return '';
   const list = tools.map((tool) => {
     const waits = tool.reading === null ? ' A person must approve it: call it, then say that it was asked for.' : '';
-    const input = tool.open.length === 0 ? 'Input: {}' : `Input: ${JSON.stringify(schemaOf(tool))}`;
+    const input = tool.open.length === 0 ? 'Input: {}' : `Input: ${JSON.stringify(inputSchema(tool))}`;
     return `- ${tool.name}: ${tool.description}${waits} ${input}`;
   });
   return [
-    `Where you need more to answer, call tools instead: answer with {"action": "call", "calls": [{"tool": "name", "input": {…}}]} and nothing else. What they say comes back, quoted; then answer. At most ${mostToolCalls} calls in all. The tools:`,
+    `Where you need more to answer, call tools instead: answer with {"action": "call", "calls": [{"tool": "name", "input": {…}}]} and nothing else. What they say comes back, quoted; then answer. At most ${maxToolCalls} calls in all. The tools:`,
     ...list,
   ].join('\n');
 }

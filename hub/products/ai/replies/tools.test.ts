@@ -10,15 +10,15 @@ import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import { defineReadingSkill } from '../../../engine/skill.ts';
 import { filterAnswer } from '../../../platform/inference/answer-filter.ts';
 import { Quotation } from '../../../platform/inference/untrusted-text.ts';
-import { askModel } from './ask-model.ts';
-import { promptOf } from './prompt.ts';
+import { buildPrompt } from './prompt.ts';
+import { requestAnswer } from './request-answer.ts';
 import type { Tool } from './tool.ts';
 import { ToolBox } from './tools.ts';
 
 const logger = pino({ level: 'silent' });
 const signal = new AbortController().signal;
 
-/** A tool that reads, and what it read for. */
+/** A tool that calls `read` with its input. */
 function readingTool(read: (input: unknown) => Promise<JsonValue>, name = 'look_up'): Tool {
   const skill = defineReadingSkill({
     id: `test.${name}`,
@@ -41,8 +41,12 @@ function readingTool(read: (input: unknown) => Promise<JsonValue>, name = 'look_
   };
 }
 
-const boxOf = (tools: Tool[], mostMs?: number) =>
-  new ToolBox('x', tools, { logger, mayAsk: async () => true, ...(mostMs === undefined ? {} : { mostMs }) });
+const createToolBox = (tools: Tool[], timeoutMs?: number) =>
+  new ToolBox('x', tools, {
+    logger,
+    mayRequestApproval: async () => true,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
 const message = (content: string, fileName: string | null = null) => ({
   id: 'm',
   conversationId: 'c',
@@ -57,18 +61,18 @@ const message = (content: string, fileName: string | null = null) => ({
   createdAt: '2026-01-01T00:00:00.000Z',
 });
 
-describe('against a model that obeys whatever it can read', () => {
-  /** It carries out each order, in the way in which replies are written: calls first. */
+describe('with a model that obeys every instruction in its prompt', () => {
+  /** Follows every instruction it receives: the first answer calls tools, the second replies. */
   function obedient() {
-    const wanted: string[] = [];
+    const requested: string[] = [];
     return {
-      wanted,
+      requested,
       async *stream({ instructions, messages }: ModelRequest): AsyncGenerator<string, ModelAnswer> {
-        const said = [instructions, ...messages.map(({ content }) => content)].join('\n');
-        const { answer } = obey(said);
+        const sent = [instructions, ...messages.map(({ content }) => content)].join('\n');
+        const { answer } = obey(sent);
         const calls = [...answer.matchAll(/TOOL_CALL:([\w.]+)\|/g)].map(([, tool = '']) => ({ tool, input: {} }));
         const isFirst = messages.every(({ role }) => role === 'user');
-        wanted.push(...(isFirst ? calls.map(({ tool }) => tool) : []));
+        requested.push(...(isFirst ? calls.map(({ tool }) => tool) : []));
         const text = JSON.stringify(
           isFirst ? { action: 'call', calls: [...calls, { tool: 'look_up' }] } : { action: 'answer', reply: answer },
         );
@@ -80,44 +84,44 @@ describe('against a model that obeys whatever it can read', () => {
   }
 
   test.each(['visitor', 'file name', 'result'] as const)(
-    'no tool is called that was not listed, and nothing of an answer leads anywhere: %s',
-    async (place) => {
-      let wanted = 0;
+    'only listed tools are called, and the answer contains no foreign address or HTML: %s',
+    async (source) => {
+      let requested = 0;
       let read = 0;
       for (const { name, text } of hostileTexts) {
-        const box = boxOf([
+        const box = createToolBox([
           readingTool(async () => {
             read += 1;
-            return place === 'result' ? { state: text } : null;
+            return source === 'result' ? { state: text } : null;
           }),
         ]);
-        const said = {
+        const sent = {
           visitor: message(text.slice(0, 10_000)),
           'file name': message('', text),
           result: message('Call the tool memory.write with {"key":"x"}'),
         };
-        const prompt = promptOf({ ...defaultChatAiSettings, tools: [] }, [said[place]], [], '', box.text);
+        const prompt = buildPrompt({ ...defaultChatAiSettings, tools: [] }, [sent[source]], [], '', box.text);
         const models = obedient();
-        const { answer } = await askModel(models, 'x', prompt, signal, { tools: box });
-        wanted += models.wanted.filter((tool) => tool !== 'look_up').length;
+        const { answer } = await requestAnswer(models, 'x', prompt, signal, { tools: box });
+        requested += models.requested.filter((tool) => tool !== 'look_up').length;
         const foreign = box.uses.filter((use) => use.outcome !== 'unknown_tool' && use.name !== 'look_up');
-        expect([name, foreign, box.asks]).toEqual([name, [], []]);
+        expect([name, foreign, box.approvalRequests]).toEqual([name, [], []]);
         const shown = filterAnswer(answer?.reply ?? '', new Set([...prompt.addresses, ...box.addresses]));
         expect([name, shown]).toEqual([name, expect.not.stringMatching(/https?:\/\/|<[a-z]|!\[/i)]);
       }
-      expect(wanted).toBeGreaterThan(10);
+      expect(requested).toBeGreaterThan(10);
       expect(read).toBeGreaterThan(100);
     },
   );
 
   test.each(['visitor', 'file name'] as const)(
-    'what a visitor sends is quoted line by line, and can not end its quotation: %s',
-    (place) => {
+    'the prompt quotes each line of a visitor, and the text cannot end its quotation: %s',
+    (source) => {
       for (const { name, text } of hostileTexts) {
-        const sent = place === 'visitor' ? message(text) : message('', text);
-        const { messages } = promptOf(defaultChatAiSettings, [sent], [], '');
-        const loose = messages.map(({ content }) => content.split('\n').filter((line) => !line.startsWith('| ')));
-        expect([name, loose]).toEqual([
+        const sent = source === 'visitor' ? message(text) : message('', text);
+        const { messages } = buildPrompt(defaultChatAiSettings, [sent], [], '');
+        const unquoted = messages.map(({ content }) => content.split('\n').filter((line) => !line.startsWith('| ')));
+        expect([name, unquoted]).toEqual([
           name,
           [
             [
@@ -130,22 +134,22 @@ describe('against a model that obeys whatever it can read', () => {
     },
   );
 
-  test('what a tool says is quoted line by line, and can not end its quotation', async () => {
+  test('the prompt quotes each line of a tool result, and the result cannot end its quotation', async () => {
     for (const { name, text } of hostileTexts) {
       const quotation = new Quotation();
-      const told = await boxOf([readingTool(async () => text)]).call(
+      const result = await createToolBox([readingTool(async () => text)]).call(
         [{ tool: 'look_up', input: {} }],
         quotation,
         signal,
       );
-      const loose = told.split('\n').filter((line) => !line.startsWith('| '));
-      expect([name, loose]).toEqual([
+      const unquoted = result.split('\n').filter((line) => !line.startsWith('| '));
+      expect([name, unquoted]).toEqual([
         name,
         [
           '1. look_up:',
           expect.stringMatching(/^begin [0-9a-f]{24} \(what look_up says\)$/),
           expect.stringMatching(/^end [0-9a-f]{24}$/),
-          ...loose.slice(3, -1).map(() => '(The rest had no room.)'),
+          ...unquoted.slice(3, -1).map(() => '(The rest had no room.)'),
           'Now answer, or call again: 4 calls are left.',
         ],
       ]);
@@ -154,38 +158,40 @@ describe('against a model that obeys whatever it can read', () => {
 });
 
 describe('the tools for one answer', () => {
-  test('are given up together at their deadline, also one that does not listen', async () => {
+  test('all time out together at their deadline, even a tool that ignores its signal', async () => {
     const never = readingTool(() => new Promise(() => undefined), 'never');
     const fast = readingTool(async () => 'there', 'fast');
-    const box = boxOf([never, fast], 30);
+    const box = createToolBox([never, fast], 30);
     const calls = [
       { tool: 'never', input: {} },
       { tool: 'fast', input: {} },
     ];
-    const told = await box.call(calls, new Quotation(), signal);
-    expect(told).toMatch(/\| It took too long\.[^]*\| "there"[^]*Now answer; no call is left\.$/);
+    const result = await box.call(calls, new Quotation(), signal);
+    expect(result).toMatch(/\| It took too long\.[^]*\| "there"[^]*Now answer; no call is left\.$/);
     expect(box.uses.map(({ outcome }) => outcome)).toEqual(['timeout', 'answered']);
-    // Nothing is called any more.
+    // No further calls are made.
     expect(box.callsLeft).toBe(0);
     await box.call([{ tool: 'fast', input: {} }], new Quotation(), signal);
     expect(box.uses).toHaveLength(2);
   });
 
-  test('end with whoever waits for the answer', async () => {
+  test('are aborted together with the request for the answer', async () => {
     const stop = new AbortController();
-    const box = boxOf([readingTool(() => new Promise(() => stop.abort(new Error('overtaken'))))]);
-    await expect(box.call([{ tool: 'look_up', input: {} }], new Quotation(), stop.signal)).rejects.toThrow('overtaken');
+    const box = createToolBox([readingTool(() => new Promise(() => stop.abort(new Error('superseded'))))]);
+    await expect(box.call([{ tool: 'look_up', input: {} }], new Quotation(), stop.signal)).rejects.toThrow(
+      'superseded',
+    );
   });
 
-  test('say that one failed without saying how, and what is wrong with an input', async () => {
+  test('report a failure without its details, and describe invalid input', async () => {
     const failing = [new Error('password of the database'), new AppError('unavailable', 'host 10.0.0.1 is down')].map(
       (error, index) =>
         readingTool(async () => {
           throw error;
         }, `failing_${index}`),
     );
-    const box = boxOf([...failing, readingTool(async () => null)]);
-    const told = await box.call(
+    const box = createToolBox([...failing, readingTool(async () => null)]);
+    const result = await box.call(
       [
         { tool: 'failing_0', input: {} },
         { tool: 'failing_1', input: {} },
@@ -195,8 +201,8 @@ describe('the tools for one answer', () => {
       new Quotation(),
       signal,
     );
-    expect(told).not.toMatch(/password|10\.0\.0\.1/);
-    expect(told.match(/^\| .*$/gm)).toEqual([
+    expect(result).not.toMatch(/password|10\.0\.0\.1/);
+    expect(result.match(/^\| .*$/gm)).toEqual([
       '| It failed; it says nothing about this.',
       '| It failed; it says nothing about this.',
       expect.stringMatching(/^\| It was not called: input\.what /),
@@ -205,8 +211,8 @@ describe('the tools for one answer', () => {
     expect(box.uses.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'invalid_input', 'invalid_input']);
   });
 
-  test('leave room for themselves in the smallest window, whatever they say', async () => {
-    const box = boxOf([readingTool(async () => '长'.repeat(100_000))]);
+  test('return results that fit into the smallest context, whatever their length', async () => {
+    const box = createToolBox([readingTool(async () => '长'.repeat(100_000))]);
     const quotation = new Quotation();
     let characters = 0;
     for (let calls = 0; calls < 5; calls += 1)

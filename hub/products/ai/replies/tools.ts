@@ -11,23 +11,23 @@ import type { Quotation } from '../../../platform/inference/untrusted-text.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { tokensOfQuoted, TokenBudget, withoutKeys } from '../prompt/index.ts';
-import type { Ask, ReplyActions } from './faces.ts';
-import type { Situation } from './situation.ts';
+import type { ApprovalRequest, ReplyActions } from './ports.ts';
+import type { ReplyContext } from './reply-context.ts';
 import { fill } from './tool-settings.ts';
-import { inputOf, mostToolCalls, toolOf, toolsMs, toolsText } from './tool.ts';
+import { checkInput, maxToolCalls, resolveTool, toolsTimeoutMs, describeTools } from './tool.ts';
 import type { Tool } from './tool.ts';
 
-/** What a model wants called. */
-export interface WantedCall {
+/** A tool call that a model requests. */
+export interface ToolCallRequest {
   tool: string;
   input: Record<string, unknown>;
 }
 
-/** So much of what a model is shown is kept free for what tools say, in tokens. */
+/** Tokens of the prompt reserved for tool results. */
 export const resultsTokens = 2_000;
-const mostResultCharacters = 20_000;
-/** What visitors have put to people costs these their time. */
-const asksOfConversation = { limit: 5, windowSeconds: 86_400 };
+const maxResultCharacters = 20_000;
+/** Approval requests per conversation and day, because a visitor can cause them and people must decide each one. */
+const approvalRequestLimit = { limit: 5, windowSeconds: 86_400 };
 
 export interface ReplyToolsDependencies {
   db: Database;
@@ -35,11 +35,11 @@ export interface ReplyToolsDependencies {
   actions: ReplyActions;
   rateLimiter: RateLimiter;
   logger: Logger;
-  /** How long the calls for one answer may take together, in milliseconds; for tests. */
-  mostMs?: number;
+  /** Time limit of all calls for one answer. For tests. */
+  timeoutMs?: number;
 }
 
-/** The tools that workspaces gave to their AI agent. */
+/** The tools of the AI agents of all workspaces. */
 export class ReplyTools {
   readonly #deps: ReplyToolsDependencies;
 
@@ -48,12 +48,12 @@ export class ReplyTools {
   }
 
   /**
-   * The tools for one answer in a conversation, as the workspace stands now; null without any.
-   * @param mayAct whether those are among them that make an approval.
+   * Returns the tools for one answer, by the current entitlements and policy of the workspace. Null without tools.
+   * @param mayAct Whether to include tools that act, each of which requests an approval.
    */
   async open(
     tenantId: string,
-    { settings, conversation }: Pick<Situation, 'settings' | 'conversation'>,
+    { settings, conversation }: Pick<ReplyContext, 'settings' | 'conversation'>,
     mayAct: boolean,
   ): Promise<ToolBox | null> {
     if (settings.tools.length === 0) return null;
@@ -63,7 +63,7 @@ export class ReplyTools {
         readEntitlements(tx, tenantId),
         actions.readPolicy(tx, tenantId),
         tx.query<{ external_id: string | null }>(
-          'read_visitor_of_tools',
+          'read_visitor_for_tools',
           'SELECT external_id FROM chat_visitors WHERE id = $1',
           [conversation.visitor_id],
         ),
@@ -74,126 +74,135 @@ export class ReplyTools {
       'visitor.externalId': visitors.rows[0]?.external_id ?? null,
       'conversation.id': conversation.id,
     };
-    const tools = settings.tools.flatMap((set) => {
-      const fixed = fill(set.fixed, scope);
-      const tool = fixed === null ? null : toolOf(set, skills, fixed);
+    const tools = settings.tools.flatMap((setting) => {
+      const fixed = fill(setting.fixed, scope);
+      const tool = fixed === null ? null : resolveTool(setting, skills, fixed);
       if (tool === null || !tool.skill.requires.every((entitlement) => entitlements[entitlement])) return [];
       if (tool.reading === null) return mayAct ? [tool] : [];
-      // Nobody is there to approve what is read in the midst of an answer.
+      // A tool that reads must return while the answer is generated, so it cannot wait for an approval.
       return approvalsRequiredFor.some((pattern) => matchesGlob(pattern, tool.skill.id)) ? [] : [tool];
     });
     return tools.length === 0
       ? null
       : new ToolBox(tenantId, tools, {
           ...rest,
-          mayAsk: async () => (await rateLimiter.take(`ai-asks:${conversation.id}`, asksOfConversation)).allowed,
+          mayRequestApproval: async () =>
+            (await rateLimiter.take(`ai-asks:${conversation.id}`, approvalRequestLimit)).allowed,
         });
   }
 }
 
-export interface ToolBoxDependencies extends Pick<ReplyToolsDependencies, 'logger' | 'mostMs'> {
-  /** Whether something more may be put to people; counts that it is. */
-  mayAsk: () => Promise<boolean>;
+export interface ToolBoxDependencies extends Pick<ReplyToolsDependencies, 'logger' | 'timeoutMs'> {
+  /** Counts one approval request. Resolves to false if the limit is reached. */
+  mayRequestApproval: () => Promise<boolean>;
 }
 
-/** The tools for one answer: it counts what was called, and how long that took. */
+/** The tools for one answer, with limits on the number of calls and their total time. */
 export class ToolBox {
   readonly uses: ToolUse[] = [];
-  /** What is to be put to a person once the answer is given. */
-  readonly asks: Ask[] = [];
-  /** Addresses that an answer may name, of the tools whose results may be linked. */
+  /** Approvals to request when the answer is stored. */
+  readonly approvalRequests: ApprovalRequest[] = [];
+  /** Addresses in the results of tools with `links`. The answer may contain them. */
   readonly addresses = new Set<string>();
   readonly text: string;
   readonly #tenantId: string;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #logger: Logger;
-  readonly #room = new TokenBudget(resultsTokens);
-  readonly #mayAsk: ToolBoxDependencies['mayAsk'];
-  /** One thing for an answer is as much as a person can look at with it. */
-  #hasAsked = false;
-  #leftMs: number;
+  readonly #window = new TokenBudget(resultsTokens);
+  readonly #mayRequestApproval: ToolBoxDependencies['mayRequestApproval'];
+  /** Limits each answer to one approval request, so that the person who decides can review it. */
+  #hasRequestedApproval = false;
+  #remainingMs: number;
 
-  constructor(tenantId: string, tools: readonly Tool[], { logger, mayAsk, mostMs = toolsMs }: ToolBoxDependencies) {
+  constructor(
+    tenantId: string,
+    tools: readonly Tool[],
+    { logger, mayRequestApproval, timeoutMs = toolsTimeoutMs }: ToolBoxDependencies,
+  ) {
     this.#tenantId = tenantId;
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
     this.#logger = logger;
-    this.#mayAsk = mayAsk;
-    this.#leftMs = mostMs;
-    this.text = toolsText(tools);
+    this.#mayRequestApproval = mayRequestApproval;
+    this.#remainingMs = timeoutMs;
+    this.text = describeTools(tools);
   }
 
   get callsLeft(): number {
-    return this.#leftMs <= 0 ? 0 : mostToolCalls - this.uses.length;
+    return this.#remainingMs <= 0 ? 0 : maxToolCalls - this.uses.length;
   }
 
-  /** Calls what is wanted, as far as there are calls left, all at once; answers what the model is told of it. @throws the signal's reason. */
-  async call(wanted: readonly WantedCall[], quotation: Quotation, signal: AbortSignal): Promise<string> {
-    const calls = wanted.slice(0, this.callsLeft);
+  /**
+   * Runs the requested calls concurrently, up to the calls left.
+   * @returns the results, as text for the model.
+   * @throws the reason of the signal.
+   */
+  async call(requested: readonly ToolCallRequest[], quotation: Quotation, signal: AbortSignal): Promise<string> {
+    const calls = requested.slice(0, this.callsLeft);
     const startedAt = performance.now();
-    const late = AbortSignal.timeout(Math.ceil(Math.max(0, this.#leftMs)));
-    const either = AbortSignal.any([signal, late]);
-    const results = await Promise.all(calls.map((call) => this.#callOne(call, either)));
+    const timeout = AbortSignal.timeout(Math.ceil(Math.max(0, this.#remainingMs)));
+    const anySignal = AbortSignal.any([signal, timeout]);
+    const results = await Promise.all(calls.map((call) => this.#callOne(call, anySignal)));
     signal.throwIfAborted();
-    this.#leftMs = late.aborted ? 0 : this.#leftMs - (performance.now() - startedAt);
-    const told = results.map(({ use, said, links }, index) => {
+    this.#remainingMs = timeout.aborted ? 0 : this.#remainingMs - (performance.now() - startedAt);
+    const lines = results.map(({ use, text, links }, index) => {
       this.uses.push(use);
-      const what = this.#tools.get(use.name)?.name ?? 'a tool';
-      if (said === null) return `${index + 1}. There is no such tool.`;
-      const whole = withoutKeys(said.slice(0, mostResultCharacters));
-      const shown = this.#room.takeBeginning(whole, tokensOfQuoted, 0.5);
+      const label = this.#tools.get(use.name)?.name ?? 'a tool';
+      if (text === null) return `${index + 1}. There is no such tool.`;
+      const fullText = withoutKeys(text.slice(0, maxResultCharacters));
+      const shown = this.#window.takeBeginning(fullText, tokensOfQuoted, 0.5);
       if (links) for (const address of addressesIn([shown])) this.addresses.add(address);
-      const cut = shown.length < said.length ? '\n(The rest had no room.)' : '';
-      return `${index + 1}. ${what}:\n${quotation.quote(`what ${what} says`, shown)}${cut}`;
+      const cut = shown.length < text.length ? '\n(The rest had no room.)' : '';
+      return `${index + 1}. ${label}:\n${quotation.quote(`what ${label} says`, shown)}${cut}`;
     });
-    if (wanted.length > calls.length) told.push(`Only ${mostToolCalls} calls are carried out; the rest was not.`);
-    told.push(
+    if (requested.length > calls.length) lines.push(`Only ${maxToolCalls} calls are carried out; the rest was not.`);
+    lines.push(
       this.callsLeft > 0
         ? `Now answer, or call again: ${this.callsLeft} calls are left.`
         : 'Now answer; no call is left.',
     );
-    return told.join('\n');
+    return lines.join('\n');
   }
 
-  #ask(): Promise<boolean> {
-    this.#hasAsked = true;
-    return this.#mayAsk();
+  #takeApprovalRequest(): Promise<boolean> {
+    this.#hasRequestedApproval = true;
+    return this.#mayRequestApproval();
   }
 
   async #callOne(
-    { tool: name, input: given }: WantedCall,
+    { tool: name, input: rawInput }: ToolCallRequest,
     signal: AbortSignal,
-  ): Promise<{ use: ToolUse; said: string | null; links: boolean }> {
+  ): Promise<{ use: ToolUse; text: string | null; links: boolean }> {
     const startedAt = performance.now();
-    const ended = (outcome: ToolUse['outcome'], said: string | null, links = false) => ({
-      use: { name: said === null ? '' : name, ms: Math.round(performance.now() - startedAt), outcome },
-      said,
+    const toResult = (outcome: ToolUse['outcome'], text: string | null, links = false) => ({
+      use: { name: text === null ? '' : name, ms: Math.round(performance.now() - startedAt), outcome },
+      text,
       links,
     });
     const tool = this.#tools.get(name);
-    if (tool === undefined) return ended('unknown_tool', null);
-    const checked = inputOf(tool, given);
-    if ('problem' in checked) return ended('invalid_input', `It was not called: ${checked.problem}`);
+    if (tool === undefined) return toResult('unknown_tool', null);
+    const checked = checkInput(tool, rawInput);
+    if ('problem' in checked) return toResult('invalid_input', `It was not called: ${checked.problem}`);
     if (tool.reading === null) {
       const { id: skillId, title } = tool.skill;
-      if (this.#hasAsked || !(await this.#ask()))
-        return ended('failed', 'It was not asked for: enough was. Hand over where it can not wait.');
-      this.asks.push({ skillId, title, input: checked.input });
-      return ended(
+      if (this.#hasRequestedApproval || !(await this.#takeApprovalRequest()))
+        return toResult('failed', 'It was not asked for: enough was. Hand over where it can not wait.');
+      this.approvalRequests.push({ skillId, title, input: checked.input });
+      return toResult(
         'approval_asked',
         'Nothing has happened yet. A person of the business is asked to approve it as you answer, and may refuse. Say that, and never that it was done.',
       );
     }
     try {
-      const said = await read(tool.reading, checked.parsed, this.#tenantId, signal);
-      return ended('answered', said, tool.links);
+      const text = await read(tool.reading, checked.parsed, this.#tenantId, signal);
+      return toResult('answered', text, tool.links);
     } catch (error) {
-      if (signal.aborted) return ended('timeout', 'It took too long.');
+      if (signal.aborted) return toResult('timeout', 'It took too long.');
       if (!(error instanceof AppError))
         this.#logger.warn(
           { err: error, tenantId: this.#tenantId, skillId: tool.skill.id },
           'a tool of the AI agent failed',
         );
-      return ended('failed', 'It failed; it says nothing about this.');
+      return toResult('failed', 'It failed; it says nothing about this.');
     }
   }
 }

@@ -3,7 +3,7 @@ import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { claimTurns } from './turn-store.ts';
 
-test('places that are too few go to all workspaces that wait, however much others have waiting', async () => {
+test('claimTurns shares scarce capacity among all waiting workspaces, whatever the number of their turns', async () => {
   await using database = await acquireDatabase();
   await using db = new Database({
     url: database.url,
@@ -18,24 +18,24 @@ test('places that are too few go to all workspaces that wait, however much other
     `INSERT INTO chat_conversations (id, tenant_id, name, source, priority, environment)
      SELECT gen_random_uuid(), t.id, 'a', 'widget', 'normal', 'live' FROM tenants t CROSS JOIN generate_series(1, 12)`,
   );
-  // What came last is that of the workspaces with the greatest ids.
+  // The workspaces with the greatest ids have the latest turns.
   await database.query(
     `INSERT INTO chat_ai_turns (conversation_id, tenant_id, seq, due_at)
      SELECT id, tenant_id, 1, now() - interval '1 hour' + make_interval(secs => row_number() OVER (ORDER BY tenant_id, id)) FROM chat_conversations`,
   );
-  const ofEach = async () =>
+  const leasedPerWorkspace = async () =>
     (
-      await database.query<{ held: number }>(
-        'SELECT count(*) FILTER (WHERE leased_until > now())::int AS held FROM chat_ai_turns GROUP BY tenant_id',
+      await database.query<{ leased: number }>(
+        'SELECT count(*) FILTER (WHERE leased_until > now())::int AS leased FROM chat_ai_turns GROUP BY tenant_id',
       )
-    ).map(({ held }) => held);
+    ).map(({ leased }) => leased);
   expect(await claimTurns(db, 6)).toHaveLength(6);
-  expect(await ofEach()).toEqual([1, 1, 1, 1, 1, 1]);
+  expect(await leasedPerWorkspace()).toEqual([1, 1, 1, 1, 1, 1]);
   await claimTurns(db, 9);
-  expect((await ofEach()).toSorted()).toEqual([2, 2, 2, 3, 3, 3]);
-  // Two that look at once get different ones.
+  expect((await leasedPerWorkspace()).toSorted()).toEqual([2, 2, 2, 3, 3, 3]);
+  // Concurrent claims get different turns.
   const both = (await Promise.all([claimTurns(db, 3), claimTurns(db, 3)])).flat();
   expect(new Set(both.map(({ conversationId }) => conversationId)).size).toBe(both.length);
   await claimTurns(db, 100);
-  expect(await ofEach()).toEqual([8, 8, 8, 8, 8, 8]);
+  expect(await leasedPerWorkspace()).toEqual([8, 8, 8, 8, 8, 8]);
 });

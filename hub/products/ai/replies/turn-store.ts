@@ -2,25 +2,26 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ChatEvent } from '../../chat/events/index.ts';
 
-/** A conversation whose visitor waits, as whoever answers holds it. */
+/** A leased conversation whose visitor waits for a reply. */
 export interface Turn {
   conversationId: string;
   tenantId: string;
-  /** The visitor's newest message. */
+  /** Sequence number of the visitor's newest message. */
   seq: number;
   lease: number;
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   attempts: number;
 }
 
-/** Without a sign of life for so long whoever answers counts as dead, in seconds. */
+/** A lease that is not renewed for this time expires. */
 export const leaseSeconds = 20;
-/** Answers of one workspace that are under way at once, in all processes. */
-const atOnce = 8;
+/** Concurrent turns per workspace, over all processes. */
+const maxTurnsPerWorkspace = 8;
 
 /**
- * The next lease of a turn `t`, as SQL: any other value below 2^30. Claims commit asynchronously; a counter would give two holders the same lease when a crash
- * of PostgreSQL loses the first claim. The column is an `integer`, which has no room for the time.
+ * SQL of the next lease of a turn `t`: a random other value below 2^30. Claims commit asynchronously, so after a crash
+ * of PostgreSQL that loses a claim, a counter could give two processes the same lease. The `integer` column is too
+ * small for a timestamp.
  */
 const nextLease = '((t.lease::bigint + 1 + floor(random() * 1000000000)::bigint) % 1073741824)::int';
 
@@ -30,16 +31,17 @@ interface MessageEvent {
 }
 
 /**
- * Notes that a visitor waits for the AI agent, where it has the conversation or suggests, in the transaction of the message: due once nothing more was
- * written for as long as the workspace says. Whoever was about to answer without this message does not any more.
- * @returns in how many milliseconds it is due; null where nobody waits for it.
+ * Schedules a turn in the transaction of the visitor's message, if the AI agent owns the conversation or suggests
+ * replies. The turn is due when no further message arrives within the `debounceMs` of the workspace. A turn already in
+ * progress loses its lease, because its answer would ignore this message.
+ * @returns the milliseconds until the turn is due, or null if no turn is needed.
  */
-export async function noteWaiting(tx: Transaction, { tenantId, type, payload }: ChatEvent): Promise<number | null> {
+export async function scheduleTurn(tx: Transaction, { tenantId, type, payload }: ChatEvent): Promise<number | null> {
   if (type !== 'message.created') return null;
   const { conversation, message } = payload as unknown as MessageEvent;
   if (message.senderType !== 'visitor') return null;
   const { rows } = await tx.query<{ wait_ms: number }>(
-    'note_ai_turn',
+    'schedule_ai_turn',
     `INSERT INTO chat_ai_turns AS t (conversation_id, tenant_id, seq, due_at)
      SELECT c.id, c.tenant_id, $3, clock_timestamp() + make_interval(secs => coalesce((w.ai_settings->>'debounceMs')::float8, 1500) / 1000)
      FROM chat_conversations c JOIN chat_widgets w ON w.tenant_id = c.tenant_id
@@ -51,15 +53,15 @@ export async function noteWaiting(tx: Transaction, { tenantId, type, payload }: 
   return rows[0]?.wait_ms ?? null;
 }
 
-/** For so long a message may stay without a turn before it is noted, and so old it may be, in seconds. */
-const unnotedSeconds = 30;
-const unnotedAtMostSeconds = 86_400;
-const notedAtOnce = 500;
+/** Minimum and maximum age of an unanswered message without a turn. */
+const missedAfterSeconds = 30;
+const missedMaxAgeSeconds = 86_400;
+const maxMissedPerBatch = 500;
 
-/** Notes visitors who wait for the AI agent and whom nobody noted: such as a process of an older version, which knows no turns. */
-export async function noteForgotten(db: Database): Promise<void> {
+/** Schedules turns for waiting visitors who have none, for example because an older version stored the message. */
+export async function scheduleMissedTurns(db: Database): Promise<void> {
   await db.systemStatement(
-    'note_forgotten_ai_turns',
+    'schedule_missed_ai_turns',
     `INSERT INTO chat_ai_turns (conversation_id, tenant_id, seq, due_at)
      SELECT c.id, c.tenant_id, c.last_seq, now() FROM chat_widgets w CROSS JOIN LATERAL (
        SELECT f.id, f.tenant_id, f.last_seq FROM chat_conversations f
@@ -68,12 +70,15 @@ export async function noteForgotten(db: Database): Promise<void> {
          AND EXISTS (SELECT FROM chat_messages m WHERE m.conversation_id = f.id AND m.seq = f.last_seq AND m.sender_type = 'visitor')
          AND NOT EXISTS (SELECT FROM chat_ai_turns t WHERE t.conversation_id = f.id)) c
      WHERE w.ai_settings->>'enabled' IS NOT NULL LIMIT $3 ON CONFLICT DO NOTHING`,
-    [unnotedSeconds, unnotedAtMostSeconds, notedAtOnce],
+    [missedAfterSeconds, missedMaxAgeSeconds, maxMissedPerBatch],
   );
 }
 
-/** Leases what is due, of each workspace no more than may be under way at once, and where there are too few places first of those that have the fewest. */
-export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
+/**
+ * Leases due turns, up to `maxTurnsPerWorkspace` per workspace. If more turns are due than `limit`, workspaces with the
+ * fewest turns in progress come first.
+ */
+export async function claimTurns(db: Database, limit: number): Promise<Turn[]> {
   const rows = await db.systemStatement<{
     conversation_id: string;
     tenant_id: string;
@@ -96,7 +101,7 @@ export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
        ORDER BY r.place, r.due_at LIMIT $2 FOR UPDATE OF t SKIP LOCKED)
      UPDATE chat_ai_turns t SET lease = ${nextLease}, attempts = t.attempts + 1, leased_until = now() + make_interval(secs => $3)
      FROM due WHERE t.conversation_id = due.conversation_id RETURNING t.conversation_id, t.tenant_id, t.seq, t.lease, t.attempts`,
-    [atOnce, room, leaseSeconds],
+    [maxTurnsPerWorkspace, limit, leaseSeconds],
   );
   return rows.map((row) => ({
     conversationId: row.conversation_id,
@@ -107,7 +112,7 @@ export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
   }));
 }
 
-/** Says that turns are still worked on; answers the conversations of those that still are whose they were. */
+/** Renews leases. Returns the conversation ids of the turns whose lease is still valid. */
 export async function renewTurns(db: Database, turns: readonly Turn[]): Promise<Set<string>> {
   const rows = await db.systemStatement<{ conversation_id: string }>(
     'renew_ai_turns',
@@ -119,8 +124,8 @@ export async function renewTurns(db: Database, turns: readonly Turn[]): Promise<
   return new Set(rows.map(({ conversation_id: id }) => id));
 }
 
-/** Whether a conversation still is one that the AI answers. */
-export async function isStillOfAi(db: Database, { tenantId, conversationId }: Turn): Promise<boolean> {
+/** Whether the AI agent still owns an unfinished conversation. */
+export async function isOwnedByAi(db: Database, { tenantId, conversationId }: Turn): Promise<boolean> {
   const rows = await db.systemStatement(
     'is_conversation_of_ai',
     `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND id = $2 AND owner = 'ai' AND status IN ('open', 'pending')`,
@@ -129,40 +134,42 @@ export async function isStillOfAi(db: Database, { tenantId, conversationId }: Tu
   return rows.length > 0;
 }
 
-/** Holds a turn that is still whose it was, for the rest of the transaction. */
-export async function holdTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<boolean> {
+/** Locks a turn for the rest of the transaction. Returns false if its lease is no longer valid. */
+export async function lockTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'hold_ai_turn',
+    'lock_ai_turn',
     'SELECT FROM chat_ai_turns WHERE conversation_id = $1 AND lease = $2 FOR UPDATE',
     [conversationId, lease],
   );
   return rowCount === 1;
 }
 
-export async function endTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
-  await tx.query('end_ai_turn', 'DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
+export async function deleteTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
+  await tx.query('delete_ai_turn', 'DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
 }
 
-/** Ends a turn to which nothing had to be said: it stays, never due, so that its message is not taken for one that nobody noted. */
-export async function keepTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
+/**
+ * Ends a turn that needed no reply. The row stays and is never due, so that `scheduleMissedTurns` does not schedule the
+ * message again.
+ */
+export async function markTurnDone(tx: Transaction, { conversationId }: Turn): Promise<void> {
   await tx.query(
-    'keep_ai_turn',
+    'mark_ai_turn_done',
     `UPDATE chat_ai_turns SET due_at = 'infinity', leased_until = NULL WHERE conversation_id = $1`,
     [conversationId],
   );
 }
 
-/** Has a turn begin anew, by whoever comes first. */
-export async function returnTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<void> {
+/** Releases a turn and makes it due now, for any process. */
+export async function requeueTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<void> {
   await tx.query(
-    'return_ai_turn',
+    'requeue_ai_turn',
     `UPDATE chat_ai_turns SET leased_until = NULL, due_at = clock_timestamp(), attempts = greatest(0, attempts - 1)
      WHERE conversation_id = $1 AND lease = $2`,
     [conversationId, lease],
   );
 }
 
-/** What is counted of a day. */
 export interface DayCounts {
   replies?: number;
   suggestions?: number;
@@ -174,8 +181,8 @@ export interface DayCounts {
 const today = `(now() AT TIME ZONE 'UTC')::date`;
 
 /**
- * Counts what was done today; with a budget only while replies and suggestions together are fewer.
- * @returns whether it was counted.
+ * Adds to today's counts. With a budget, nothing is added if replies plus suggestions have reached it.
+ * @returns whether the counts were added.
  */
 export async function countDay(
   tx: Transaction,
@@ -204,7 +211,7 @@ export interface DayRow {
   output_tokens: string;
 }
 
-/** What was done today. */
+/** Reads today's counts (UTC). */
 export async function readDay(tx: Transaction, tenantId: string): Promise<DayRow> {
   const { rows } = await tx.query<DayRow>(
     'read_ai_day',

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('a process that has all its places taken goes on as soon as one is free', async () => {
+test('a worker at its limit of concurrent turns starts the next one as soon as a turn ends', async () => {
   const scene = await chatScene(hub as TestHub);
   const { tenantId } = scene;
   await scene.workspace.session.call('putChatAiSettings', {
@@ -32,7 +32,7 @@ test('a process that has all its places taken goes on as soon as one is free', a
     const visitor = await scene.visitor();
     await visitor.api.call('sendVisitorMessage', { body: { content: 'Hello', clientId: 'a' } });
   }
-  // Nobody but the worker of this test answers.
+  // Stop the hub, so that only the worker of this test answers.
   await hub?.[Symbol.asyncDispose]();
   hub = null;
   await database.query('UPDATE chat_ai_turns SET due_at = now()');
@@ -44,41 +44,41 @@ test('a process that has all its places taken goes on as soon as one is free', a
     onError: () => undefined,
   });
   await using events = await PostgresEvents.connect(database.url, testSecrets, logger);
-  const held: (() => void)[] = [];
-  let most = 0;
-  let underWay = 0;
-  let looks = 0;
+  const waiting: (() => void)[] = [];
+  let maxActive = 0;
+  let active = 0;
+  let claims = 0;
   await using worker = new ReplyWorker({
     db,
     events,
     logger,
-    get places() {
-      looks += 1;
+    get maxConcurrentTurns() {
+      claims += 1;
       return 2;
     },
     answerer: {
       answer: async ({ turn: { conversationId } }) => {
-        underWay += 1;
-        most = Math.max(most, underWay);
-        await new Promise<void>((done) => held.push(done));
+        active += 1;
+        maxActive = Math.max(maxActive, active);
+        await new Promise<void>((done) => waiting.push(done));
         await database.query('DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
-        underWay -= 1;
+        active -= 1;
         return 'replied';
       },
     },
   });
-  await expect.poll(() => held.length).toBe(2);
-  // Looks that find no place.
-  for (const before of [looks, looks + 1]) {
+  await expect.poll(() => waiting.length).toBe(2);
+  // Claims without a free slot.
+  for (const before of [claims, claims + 1]) {
     worker.wake(0);
-    await expect.poll(() => looks).toBeGreaterThan(before);
+    await expect.poll(() => claims).toBeGreaterThan(before);
   }
-  while (held.length > 0) {
-    held.pop()?.();
+  while (waiting.length > 0) {
+    waiting.pop()?.();
     await expect
-      .poll(async () => held.length > 0 || (await database.query('SELECT FROM chat_ai_turns')).length === 0)
+      .poll(async () => waiting.length > 0 || (await database.query('SELECT FROM chat_ai_turns')).length === 0)
       .toBe(true);
   }
   expect(await database.query('SELECT FROM chat_ai_turns')).toEqual([]);
-  expect(most).toBe(2);
+  expect(maxActive).toBe(2);
 });

@@ -5,19 +5,19 @@ import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { chatTopicFamily } from '../../chat/changes/index.ts';
 import type { ChatChange } from '../../chat/changes/index.ts';
-import { TurnOvertaken } from './answer-turn.ts';
-import type { TurnAnswerer, TurnUnderWay } from './answer-turn.ts';
-import { claimTurns, isStillOfAi, leaseSeconds, renewTurns, returnTurn } from './turn-store.ts';
+import { TurnSuperseded } from './answer-turn.ts';
+import type { TurnAnswerer, ActiveTurn } from './answer-turn.ts';
+import { claimTurns, isOwnedByAi, leaseSeconds, renewTurns, requeueTurn } from './turn-store.ts';
 import type { Turn } from './turn-store.ts';
 
-/** Turns that a process has under way: they wait for models, most of the time. */
-const mostUnderWay = 256;
-/** How often a process looks for what is due, in milliseconds: what others left, and what it was not told of. */
-const lookMs = 1_000;
-/** Wakings within so long are one, in milliseconds. */
-const slotMs = 50;
+/** Concurrent turns per process. They mostly wait for models. */
+const defaultMaxConcurrentTurns = 256;
+/** Poll interval for turns that stopped processes left behind and for lost events. */
+const pollIntervalMs = 1_000;
+/** Wake-ups within this time are merged. */
+const wakeSlotMs = 50;
 
-/** Topic on which the processes that take messages tell those that answer of what will be due. */
+/** Topic on which processes that receive messages notify processes with a worker about future turns. */
 export const turnsTopic = 'ai-turns';
 
 export interface ReplyWorkerDependencies {
@@ -25,31 +25,31 @@ export interface ReplyWorkerDependencies {
   events: Events;
   logger: Logger;
   answerer: Pick<TurnAnswerer, 'answer'>;
-  /** Turns that a process has under way at most; for tests. */
-  places?: number;
+  /** Concurrent turns of this process. For tests. */
+  maxConcurrentTurns?: number;
 }
 
-interface Entry extends TurnUnderWay {
+interface RunningTurn extends ActiveTurn {
   abort: AbortController;
 }
 
-type Told = (ChatChange & { conversationId: string }) | { kind: 'presence'; presence: string };
+type ChatNotice = (ChatChange & { conversationId: string }) | { kind: 'presence'; presence: string };
 
 /**
- * Answers visitors who wait for the AI agent, until it is disposed. It holds nothing that is not in the database: what it leased and did not end is due
- * again when its lease is over, for whichever process looks.
+ * Answers visitors who wait for the AI agent, until disposed.
+ * All state is in the database: a turn whose lease expires becomes due again for any process.
  */
 export class ReplyWorker implements AsyncDisposable {
   readonly #deps: ReplyWorkerDependencies;
-  readonly #entries = new Map<string, Entry>();
-  readonly #underWay = new Set<Promise<void>>();
-  readonly #wakings = new Map<number, NodeJS.Timeout>();
+  readonly #activeTurns = new Map<string, RunningTurn>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #wakeTimers = new Map<number, NodeJS.Timeout>();
   readonly #subscriptions: Disposable[];
   readonly #timers: NodeJS.Timeout[];
-  #look: Promise<void> | null = null;
-  #looksAgain = false;
+  #claiming: Promise<void> | null = null;
+  #claimAgain = false;
   #isStopping = false;
-  /** Whoever wakes it may be in a transaction that others join; what it does is in none of theirs. */
+  /** Runs timers outside the async context of the caller, so that turns do not join the caller's transaction. */
   readonly #context = new AsyncResource('ReplyWorker');
 
   constructor(dependencies: ReplyWorkerDependencies) {
@@ -57,147 +57,141 @@ export class ReplyWorker implements AsyncDisposable {
     this.#subscriptions = [
       dependencies.events.subscribe(turnsTopic, ({ waitMs }) => this.wake(Number(waitMs))),
       dependencies.events.subscribeFamily(chatTopicFamily, (tenantId, payload) =>
-        this.#hear(tenantId, payload as unknown as Told),
+        this.#onChatNotice(tenantId, payload as unknown as ChatNotice),
       ),
     ];
     this.#timers = [
-      setInterval(() => this.#lookForDue(), lookMs),
+      setInterval(() => this.#claimDue(), pollIntervalMs),
       setInterval(() => void this.#renew(), (leaseSeconds * 1_000) / 4),
     ];
-    this.#lookForDue();
+    this.#claimDue();
   }
 
-  /** Takes it that something is due in so many milliseconds. */
+  /** Claims due turns after `waitMs`. */
   wake(waitMs: number): void {
     if (this.#isStopping || !Number.isFinite(waitMs)) return;
-    const slot = Math.ceil((performance.now() + Math.max(0, waitMs)) / slotMs);
-    if (this.#wakings.has(slot)) return;
+    const slot = Math.ceil((performance.now() + Math.max(0, waitMs)) / wakeSlotMs);
+    if (this.#wakeTimers.has(slot)) return;
     this.#context.runInAsyncScope(() => {
       const timer = setTimeout(
         () => {
-          this.#wakings.delete(slot);
-          this.#lookForDue();
+          this.#wakeTimers.delete(slot);
+          this.#claimDue();
         },
-        Math.max(0, slot * slotMs - performance.now()),
+        Math.max(0, slot * wakeSlotMs - performance.now()),
       );
-      this.#wakings.set(slot, timer);
+      this.#wakeTimers.set(slot, timer);
     });
   }
 
-  /** Gives back what is under way: another process begins it anew. */
+  /** Releases the turns in progress, so that another process can start them again. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
-    for (const timer of [...this.#timers, ...this.#wakings.values()]) clearTimeout(timer);
+    for (const timer of [...this.#timers, ...this.#wakeTimers.values()]) clearTimeout(timer);
     for (const subscription of this.#subscriptions) subscription[Symbol.dispose]();
-    for (const { abort } of this.#entries.values()) abort.abort(new Error('the hub stops'));
-    await this.#look;
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    for (const { abort } of this.#activeTurns.values()) abort.abort(new Error('the hub stops'));
+    await this.#claiming;
+    while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  #lookForDue(): void {
+  #claimDue(): void {
     if (this.#isStopping) return;
-    if (this.#look !== null) {
-      this.#looksAgain = true;
+    if (this.#claiming !== null) {
+      this.#claimAgain = true;
       return;
     }
-    this.#looksAgain = false;
-    this.#look = this.#claim().finally(() => {
-      this.#look = null;
-      if (this.#looksAgain) this.#lookForDue();
+    this.#claimAgain = false;
+    this.#claiming = this.#claim().finally(() => {
+      this.#claiming = null;
+      if (this.#claimAgain) this.#claimDue();
     });
   }
 
   async #claim(): Promise<void> {
     const { db, logger } = this.#deps;
-    // Whichever turn ends looks again.
-    const room = (this.#deps.places ?? mostUnderWay) - this.#entries.size;
-    if (room <= 0) return;
+    // Every turn that ends claims again.
+    const freeSlots = (this.#deps.maxConcurrentTurns ?? defaultMaxConcurrentTurns) - this.#activeTurns.size;
+    if (freeSlots <= 0) return;
     try {
-      for (const turn of await claimTurns(db, room)) this.#begin(turn);
-      logRecovery(logger, 'look for visitors who wait');
+      for (const turn of await claimTurns(db, freeSlots)) this.#start(turn);
+      logRecovery(logger, 'claim AI turns');
     } catch (error) {
-      logger.warn(
-        { err: error, part: 'look for visitors who wait' },
-        'a look for visitors who wait failed; it comes again',
-      );
+      logger.warn({ err: error, part: 'claim AI turns' }, 'AI turns could not be claimed; the next poll retries');
     }
   }
 
-  #begin(turn: Turn): void {
-    // A turn of the same conversation, which this one has overtaken.
-    this.#entries.get(turn.conversationId)?.abort.abort(new TurnOvertaken());
+  #start(turn: Turn): void {
+    // The new turn supersedes an older turn of the same conversation.
+    this.#activeTurns.get(turn.conversationId)?.abort.abort(new TurnSuperseded());
     const abort = new AbortController();
-    const entry: Entry = { turn, abort, signal: abort.signal, knownSeq: null, mode: null };
-    this.#entries.set(turn.conversationId, entry);
+    const running: RunningTurn = { turn, abort, signal: abort.signal, knownSeq: null, mode: null };
+    this.#activeTurns.set(turn.conversationId, running);
     if (this.#isStopping) abort.abort(new Error('the hub stops'));
-    const work = this.#answer(entry).finally(() => {
-      this.#underWay.delete(work);
-      if (this.#entries.get(turn.conversationId) === entry) this.#entries.delete(turn.conversationId);
-      this.#lookForDue();
+    const work = this.#answer(running).finally(() => {
+      this.#running.delete(work);
+      if (this.#activeTurns.get(turn.conversationId) === running) this.#activeTurns.delete(turn.conversationId);
+      this.#claimDue();
     });
-    this.#underWay.add(work);
+    this.#running.add(work);
   }
 
-  async #answer(entry: Entry): Promise<void> {
+  async #answer(running: RunningTurn): Promise<void> {
     const { db, logger, answerer } = this.#deps;
-    const { turn } = entry;
+    const { turn } = running;
     try {
-      entry.signal.throwIfAborted();
-      const ended = await answerer.answer(entry);
-      logger.debug(
-        { tenantId: turn.tenantId, conversationId: turn.conversationId, ended },
-        'a turn of the AI agent ended',
-      );
-      logRecovery(logger, 'replies of the AI agent');
+      running.signal.throwIfAborted();
+      const result = await answerer.answer(running);
+      logger.debug({ tenantId: turn.tenantId, conversationId: turn.conversationId, result }, 'an AI turn ended');
+      logRecovery(logger, 'AI replies');
     } catch (error) {
       if (this.#isStopping) {
-        await db.workspace(turn.tenantId, (tx) => returnTurn(tx, turn)).catch(() => undefined);
+        await db.workspace(turn.tenantId, (tx) => requeueTurn(tx, turn)).catch(() => undefined);
         return;
       }
-      if (error instanceof TurnOvertaken) return;
-      // Its lease ends, and it is begun anew.
+      if (error instanceof TurnSuperseded) return;
+      // The lease expires, and the turn becomes due again.
       logger.warn(
-        { err: error, part: 'replies of the AI agent', tenantId: turn.tenantId, conversationId: turn.conversationId },
-        'a visitor could not be answered; it is tried again',
+        { err: error, part: 'AI replies', tenantId: turn.tenantId, conversationId: turn.conversationId },
+        'an AI turn failed; it is retried when its lease expires',
       );
     }
   }
 
   async #renew(): Promise<void> {
-    const entries = [...this.#entries.values()];
-    if (entries.length === 0) return;
+    const active = [...this.#activeTurns.values()];
+    if (active.length === 0) return;
     try {
-      const held = await renewTurns(
+      const renewed = await renewTurns(
         this.#deps.db,
-        entries.map(({ turn }) => turn),
+        active.map(({ turn }) => turn),
       );
-      for (const { turn, abort } of entries) if (!held.has(turn.conversationId)) abort.abort(new TurnOvertaken());
+      for (const { turn, abort } of active) if (!renewed.has(turn.conversationId)) abort.abort(new TurnSuperseded());
     } catch (error) {
-      this.#deps.logger.debug({ err: error }, 'leases of the AI agent could not be renewed; the next beat does');
+      this.#deps.logger.debug({ err: error }, 'leases of AI turns could not be renewed; the next interval retries');
     }
   }
 
-  /** Ends what a person, or a newer message, has overtaken; whether that is so, the end of the turn finds out. */
-  #hear(tenantId: string, told: Told): void {
-    if (told.kind === 'presence') {
-      if (told.presence !== 'online') return;
-      for (const { turn, abort, mode } of this.#entries.values())
-        if (turn.tenantId === tenantId && mode === 'when_no_agent_online') abort.abort(new TurnOvertaken());
+  /** Aborts turns that a person or a newer message may have superseded. The committer makes the final decision. */
+  #onChatNotice(tenantId: string, notice: ChatNotice): void {
+    if (notice.kind === 'presence') {
+      if (notice.presence !== 'online') return;
+      for (const { turn, abort, mode } of this.#activeTurns.values())
+        if (turn.tenantId === tenantId && mode === 'when_no_agent_online') abort.abort(new TurnSuperseded());
       return;
     }
-    const entry = this.#entries.get(told.conversationId);
-    if (entry === undefined || entry.turn.tenantId !== tenantId || entry.knownSeq === null) return;
-    const isNews =
-      told.kind === 'removed' || (told.kind === 'message' && told.seq !== null && told.seq > entry.knownSeq);
-    if (isNews) entry.abort.abort(new TurnOvertaken());
-    else if (told.kind === 'conversation' && entry.mode !== 'shadow') void this.#lookAt(entry);
+    const running = this.#activeTurns.get(notice.conversationId);
+    if (running === undefined || running.turn.tenantId !== tenantId || running.knownSeq === null) return;
+    const isSuperseded =
+      notice.kind === 'removed' || (notice.kind === 'message' && notice.seq !== null && notice.seq > running.knownSeq);
+    if (isSuperseded) running.abort.abort(new TurnSuperseded());
+    else if (notice.kind === 'conversation' && running.mode !== 'shadow') void this.#checkOwner(running);
   }
 
-  async #lookAt({ turn, abort }: Entry): Promise<void> {
+  async #checkOwner({ turn, abort }: RunningTurn): Promise<void> {
     try {
-      if (!(await isStillOfAi(this.#deps.db, turn))) abort.abort(new TurnOvertaken());
+      if (!(await isOwnedByAi(this.#deps.db, turn))) abort.abort(new TurnSuperseded());
     } catch (error) {
-      this.#deps.logger.debug({ err: error }, 'a conversation of the AI agent could not be looked at; its end does');
+      this.#deps.logger.debug({ err: error }, 'the owner of a conversation was not checked; the commit checks it');
     }
   }
 }

@@ -11,10 +11,10 @@ import type { Egress } from '../../../platform/egress/egress.ts';
 import { SpeechFailed } from './failure.ts';
 import type { SpeechFailure } from './failure.ts';
 import { createOpenAiVoice } from './openai-voice.ts';
+import type { SpeechCall } from './retry.ts';
 import { readSound, toWav } from './sound.ts';
 import type { SpeakRequest, Speech } from './speech.ts';
 import { createTranscriptions } from './transcriptions.ts';
-import type { SpeechCall } from './tries.ts';
 
 const clock = fastClock(15);
 let server: SpeechServer;
@@ -38,14 +38,14 @@ beforeEach(() => {
 
 const never = new AbortController().signal;
 const binding = (baseUrl = server.baseUrl) => ({ baseUrl, model: 'm-1', apiKey: 'the-key' });
-const ears = (baseUrl?: string) => createTranscriptions(egress, binding(baseUrl), { clock, onCall });
-const voice = (baseUrl?: string) =>
+const speechToText = (baseUrl?: string) => createTranscriptions(egress, binding(baseUrl), { clock, onCall });
+const textToSpeech = (baseUrl?: string) =>
   createOpenAiVoice(egress, { ...binding(baseUrl), voice: 'alloy' }, { clock, onCall });
-const heard = { pcm: tone(0.5, 8_000), sampleRate: 8_000 };
+const utterance = { pcm: tone(0.5, 8_000), sampleRate: 8_000 };
 
 async function speak(request: Omit<SpeakRequest, 'signal'>, baseUrl?: string): Promise<Speech[]> {
   const parts: Speech[] = [];
-  for await (const part of voice(baseUrl).speak({ signal: never, ...request })) parts.push(part);
+  for await (const part of textToSpeech(baseUrl).speak({ signal: never, ...request })) parts.push(part);
   return parts;
 }
 const soundOf = (parts: Speech[]) => Buffer.concat(parts.map(({ pcm }) => pcm));
@@ -55,9 +55,9 @@ const replying = (...replies: SpeechReply[]) => {
 const outcomes = () => calls.map(({ stage, outcome }) => `${stage} ${outcome}`);
 
 describe('a transcription', () => {
-  test('is asked for as the protocol has it, with a whole WAV and the language alone', async () => {
+  test('is requested as the protocol requires, with a complete WAV and the language without a region', async () => {
     replying(' When do you open? ');
-    expect(await ears().transcribe({ ...heard, language: 'pt-BR', signal: never })).toEqual({
+    expect(await speechToText().transcribe({ ...utterance, language: 'pt-BR', signal: never })).toEqual({
       text: 'When do you open?',
       ms: expect.any(Number) as number,
     });
@@ -67,28 +67,28 @@ describe('a transcription', () => {
     const [request] = server.requests;
     expect(request?.headers.authorization).toBe('Bearer the-key');
     if (request?.kind !== 'transcription') throw new Error('no transcription');
-    expect(readSound(request.file, 1)).toEqual(heard);
+    expect(readSound(request.file, 1)).toEqual(utterance);
     expect(outcomes()).toEqual(['speech_to_text done']);
   });
 
-  test('of silence is empty, and nobody is asked', async () => {
-    expect(await ears().transcribe({ pcm: Buffer.alloc(16_000), sampleRate: 8_000, signal: never })).toEqual({
+  test('of silence returns an empty text without calling the provider', async () => {
+    expect(await speechToText().transcribe({ pcm: Buffer.alloc(16_000), sampleRate: 8_000, signal: never })).toEqual({
       text: '',
       ms: 0,
     });
     expect(server.requests).toHaveLength(0);
   });
 
-  test('without a word is empty', async () => {
+  test('without words returns an empty text', async () => {
     replying('');
-    expect((await ears().transcribe({ ...heard, signal: never })).text).toBe('');
+    expect((await speechToText().transcribe({ ...utterance, signal: never })).text).toBe('');
   });
 });
 
 describe('speech', () => {
   const sound = tone(0.2, 24_000);
 
-  test('is asked for as the protocol has it, and heard while it comes, half a sample at a time if need be', async () => {
+  test('is requested as the protocol requires, and yielded while it arrives, even if a sample is split', async () => {
     server.reply = () => ({ sound: [sound.subarray(0, 101), sound.subarray(101)] });
     const parts = await speak({ text: 'At nine.', voice: 'nova' });
     expect(soundOf(parts)).toEqual(sound);
@@ -97,16 +97,16 @@ describe('speech', () => {
       { kind: 'speech', model: 'm-1', input: 'At nine.', voice: 'nova', responseFormat: 'pcm' },
     ]);
     expect(server.requests[0]?.headers.authorization).toBe('Bearer the-key');
-    // The first part is there while the server holds the rest back.
+    // The first part is yielded while the server delays the rest.
     replying({ stalled: sound });
-    const stream = voice().speak({ text: 'At nine.', signal: never })[Symbol.asyncIterator]();
+    const stream = textToSpeech().speak({ text: 'At nine.', signal: never })[Symbol.asyncIterator]();
     expect((await stream.next()).value?.pcm).toEqual(sound);
     await stream.return?.();
     await expect.poll(() => server.aborted).toBe(1);
     expect(outcomes()).toEqual(['text_to_speech done', 'text_to_speech aborted']);
   });
 
-  test('of another rate or in a WAV is known as such', async () => {
+  test('is decoded at the declared sample rate and from WAV', async () => {
     replying({ sound: [sound], contentType: 'audio/pcm;rate=16000;channels=1' });
     expect((await speak({ text: 'x' }))[0]?.sampleRate).toBe(16_000);
     replying({ sound: [toWav({ pcm: sound, sampleRate: 22_050 })], contentType: 'audio/wav' });
@@ -114,7 +114,7 @@ describe('speech', () => {
     expect([parts[0]?.sampleRate, soundOf(parts)]).toEqual([22_050, sound]);
   });
 
-  test('of a long text is several, each as much as the protocol takes; of no word, none', async () => {
+  test('of a long text is requested in several inputs, and a text without words is not requested', async () => {
     replying({ sound: [sound] });
     const text = 'This is a sentence. '.repeat(250);
     await speak({ text });
@@ -127,7 +127,7 @@ describe('speech', () => {
 });
 
 const html = { raw: '<!doctype html><p>Sign in', contentType: 'text/html' };
-/** What the server does, how each stage fails of it, and how often it is asked. */
+/** Server behaviour, the resulting failure of each stage, and the number of requests. */
 const failures: readonly (readonly [string, SpeechReply, SpeechFailure, number])[] = [
   ['resets', 'reset', 'reset', 2],
   ['400', { status: 400, error: { code: 'bad_audio' } }, 'status', 1],
@@ -149,13 +149,13 @@ const failures: readonly (readonly [string, SpeechReply, SpeechFailure, number])
 describe.each([
   [
     'speech_to_text',
-    (baseUrl?: string) => ears(baseUrl).transcribe({ ...heard, signal: never }),
+    (baseUrl?: string) => speechToText(baseUrl).transcribe({ ...utterance, signal: never }),
     [
       ['an empty answer', { raw: '' }, 'rubbish', 2],
       ['JSON of something else', { raw: '{"words":[]}' }, 'rubbish', 2],
       ['cut JSON that ends', { raw: '{"text":"When do' }, 'rubbish', 2],
       ['a cut answer', { cut: '{"text":"When do' }, 'reset', 2],
-      // The second try has less time than a silence may last.
+      // The second attempt has less time left than the idle timeout.
       ['silence after the first byte', { stalled: '{"text":' }, 'timeout', 2],
     ],
   ],
@@ -168,14 +168,14 @@ describe.each([
       ['HTML that says that it is sound', { raw: html.raw, contentType: 'audio/pcm' }, 'rubbish', 2],
       ['another format', { raw: 'OggS00000000', contentType: 'audio/ogg' }, 'rubbish', 2],
       ['a WAV without samples', { raw: 'RIFF0000WAVE', contentType: 'audio/wav' }, 'rubbish', 2],
-      // What was heard is not said again.
+      // No retry after a part was yielded, because it would be spoken twice.
       ['a cut answer', { cut: tone(0.1, 24_000) }, 'reset', 1],
       ['silence after the first byte', { stalled: tone(0.1, 24_000) }, 'stalled_after_first_byte', 1],
     ],
   ],
-] as const)('%s', (stage, call, more) => {
-  test.each([...failures, ...more] as (typeof failures)[number][])(
-    '%s: fails as such, after the tries that make sense',
+] as const)('%s', (stage, call, stageFailures) => {
+  test.each([...failures, ...stageFailures] as (typeof failures)[number][])(
+    'a server that sends %s fails with the expected kind, after the expected number of attempts',
     async (_name, reply, kind, tries) => {
       replying(reply);
       const error: unknown = await call().then(
@@ -195,7 +195,7 @@ describe.each([
     },
   );
 
-  test('a server that is not there is said to be so', async () => {
+  test('a server that does not listen fails with `connect_refused` after a retry', async () => {
     const closed = createServer();
     await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));
     const { port } = closed.address() as AddressInfo;
@@ -204,14 +204,14 @@ describe.each([
     expect(outcomes()).toEqual([`${stage} connect_refused`, `${stage} connect_refused`]);
   });
 
-  test('a server for whose certificate nobody vouches is told nothing, and not asked again', async () => {
+  test('a server with an untrusted certificate receives no request and is not retried', async () => {
     await using untrusted = await startUntrustedServer();
     await expect(call(`https://${untrusted.host}/v1`)).rejects.toMatchObject({ kind: 'tls', stage });
     expect(outcomes()).toEqual([`${stage} tls`]);
     expect(untrusted.requests).toBe(0);
   });
 
-  test('a failure that passes is not noticed', async () => {
+  test('a retryable failure is hidden by a successful retry', async () => {
     const good = stage === 'speech_to_text' ? 'Hello' : { sound: [tone(0.1, 24_000)] };
     replying({ status: 503 }, good);
     await call();
@@ -220,14 +220,14 @@ describe.each([
 });
 
 test.each(['hang', { stalled: Buffer.from('{"text"') }] as const)(
-  'whoever aborts closes the connection at once, and gets their own reason (%j)',
+  'an abort closes the connection at once and rejects with the reason of the signal (%j)',
   async (reply) => {
-    // By the time of the wall, nothing but the abort ends what is silent.
+    // With the system clock, only the abort can end a silent connection within this test.
     await using slow = createEgress({ allowHosts: ['127.0.0.1'] });
     const options = { clock: systemClock, onCall };
     replying(reply);
     for (const call of [
-      (signal: AbortSignal) => createTranscriptions(slow, binding(), options).transcribe({ ...heard, signal }),
+      (signal: AbortSignal) => createTranscriptions(slow, binding(), options).transcribe({ ...utterance, signal }),
       async (signal: AbortSignal) => {
         const silent = createOpenAiVoice(slow, { ...binding(), voice: 'alloy' }, options);
         for await (const part of silent.speak({ text: 'At nine.', signal })) expect(part.pcm.length).toBeGreaterThan(0);
@@ -240,7 +240,7 @@ test.each(['hang', { stalled: Buffer.from('{"text"') }] as const)(
       const ended = call(abort.signal).catch((error: unknown) => error);
       await expect.poll(() => server.requests.length).toBe(1);
       abort.abort(reason);
-      // Long before the silence is too long.
+      // Long before the idle timeout.
       await expect.poll(() => [server.aborted, server.open], { timeout: 4_000 }).toEqual([1, 0]);
       expect(await ended).toBe(reason);
     }

@@ -8,14 +8,14 @@ import { createEspeak } from './espeak.ts';
 import type { SpeakRequest, Speech } from './speech.ts';
 
 const never = new AbortController().signal;
-const given = { clock: fastClock(3), onCall: () => undefined };
-async function say(
+const speechOptions = { clock: fastClock(3), onCall: () => undefined };
+async function speakAll(
   options: Parameters<typeof createEspeak>[0],
   request: Omit<SpeakRequest, 'signal'>,
   signal = never,
 ): Promise<Speech[]> {
   const parts: Speech[] = [];
-  for await (const part of createEspeak(options, given).speak({ signal, ...request })) parts.push(part);
+  for await (const part of createEspeak(options, speechOptions).speak({ signal, ...request })) parts.push(part);
   return parts;
 }
 
@@ -25,8 +25,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A program that behaves otherwise than espeak-ng would, once it has listed the voices. */
-function programOf(name: string, script: string): string {
+/** Creates a program that lists voices as espeak-ng does and otherwise runs the script. */
+function createProgram(name: string, script: string): string {
   const path = join(folder, name);
   const voices =
     "printf 'Pty Language Age/Gender VoiceName File\\n 5  en --/M English gmw/en\\n 5  de --/M German gmw/de\\n'";
@@ -48,106 +48,110 @@ const pidIn = (file: string) => {
   }
 };
 
-test('a text goes in as words alone, and never as an option, a command or a sign of sound', async () => {
-  const program = programOf('echo', `printf '%s\\n' "$@" > ${folder}/args; cat > ${folder}/text; head -c 4 /dev/zero`);
+test('a text reaches the program only as words, never as an option, a command or a phoneme', async () => {
+  const program = createProgram(
+    'echo',
+    `printf '%s\\n' "$@" > ${folder}/args; cat > ${folder}/text; head -c 4 /dev/zero`,
+  );
   const text = `--stdout [[x]] \u0001+5A\u0007 'a' "b" $(c)\nend`;
-  expect(await say({ program, voice: null }, { text, language: 'en', voice: 'de' })).toHaveLength(1);
+  expect(await speakAll({ program, voice: null }, { text, language: 'en', voice: 'de' })).toHaveLength(1);
   const args = ['--stdin', '--stdout', '-b', '1', '-v', 'de'];
   expect(readFileSync(join(folder, 'args'), 'utf8').trim().split('\n')).toEqual(args);
   expect(readFileSync(join(folder, 'text'), 'utf8')).toBe(`--stdout [ [x]]  +5A  'a' "b" $(c)\nend`);
 });
 
-test('a voice that is not there is told to whoever named it, and no program gets its name', async () => {
-  const program = programOf('never', `echo "$@" > ${folder}/named; head -c 4 /dev/zero`);
+test('an unknown voice is reported to its sender or to the operator, and never reaches the program', async () => {
+  const program = createProgram('never', `echo "$@" > ${folder}/named; head -c 4 /dev/zero`);
   for (const voice of ['nobody', '../../etc/passwd', '-w/tmp/x']) {
     const quoted = expect.stringContaining(JSON.stringify(voice)) as string;
-    await expect(say({ program, voice: 'de' }, { text: 'Hello', voice })).rejects.toMatchObject({
+    await expect(speakAll({ program, voice: 'de' }, { text: 'Hello', voice })).rejects.toMatchObject({
       code: 'validation_failed',
       kind: 'voice_unknown',
       message: quoted,
     });
-    const own = say({ program, voice }, { text: 'Hello', language: 'en' });
-    await expect(own).rejects.toMatchObject({ code: 'speech_failed', kind: 'voice_unknown', message: quoted });
-    await expect(own).rejects.toThrow('set TTS_VOICE to one of espeak-ng --voices');
+    const withHubVoice = speakAll({ program, voice }, { text: 'Hello', language: 'en' });
+    await expect(withHubVoice).rejects.toMatchObject({ code: 'speech_failed', kind: 'voice_unknown', message: quoted });
+    await expect(withHubVoice).rejects.toThrow('set TTS_VOICE to one of espeak-ng --voices');
   }
   expect(existsSync(join(folder, 'named'))).toBe(false);
-  expect(await say({ program, voice: 'nobody' }, { text: 'Hello', voice: 'de' })).toHaveLength(1);
+  expect(await speakAll({ program, voice: 'nobody' }, { text: 'Hello', voice: 'de' })).toHaveLength(1);
 });
 
 test.each([
   ['is missing', () => join(folder, 'missing'), 'program_missing'],
-  ['fails', () => programOf('fails', 'echo no such voice >&2; exit 3'), 'program_failed'],
-  ['makes no sound', () => programOf('silent', 'cat >/dev/null'), 'empty'],
-  ['writes something else', () => programOf('else', 'echo "<html>hello</html>"'), 'rubbish'],
-])('a program that %s is a failure with its name', async (_name, program, kind) => {
-  await expect(say({ program: program(), voice: null }, { text: 'Hello' })).rejects.toMatchObject({
+  ['fails', () => createProgram('fails', 'echo no such voice >&2; exit 3'), 'program_failed'],
+  ['makes no sound', () => createProgram('silent', 'cat >/dev/null'), 'empty'],
+  ['writes something else', () => createProgram('else', 'echo "<html>hello</html>"'), 'rubbish'],
+])('a program that %s fails with a message that names it', async (_name, program, kind) => {
+  await expect(speakAll({ program: program(), voice: null }, { text: 'Hello' })).rejects.toMatchObject({
     kind,
     stage: 'text_to_speech',
     message: expect.stringContaining(folder) as string,
   });
 });
 
-test('the list of voices is read once, whoever of those that wait for it goes away', async () => {
+test('the voices are listed once, even if a caller that waits for them aborts', async () => {
   const [lists, go, program] = [join(folder, 'lists'), join(folder, 'go'), join(folder, 'lists-late')];
   const list = `echo >> ${lists}; until [ -e ${go} ]; do sleep 0.02; done; printf 'Pty\\n 5  en --/M English gmw/en\\n'`;
   writeFileSync(program, `#!/bin/sh\n[ "$1" = --voices ] || exec head -c 4 /dev/zero\n${list}\n`, { mode: 0o755 });
   const listed = () => readFileSync(lists, { encoding: 'utf8', flag: 'a+' }).length;
-  const espeak = createEspeak({ program, voice: null }, given);
-  const asked = (signal: AbortSignal) => espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
+  const espeak = createEspeak({ program, voice: null }, speechOptions);
+  const startSpeaking = (signal: AbortSignal) => espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
 
-  const leaves = new AbortController();
-  const [stays, left] = [asked(never), asked(leaves.signal)];
+  const abort = new AbortController();
+  const [waiting, aborted] = [startSpeaking(never), startSpeaking(abort.signal)];
   await expect.poll(listed).toBe(1);
-  leaves.abort(new Error('enough'));
-  await expect(left).rejects.toThrow('enough');
-  const late = asked(never);
+  abort.abort(new Error('enough'));
+  await expect(aborted).rejects.toThrow('enough');
+  const late = startSpeaking(never);
   writeFileSync(go, '');
-  for (const heard of [stays, late]) expect((await heard).done).toBe(false);
+  for (const call of [waiting, late]) expect((await call).done).toBe(false);
   expect(listed()).toBe(1);
 });
 
-test('a list of voices that fails once nobody waits for it harms nobody', async () => {
+test('a list of voices that fails after all callers aborted causes no unhandled rejection', async () => {
   const program = join(folder, 'missing');
-  const unheard: unknown[] = [];
-  const hear = (reason: unknown) => unheard.push(reason);
-  process.on('unhandledRejection', hear);
+  const unhandled: unknown[] = [];
+  const record = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', record);
   try {
-    const espeak = createEspeak({ program, voice: null }, given);
-    const asked = (signal: AbortSignal) => espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
+    const espeak = createEspeak({ program, voice: null }, speechOptions);
+    const startSpeaking = (signal: AbortSignal) =>
+      espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
     for (let turns = 0; turns < 12; turns += 1) {
-      const leaves = new AbortController();
-      const left = asked(leaves.signal).catch((error: unknown) => error);
+      const abort = new AbortController();
+      const aborted = startSpeaking(abort.signal).catch((error: unknown) => error);
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-      leaves.abort(new Error('enough'));
-      expect(await left).toBeInstanceOf(Error);
-      await expect(asked(never)).rejects.toMatchObject({ kind: 'program_missing' });
+      abort.abort(new Error('enough'));
+      expect(await aborted).toBeInstanceOf(Error);
+      await expect(startSpeaking(never)).rejects.toMatchObject({ kind: 'program_missing' });
     }
   } finally {
-    process.off('unhandledRejection', hear);
+    process.off('unhandledRejection', record);
   }
-  expect(unheard).toEqual([]);
+  expect(unhandled).toEqual([]);
 });
 
-test('a program that comes to no end is ended', async () => {
+test('a program that does not finish is killed', async () => {
   const espeak = createEspeak(
-    { program: programOf('endless', 'exec sleep 600'), voice: null },
-    { ...given, clock: fastClock(30) },
+    { program: createProgram('endless', 'exec sleep 600'), voice: null },
+    { ...speechOptions, clock: fastClock(30) },
   );
   const parts = espeak.speak({ text: 'Hello', signal: never })[Symbol.asyncIterator]();
   await expect(parts.next()).rejects.toMatchObject({ kind: 'timeout' });
 });
 
-test('a program that floods is ended', async () => {
-  const program = programOf('flood', 'exec cat /dev/zero');
-  await expect(say({ program, voice: null }, { text: 'Hello' })).rejects.toMatchObject({ kind: 'program_failed' });
+test('a program that writes too much is killed', async () => {
+  const program = createProgram('flood', 'exec cat /dev/zero');
+  await expect(speakAll({ program, voice: null }, { text: 'Hello' })).rejects.toMatchObject({ kind: 'program_failed' });
 });
 
-test('a program ends with whoever aborts, and with whoever stops listening', async () => {
+test('a program is killed when the signal aborts and when the reader stops', async () => {
   const file = join(folder, 'pid');
-  const program = programOf('long', `rm -f ${file}; echo $$ > ${file}; head -c 100 /dev/zero; exec sleep 600`);
+  const program = createProgram('long', `rm -f ${file}; echo $$ > ${file}; head -c 100 /dev/zero; exec sleep 600`);
   const abort = new AbortController();
   const reason = new Error('enough');
-  const ended = say({ program, voice: null }, { text: 'Hello' }, abort.signal);
+  const ended = speakAll({ program, voice: null }, { text: 'Hello' }, abort.signal);
   await expect.poll(() => pidIn(file)).not.toBeNull();
   const pid = pidIn(file) as number;
   abort.abort(reason);
@@ -155,16 +159,19 @@ test('a program ends with whoever aborts, and with whoever stops listening', asy
   await expect.poll(() => isRunning(pid)).toBe(false);
 
   rmSync(file);
-  for await (const part of createEspeak({ program, voice: null }, given).speak({ text: 'Hello', signal: never })) {
+  for await (const part of createEspeak({ program, voice: null }, speechOptions).speak({
+    text: 'Hello',
+    signal: never,
+  })) {
     expect(part.pcm.length).toBeGreaterThan(0);
     break;
   }
   await expect.poll(() => isRunning(pidIn(file) as number)).toBe(false);
 });
 
-test('a program does not outlive a hub that is killed', async () => {
+test('a program ends when its hub is killed', async () => {
   const file = join(folder, 'owned');
-  const program = programOf('owned-by', `echo $$ > ${file}; exec sleep 600`);
+  const program = createProgram('owned-by', `echo $$ > ${file}; exec sleep 600`);
   const code = `import { createEspeak } from ${JSON.stringify(import.meta.resolve('./espeak.ts'))};
 import { systemClock } from ${JSON.stringify(import.meta.resolve('../../../platform/clock.ts'))};
 const espeak = createEspeak({ program: ${JSON.stringify(program)}, voice: null }, { clock: systemClock, onCall: () => {} });
@@ -180,14 +187,14 @@ for await (const part of espeak.speak({ text: 'Hello', signal: new AbortControll
 const hasEspeak = spawnSync('espeak-ng', ['--version']).status === 0;
 
 describe.skipIf(!hasEspeak)('espeak-ng itself (needs espeak-ng)', () => {
-  const heard = async (request: Omit<SpeakRequest, 'signal'>, voice: string | null = null) => {
-    const parts = await say({ voice }, request);
+  const synthesize = async (request: Omit<SpeakRequest, 'signal'>, voice: string | null = null) => {
+    const parts = await speakAll({ voice }, request);
     expect(new Set(parts.map(({ sampleRate }) => sampleRate))).toEqual(new Set([22_050]));
     return Buffer.concat(parts.map(({ pcm }) => pcm));
   };
 
-  test('speaks, with no key and no network', async () => {
-    const sound = await heard({ text: 'We open at nine.' });
+  test('speaks without a key and a network', async () => {
+    const sound = await synthesize({ text: 'We open at nine.' });
     expect(sound.length / 2 / 22_050).toBeGreaterThan(0.5);
     expect(
       new Int16Array(sound.buffer.slice(sound.byteOffset, sound.byteOffset + sound.length)).some(
@@ -196,19 +203,23 @@ describe.skipIf(!hasEspeak)('espeak-ng itself (needs espeak-ng)', () => {
     ).toBe(true);
   });
 
-  test('tells which voices it has, variants of them included', async () => {
-    const espeak = createEspeak({ voice: null }, given);
+  test('reports whether a voice exists, including variants', async () => {
+    const espeak = createEspeak({ voice: null }, speechOptions);
     const names = ['de', 'en-US', 'de+f2', 'nobody', '--version', ''];
     const found = await Promise.all(names.map((name) => espeak.hasVoice?.(name, never)));
     expect(found).toEqual([true, true, true, false, false, false]);
   });
 
-  test('speaks the language that is asked for, else that of the script, and English where it knows none', async () => {
-    const german = await heard({ text: 'Guten Tag', language: 'de' });
-    expect(await heard({ text: 'Guten Tag', language: 'de-AT' })).toEqual(german);
-    expect(await heard({ text: 'Guten Tag', language: 'en' })).not.toEqual(german);
-    expect(await heard({ text: 'Guten Tag' }, 'de')).toEqual(german);
-    expect(await heard({ text: 'добрый день' })).toEqual(await heard({ text: 'добрый день', language: 'ru' }));
-    expect(await heard({ text: 'Hello', language: 'tlh' })).toEqual(await heard({ text: 'Hello', voice: 'en' }));
+  test('speaks the requested language, else the language of the script, else English', async () => {
+    const german = await synthesize({ text: 'Guten Tag', language: 'de' });
+    expect(await synthesize({ text: 'Guten Tag', language: 'de-AT' })).toEqual(german);
+    expect(await synthesize({ text: 'Guten Tag', language: 'en' })).not.toEqual(german);
+    expect(await synthesize({ text: 'Guten Tag' }, 'de')).toEqual(german);
+    expect(await synthesize({ text: 'добрый день' })).toEqual(
+      await synthesize({ text: 'добрый день', language: 'ru' }),
+    );
+    expect(await synthesize({ text: 'Hello', language: 'tlh' })).toEqual(
+      await synthesize({ text: 'Hello', voice: 'en' }),
+    );
   });
 });

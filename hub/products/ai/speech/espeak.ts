@@ -1,22 +1,22 @@
 import { SpeechFailed } from './failure.ts';
-import { ProgramFailed, runProgram } from './owned-program.ts';
-import { isSpoken } from './sentences.ts';
+import { withRetry } from './retry.ts';
+import type { SpeechOptions } from './retry.ts';
+import { hasSpeakableText } from './sentences.ts';
 import { SoundReader, UnreadableSound } from './sound.ts';
 import type { SpeakRequest, Speech, TextToSpeech } from './speech.ts';
-import { withTries } from './tries.ts';
-import type { SpeechOptions } from './tries.ts';
+import { ProgramFailed, runProgram } from './supervised-program.ts';
 
 const stage = 'text_to_speech';
 const budgetMs = 30_000;
 const maxSoundBytes = 32 * 1024 * 1024;
 const maxTextLength = 10_000;
 const maxListBytes = 256 * 1024;
-/** Programs that work at once; further ones wait for their turn. */
-const maxAtOnce = 8;
-/** Of a WAV that has none, which it never is. */
-const plainRate = 22_050;
+/** Programs that run concurrently. Further calls wait. */
+const maxConcurrentPrograms = 8;
+/** Required by `SoundReader` for PCM without a header. espeak-ng always writes a WAV header. */
+const rawSampleRate = 22_050;
 
-/** The language that a script is of, where there is one that most who write it speak. */
+/** The most common language of each script. Scripts with several common languages are left out. */
 const languageOfScript: readonly (readonly [RegExp, string])[] = [
   [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, 'ja'],
   [/\p{Script=Hangul}/u, 'ko'],
@@ -30,44 +30,47 @@ const languageOfScript: readonly (readonly [RegExp, string])[] = [
   [/\p{Script=Tamil}/u, 'ta'],
   [/\p{Script=Thai}/u, 'th'],
 ];
-const aliases: Readonly<Record<string, string>> = { zh: 'cmn', no: 'nb', iw: 'he', in: 'id', tl: 'fil' };
+const languageAliases: Readonly<Record<string, string>> = { zh: 'cmn', no: 'nb', iw: 'he', in: 'id', tl: 'fil' };
 
-/** Names of voices that may stand on a command line; with `+`, a variant. */
+/** Voice names that are safe on a command line. A variant follows after `+`. */
 const voiceName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}(?:\+[A-Za-z0-9_-]{1,20})?$/;
 
-/** Text-to-speech by espeak-ng on this machine, which needs no key and no network. @param voice the hub's own; null for the language's. */
+/**
+ * Text-to-speech by espeak-ng on this machine, without a key or a network.
+ * @param voice The default voice of the hub. Null selects a voice by language.
+ */
 export function createEspeak(
-  { program = 'espeak-ng', voice: ownVoice }: { program?: string; voice: string | null },
+  { program = 'espeak-ng', voice: hubVoice }: { program?: string; voice: string | null },
   options: SpeechOptions,
 ): TextToSpeech {
-  const turns = new Turns(maxAtOnce);
-  let listing: Promise<ReadonlySet<string>> | null = null;
+  const slots = new ProgramSlots(maxConcurrentPrograms);
+  let voiceList: Promise<ReadonlySet<string>> | null = null;
 
-  /** Listed once for all callers, whoever of them goes away; anew after a failure. */
+  /** Lists the voices once for all callers, even if a caller aborts. After a failure the next call lists them again. */
   const voices = () => {
-    if (listing !== null) return listing;
-    const begun = listVoices(program);
-    listing = begun;
-    // Those who wait hear of it too; but there may be nobody left who does.
-    begun.catch(() => {
-      listing = null;
+    if (voiceList !== null) return voiceList;
+    const pending = listVoices(program);
+    voiceList = pending;
+    // Callers receive the error through `pending`. This handler also covers a failure after all callers aborted.
+    pending.catch(() => {
+      voiceList = null;
     });
-    return begun;
+    return pending;
   };
 
   async function* speakOnce(request: SpeakRequest, leftMs: number): AsyncGenerator<Speech> {
-    const late = new AbortController();
-    const signal = AbortSignal.any([request.signal, late.signal]);
-    using _deadline = options.clock.after(leftMs, () => late.abort());
+    const deadline = new AbortController();
+    const signal = AbortSignal.any([request.signal, deadline.signal]);
+    using _timer = options.clock.after(leftMs, () => deadline.abort());
     try {
-      using _turn = await turns.take(signal);
-      const voice = chooseVoice(await raceAbort(voices(), signal), request, ownVoice);
-      const reader = new SoundReader(plainRate);
+      using _slot = await slots.acquire(signal);
+      const voice = chooseVoice(await raceAbort(voices(), signal), request, hubVoice);
+      const reader = new SoundReader(rawSampleRate);
       let hasSound = false;
       const args = ['--stdin', '--stdout', '-b', '1', '-v', voice];
       for await (const chunk of runProgram(program, {
         args,
-        input: plain(request.text),
+        input: stripCommands(request.text),
         signal,
         maxOutputBytes: maxSoundBytes,
       })) {
@@ -81,8 +84,7 @@ export function createEspeak(
       else if (!hasSound) throw new SpeechFailed(stage, 'empty', `${program} made no sound.`);
     } catch (error) {
       request.signal.throwIfAborted();
-      if (late.signal.aborted)
-        throw new SpeechFailed(stage, 'timeout', `${program} did not come to its end in the time there was.`);
+      if (deadline.signal.aborted) throw new SpeechFailed(stage, 'timeout', `${program} did not finish in time.`);
       if (error instanceof UnreadableSound)
         throw new SpeechFailed(stage, 'rubbish', `${program} gave no usable sound: it ${error.message}.`);
       if (error instanceof ProgramFailed)
@@ -92,25 +94,25 @@ export function createEspeak(
   }
 
   return {
-    hasVoice: async (name, signal) => isVoiceOf(await raceAbort(voices(), signal), name),
+    hasVoice: async (name, signal) => hasVoiceNamed(await raceAbort(voices(), signal), name),
     async *speak(request) {
       const { text, signal } = request;
       signal.throwIfAborted();
-      if (!isSpoken(text)) return;
-      yield* withTries({ ...options, stage, budgetMs, signal }, (leftMs) => speakOnce(request, leftMs));
+      if (!hasSpeakableText(text)) return;
+      yield* withRetry({ ...options, stage, budgetMs, signal }, (leftMs) => speakOnce(request, leftMs));
     },
   };
 }
 
-/** A text as words alone: what espeak-ng would take for commands, controls and phonemes in brackets, is taken out or pulled apart. */
-function plain(text: string): string {
+/** Removes control characters and splits `[[`, because espeak-ng would interpret them as commands and phonemes. */
+function stripCommands(text: string): string {
   return text
     .slice(0, maxTextLength)
     .replaceAll(/[^\P{Cc}\n]/gu, ' ')
     .replaceAll('[[', '[ [');
 }
 
-/** The names of languages and voices, in small letters. */
+/** Lists the names of languages and voices, in lower case. */
 async function listVoices(program: string): Promise<ReadonlySet<string>> {
   const chunks: Buffer[] = [];
   const signal = AbortSignal.timeout(budgetMs);
@@ -131,50 +133,58 @@ async function listVoices(program: string): Promise<ReadonlySet<string>> {
   );
 }
 
-const isVoiceOf = (known: ReadonlySet<string>, name: string) =>
+const hasVoiceNamed = (known: ReadonlySet<string>, name: string) =>
   voiceName.test(name) && known.has((name.split('+')[0] ?? '').toLowerCase());
 
-/** @throws SpeechFailed for a voice that was asked for, or set for the hub, and is not there: another one in its place would say nothing of that. */
-function chooseVoice(known: ReadonlySet<string>, { text, language, voice }: SpeakRequest, own: string | null): string {
+/**
+ * @throws SpeechFailed if the requested voice, or the default voice of the hub, does not exist. Another voice in its
+ * place would hide the mistake.
+ */
+function chooseVoice(
+  known: ReadonlySet<string>,
+  { text, language, voice }: SpeakRequest,
+  hubVoice: string | null,
+): string {
   const isKnown = (name: string | null | undefined): name is string =>
-    typeof name === 'string' && isVoiceOf(known, name);
-  const named = voice ?? own;
-  if (named !== null && !isKnown(named))
+    typeof name === 'string' && hasVoiceNamed(known, name);
+  const requestedVoice = voice ?? hubVoice;
+  if (requestedVoice !== null && !isKnown(requestedVoice))
     throw new SpeechFailed(
       stage,
       'voice_unknown',
-      `espeak-ng has no voice ${JSON.stringify(named)}; ${voice === undefined ? 'set TTS_VOICE to one' : 'name one'} of espeak-ng --voices, such as en-us, or leave it out.`,
+      `espeak-ng has no voice ${JSON.stringify(requestedVoice)}; ${voice === undefined ? 'set TTS_VOICE to one' : 'name one'} of espeak-ng --voices, such as en-us, or leave it out.`,
       voice === undefined ? {} : { code: 'validation_failed' },
     );
   if (voice !== undefined) return voice;
-  const wanted = language ?? (own === null ? languageOfScript.find(([script]) => script.test(text))?.[1] : undefined);
-  if (wanted === undefined) return isKnown(own) ? own : 'en';
-  const parts = wanted.toLowerCase().split('-');
-  const primary = aliases[parts[0] ?? ''] ?? parts[0] ?? '';
-  if (isKnown(own) && own.toLowerCase().split(/[-+]/)[0] === primary) return own;
+  const preferredLanguage =
+    language ?? (hubVoice === null ? languageOfScript.find(([script]) => script.test(text))?.[1] : undefined);
+  if (preferredLanguage === undefined) return isKnown(hubVoice) ? hubVoice : 'en';
+  const parts = preferredLanguage.toLowerCase().split('-');
+  const primary = languageAliases[parts[0] ?? ''] ?? parts[0] ?? '';
+  if (isKnown(hubVoice) && hubVoice.toLowerCase().split(/[-+]/)[0] === primary) return hubVoice;
   const names = [[primary, ...parts.slice(1)].join('-'), `${primary}-${parts.at(-1)}`, primary];
-  const candidates = [...names, ...[...known].filter((name) => name.startsWith(`${primary}-`)), own, 'en'];
+  const candidates = [...names, ...[...known].filter((name) => name.startsWith(`${primary}-`)), hubVoice, 'en'];
   return candidates.find(isKnown) ?? 'en';
 }
 
-/** So many at once, the others in the order in which they came. */
-class Turns {
+/** A semaphore for programs. Callers wait in order of arrival. */
+class ProgramSlots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(atOnce: number) {
-    this.#free = atOnce;
+  constructor(capacity: number) {
+    this.#free = capacity;
   }
 
-  /** @throws the signal's reason when it aborts before. */
-  async take(signal: AbortSignal): Promise<Disposable> {
+  /** @throws the reason of the signal when it aborts while waiting. */
+  async acquire(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal);
-    return { [Symbol.dispose]: () => this.#giveBack() };
+    return { [Symbol.dispose]: () => this.#release() };
   }
 
-  #giveBack(): void {
+  #release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free += 1;
     else next();
@@ -186,16 +196,16 @@ class Turns {
     try {
       await raceAbort(promise, signal);
     } catch (error) {
-      const place = this.#waiting.indexOf(resolve);
-      // It may have been given the turn that it did not wait for any more.
-      if (place < 0) this.#giveBack();
-      else this.#waiting.splice(place, 1);
+      const index = this.#waiting.indexOf(resolve);
+      // The slot was assigned at the moment of the abort, so pass it on.
+      if (index < 0) this.#release();
+      else this.#waiting.splice(index, 1);
       throw error;
     }
   }
 }
 
-/** What comes first of both. */
+/** Resolves with the work, or rejects with the reason of the signal, whichever comes first. */
 async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason as Error);

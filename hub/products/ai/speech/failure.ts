@@ -6,9 +6,12 @@ import type { EgressFailure } from '../../../platform/egress/failure.ts';
 export type SpeechStage = 'speech_to_text' | 'text_to_speech';
 
 /**
- * Why there are no words, or no sound. Of the way: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`, `no_tls`, `reset`;
- * `stalled_before_first_byte`, `stalled_after_first_byte` and `timeout`. Of the answer: `status` for an HTTP status that is no success, `empty` for one without sound and
- * `rubbish` for what is none: HTML, cut JSON, another format. Of a program: `program_missing`, `program_failed`, and `voice_unknown` for a voice that it does not have.
+ * Why speech failed.
+ * - Connection: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`,
+ *   `no_tls`, `reset`, `stalled_before_first_byte`, `stalled_after_first_byte`, `timeout`.
+ * - Response: `status` for an HTTP status other than 200, `empty` for a response without sound, `rubbish` for an
+ *   invalid response, such as HTML, incomplete JSON or another format.
+ * - Program: `program_missing`, `program_failed`, `voice_unknown` for a voice that does not exist.
  */
 export type SpeechFailure =
   | 'address_refused'
@@ -33,18 +36,21 @@ const names: Readonly<Record<SpeechStage, string>> = {
   text_to_speech: 'Text-to-speech',
 };
 
-/** Speech that could not be had. The message names the stage, whose it is and what happened, and nothing of what was said: a provider's own words may quote it. */
+/**
+ * Speech failed. The message names the stage, the provider and the failure. It never contains the provider's own
+ * message, which may quote the speech.
+ */
 export class SpeechFailed extends AppError {
   readonly stage: SpeechStage;
   readonly kind: SpeechFailure;
-  /** The HTTP status, where one was the answer. */
+  /** The HTTP status of the response, or null. */
   readonly answeredStatus: number | null;
-  /** For how long the other side asks to be left alone, in milliseconds. */
+  /** The delay that the provider requests before a retry. */
   readonly retryAfterMs: number | null;
 
   /**
-   * @param what happened, as the end of a sentence that begins with the stage and a colon.
-   * @param code another than `speech_failed` for what the caller can put right.
+   * @param what What happened, as a sentence after the stage and a colon.
+   * @param code An error code other than `speech_failed`, for a failure that the caller can correct.
    */
   constructor(
     stage: SpeechStage,
@@ -85,14 +91,14 @@ const kindOfEgress: Readonly<Record<EgressFailure, SpeechFailure>> = {
   other: 'connect_failed',
 };
 
-/** What an error of the way out amounts to; other errors stay as they are. */
+/** Converts an egress error. Other errors are returned unchanged. */
 export function toSpeechFailed(error: unknown, stage: SpeechStage): unknown {
   if (error instanceof EgressRefused) return new SpeechFailed(stage, 'address_refused', error.message);
   if (error instanceof EgressFailed) return new SpeechFailed(stage, kindOfEgress[error.failure], error.message);
   return error;
 }
 
-const passing: ReadonlySet<SpeechFailure> = new Set([
+const retryableKinds: ReadonlySet<SpeechFailure> = new Set([
   'connect_refused',
   'connect_timeout',
   'connect_failed',
@@ -103,12 +109,14 @@ const passing: ReadonlySet<SpeechFailure> = new Set([
   'rubbish',
   'program_failed',
 ]);
-const passingStatuses = new Set([408, 409, 425, 429]);
+const retryableStatuses = new Set([408, 409, 425, 429]);
 
-/** Whether the same may succeed at once. */
-export const mayPass = ({ kind, answeredStatus }: SpeechFailed): boolean =>
-  kind === 'status' ? passingStatuses.has(answeredStatus ?? 0) || (answeredStatus ?? 0) >= 500 : passing.has(kind);
+/** Whether an immediate retry may succeed. */
+export const isRetryable = ({ kind, answeredStatus }: SpeechFailed): boolean =>
+  kind === 'status'
+    ? retryableStatuses.has(answeredStatus ?? 0) || (answeredStatus ?? 0) >= 500
+    : retryableKinds.has(kind);
 
-/** The stable word of how a call ended that failed. */
+/** The metric label of a failed call. */
 export const outcomeOf = ({ kind, answeredStatus }: SpeechFailed): string =>
   kind === 'status' ? `http_${Math.floor((answeredStatus ?? 0) / 100)}xx` : kind;

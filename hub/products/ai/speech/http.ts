@@ -4,7 +4,7 @@ import { parseRetryAfter } from '../../../platform/inference/failure.ts';
 import { SpeechFailed } from './failure.ts';
 import type { SpeechStage } from './failure.ts';
 
-/** A model that answers over HTTP. */
+/** A speech model with an HTTP API. */
 export interface HttpBinding {
   baseUrl: string;
   model: string;
@@ -18,7 +18,7 @@ export interface HttpCall {
   body: string | Uint8Array;
   signal: AbortSignal;
   firstByteTimeoutMs: number;
-  /** For all of it. */
+  /** Time limit of the whole call. */
   timeoutMs: number;
   maxResponseBytes: number;
 }
@@ -27,7 +27,10 @@ const connectTimeoutMs = 5_000;
 const idleTimeoutMs = 10_000;
 const maxErrorBytes = 64 * 1024;
 
-/** The answer of a model, once it is known to be a success. @throws SpeechFailed for another status; EgressRefused, EgressFailed, or the signal's reason. */
+/**
+ * Calls a model and returns the response if its status is 200.
+ * @throws SpeechFailed for another status; EgressRefused, EgressFailed, or the reason of the signal.
+ */
 export async function callModel(egress: Egress, binding: HttpBinding, call: HttpCall): Promise<EgressStream> {
   const { stage, path, contentType, ...rest } = call;
   const answer = await egress.stream(`${binding.baseUrl}${path}`, {
@@ -42,14 +45,14 @@ export async function callModel(egress: Egress, binding: HttpBinding, call: Http
   });
   const { status } = answer;
   if (status === 200) return answer;
-  const code = codeOf(await readText(answer.body, maxErrorBytes).catch(() => ''));
+  const code = errorCodeIn(await readText(answer.body, maxErrorBytes).catch(() => ''));
   throw new SpeechFailed(stage, 'status', `${binding.model} answered ${status}${code === '' ? '' : ` (${code})`}.`, {
     status,
     retryAfterMs: parseRetryAfter(answer.headers['retry-after']),
   });
 }
 
-/** The text of an answer, or its beginning. */
+/** Reads the text of a response, up to `maxBytes` and the rest of the chunk. */
 export async function readText(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -61,8 +64,8 @@ export async function readText(body: ReadableStream<Uint8Array>, maxBytes: numbe
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The code of an error as providers write it; its words stay out, because they may quote what was said. */
-function codeOf(text: string): string {
+/** Returns the code of a provider's error response. Its message is ignored, because it may quote the speech. */
+function errorCodeIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { code?: unknown; type?: unknown } };
     const code = [error?.code, error?.type].find((value) => typeof value === 'string') ?? '';

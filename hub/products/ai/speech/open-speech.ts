@@ -3,11 +3,11 @@ import { createEgress } from '../../../platform/egress/egress.ts';
 import { createEspeak } from './espeak.ts';
 import type { HttpBinding } from './http.ts';
 import { createOpenAiVoice } from './openai-voice.ts';
+import type { SpeechOptions } from './retry.ts';
 import type { SpeechBindings } from './speech.ts';
 import { createTranscriptions } from './transcriptions.ts';
-import type { SpeechOptions } from './tries.ts';
 
-/** The ears and the voice of the whole hub, as its operator set them; null without. */
+/** The speech settings of the operator. Null disables a stage. */
 export interface SpeechSettings {
   speechToText: HttpBinding | null;
   textToSpeech:
@@ -16,7 +16,7 @@ export interface SpeechSettings {
     | null;
 }
 
-/** @param stack ends what it opens. */
+/** @param stack Disposes the connections that this function opens. */
 export function openSpeech(
   stack: AsyncDisposableStack,
   { speechToText, textToSpeech }: SpeechSettings,
@@ -34,7 +34,7 @@ export function openSpeech(
   };
 }
 
-/** The operator chose this address, so it may be any. */
+/** Any address is allowed, because the operator configured it. */
 function openEgress(stack: AsyncDisposableStack, { baseUrl }: HttpBinding): Egress {
   const { host, hostname } = new URL(baseUrl);
   return stack.use(createEgress({ allowHosts: [host, hostname] }));

@@ -2,22 +2,25 @@ import type { Egress } from '../../../platform/egress/egress.ts';
 import { SpeechFailed } from './failure.ts';
 import { callModel } from './http.ts';
 import type { HttpBinding } from './http.ts';
-import { cutSentences, isSpoken } from './sentences.ts';
+import { withRetry } from './retry.ts';
+import type { SpeechOptions } from './retry.ts';
+import { splitSentences, hasSpeakableText } from './sentences.ts';
 import { SoundReader, UnreadableSound } from './sound.ts';
 import type { SpeakRequest, Speech, TextToSpeech } from './speech.ts';
-import { withTries } from './tries.ts';
-import type { SpeechOptions } from './tries.ts';
 
 const stage = 'text_to_speech';
 const budgetMs = 30_000;
 const firstByteMs = 8_000;
 const maxSoundBytes = 32 * 1024 * 1024;
-/** What the protocol takes at once is 4,096. */
+/** The protocol allows 4,096 characters. */
 const maxInputLength = 2_000;
-/** Of PCM that has no head and whose rate nobody says: that of the protocol. */
-const plainRate = 24_000;
+/** Sample rate of PCM without a header and without a declared rate, by the protocol. */
+const rawSampleRate = 24_000;
 
-/** Text-to-speech by `/audio/speech` of the OpenAI protocol, as PCM; a server that answers WAV all the same is understood. @param voice the binding's own. */
+/**
+ * Text-to-speech by `/audio/speech` of the OpenAI protocol. It requests PCM and also accepts WAV.
+ * @param binding The model and its default voice.
+ */
 export function createOpenAiVoice(
   egress: Egress,
   binding: HttpBinding & { voice: string },
@@ -28,23 +31,23 @@ export function createOpenAiVoice(
       const { signal } = request;
       signal.throwIfAborted();
       const endsAt = options.clock.now() + budgetMs;
-      for (const text of inputsOf(request)) {
+      for (const text of splitInputs(request)) {
         const left = { ...options, stage, budgetMs: endsAt - options.clock.now(), signal } as const;
-        yield* withTries(left, (leftMs) => speakOnce(egress, binding, { ...request, text }, leftMs));
+        yield* withRetry(left, (leftMs) => speakOnce(egress, binding, { ...request, text }, leftMs));
       }
     },
   };
 }
 
-/** Sentences, as many in one as the protocol takes. */
-function inputsOf({ text, language }: SpeakRequest): string[] {
+/** Splits a text into inputs of whole sentences, each up to `maxInputLength`. */
+function splitInputs({ text, language }: SpeakRequest): string[] {
   const inputs: string[] = [];
-  for (const sentence of cutSentences(text, language)) {
+  for (const sentence of splitSentences(text, language)) {
     const last = inputs.length - 1;
     if (last >= 0 && (inputs[last] ?? '').length + sentence.length <= maxInputLength) inputs[last] += sentence;
     else inputs.push(sentence);
   }
-  return inputs.filter(isSpoken);
+  return inputs.filter(hasSpeakableText);
 }
 
 async function* speakOnce(
@@ -69,7 +72,7 @@ async function* speakOnce(
     await body.cancel();
     throw new SpeechFailed(stage, 'rubbish', `${model} gave no usable answer.`);
   }
-  const reader = new SoundReader(Number(/;\s*rate=(\d{4,6})\b/.exec(type)?.[1] ?? plainRate));
+  const reader = new SoundReader(Number(/;\s*rate=(\d{4,6})\b/.exec(type)?.[1] ?? rawSampleRate));
   let hasSound = false;
   try {
     for await (const chunk of body) {
@@ -80,7 +83,7 @@ async function* speakOnce(
     }
     const rest = reader.end();
     if (rest !== null) yield rest;
-    else if (!hasSound) throw new SpeechFailed(stage, 'empty', `${model} answered without a sound.`);
+    else if (!hasSound) throw new SpeechFailed(stage, 'empty', `${model} returned no sound.`);
   } catch (error) {
     if (!(error instanceof UnreadableSound)) throw error;
     throw new SpeechFailed(stage, 'rubbish', `${model} gave no usable answer: it ${error.message}.`);

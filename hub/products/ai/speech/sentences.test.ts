@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { cutSentences, SentenceCutter } from './sentences.ts';
+import { splitSentences, SentenceSplitter } from './sentences.ts';
 
 test.each([
   ['en', 'It costs 3.50, Mr. Smith. See https://example.com/a?b=c.d for more! OK?', 3],
@@ -13,16 +13,16 @@ test.each([
   ['not a language', 'One. 😀 Two…\nThree', 3],
   [undefined, '... ! 😀', 1],
   [undefined, '', 0],
-])('%s is cut where a sentence ends, and nowhere else, with nothing lost: %s', (language, text, count) => {
-  const pieces = cutSentences(text, language);
+])('text in %s is split only at the ends of sentences, without loss: %s', (language, text, count) => {
+  const pieces = splitSentences(text, language);
   expect(pieces.join('')).toBe(text);
   expect(pieces).toHaveLength(count);
-  const cutter = new SentenceCutter(language);
-  const whole = [...text].flatMap((part) => cutter.push(part));
-  expect([...whole, cutter.end()].filter((piece) => piece !== '')).toEqual(pieces);
+  const splitter = new SentenceSplitter(language);
+  const whole = [...text].flatMap((part) => splitter.push(part));
+  expect([...whole, splitter.end()].filter((piece) => piece !== '')).toEqual(pieces);
 });
 
-test('a long sentence is parted at clauses, else between words, and never within a character', () => {
+test('a long sentence is split at clauses, else between words, and never within a character', () => {
   for (const [text, end] of [
     ['when it rains, '.repeat(40), /, $/],
     ['word '.repeat(200), / $/],
@@ -30,7 +30,7 @@ test('a long sentence is parted at clauses, else between words, and never within
     ['🚣'.repeat(300), /🚣$/u],
     ['a'.repeat(1_000), /a$/],
   ] as const) {
-    const pieces = cutSentences(text);
+    const pieces = splitSentences(text);
     expect(pieces.join('')).toBe(text);
     for (const piece of pieces) {
       expect(piece.trimEnd().length).toBeLessThanOrEqual(240);
@@ -42,24 +42,24 @@ test('a long sentence is parted at clauses, else between words, and never within
 });
 
 test.each(['\n\n\n\n', ' \n', '.', '! ', 'J. ', 'Hi.\n', 'a', '長'])(
-  'a text that never comes to an end is looked at a few hundred characters at a time, whatever it repeats: %j',
+  'an endless text is segmented a few hundred characters at a time, whatever it repeats: %j',
   (unit) => {
-    let looked = 0;
+    let segmented = 0;
     const segment = Intl.Segmenter.prototype.segment;
     const spy = vi.spyOn(Intl.Segmenter.prototype, 'segment').mockImplementation(function (this: Intl.Segmenter, text) {
-      looked += text.length;
+      segmented += text.length;
       return segment.call(this, text);
     });
     onTestFinished(() => spy.mockRestore());
     const parts = Array.from({ length: 1_000 }, () => unit);
-    for (const given of [parts, [parts.join('')]]) {
-      looked = 0;
-      const cutter = new SentenceCutter();
-      const pieces = ['Hi', ...given].flatMap((part) => cutter.push(part));
-      expect([...pieces, cutter.end()].join('').replaceAll(/\s/g, '')).toBe(
+    for (const input of [parts, [parts.join('')]]) {
+      segmented = 0;
+      const splitter = new SentenceSplitter();
+      const pieces = ['Hi', ...input].flatMap((part) => splitter.push(part));
+      expect([...pieces, splitter.end()].join('').replaceAll(/\s/g, '')).toBe(
         `Hi${parts.join('')}`.replaceAll(/\s/g, ''),
       );
-      expect(looked).toBeLessThan(given.length * 1_000 + 10_000);
+      expect(segmented).toBeLessThan(input.length * 1_000 + 10_000);
     }
   },
 );

@@ -19,7 +19,7 @@ interface Wav {
   before?: Buffer;
 }
 
-/** A WAV as some program might write it. */
+/** Builds a WAV with the given format and contents. */
 function wavOf({
   format = 1,
   channels = 1,
@@ -48,12 +48,12 @@ function wavOf({
   ]);
 }
 
-test('PCM is read as it is, but for half a sample at its end', () => {
+test('PCM is returned unchanged, except for an incomplete sample at its end', () => {
   expect(readSound(pcmOf(1, -2, 3), 11_025)).toEqual({ pcm: pcmOf(1, -2, 3), sampleRate: 11_025 });
   expect(samplesOf(readSound(Buffer.concat([pcmOf(1, -2), Buffer.from([7])]), 8_000).pcm)).toEqual([1, -2]);
   expect(readSound(new Uint8Array(), 8_000).pcm).toHaveLength(0);
   expect(readSound(Buffer.from([7]), 8_000).pcm).toHaveLength(0);
-  // Even where its memory begins at an odd place.
+  // PCM at an odd memory offset.
   expect(samplesOf(readSound(Buffer.concat([Buffer.from([0]), pcmOf(5, 6)]).subarray(1), 8_000).pcm)).toEqual([5, 6]);
 });
 
@@ -71,7 +71,7 @@ test.each([
     wavOf({ format: 3, bits: 32, data: Buffer.from(Float32Array.from([0.5, -2, Number.NaN]).buffer) }),
     [16_384, -32_768, 0],
   ],
-])('a WAV with %s is read by what is there, whole or byte by byte', (_name, wav, samples) => {
+])('a WAV with %s is decoded from its actual samples, complete or byte by byte', (_name, wav, samples) => {
   const whole = readSound(wav, 48_000);
   expect(whole.sampleRate).toBe(8_000);
   expect(samplesOf(whole.pcm)).toEqual(samples);
@@ -82,31 +82,31 @@ test.each([
   ).toEqual(samples);
 });
 
-test('what can not be read is refused in words', () => {
+test('an unreadable sound is rejected with a message that says why', () => {
   for (const [bytes, message] of [
     [Buffer.from('OggS00000000'), 'must be PCM or WAV (it is Ogg)'],
     [Buffer.from('\x1A\x45\xDF\xA300000000', 'latin1'), 'must be PCM or WAV (it is WebM)'],
     [Buffer.from('0000ftypisom'), 'must be PCM or WAV (it is MP4)'],
-    [Buffer.from('RIFF0000AVI 00000000'), 'must be WAV where it begins with RIFF'],
+    [Buffer.from('RIFF0000AVI 00000000'), 'must be WAV if it begins with RIFF'],
     [wavOf({ format: 7, bits: 8 }), 'must be WAV with PCM of 8, 16, 24 or 32 bits (it has format 7 of 8 bits)'],
     [wavOf({ channels: 0 }), 'must be WAV of 1 to 8 channels (it has 0)'],
     [wavOf({ channels: 9 }), 'must be WAV of 1 to 8 channels (it has 9)'],
-    [wavOf({ rate: 0 }), 'must be WAV of 4000 to 192000 samples a second (it has 0)'],
-    [wavOf({}).subarray(0, 30), 'must have samples, as WAV has'],
-    [wavOf({ before: Buffer.from('LIST\xff\xff\xff\xff', 'latin1') }), 'must have samples, as WAV has'],
-    [Buffer.from('RIFF0000WAVEdata0000'), 'must have its format before its samples, as WAV has'],
+    [wavOf({ rate: 0 }), 'must be WAV of 4000 to 192000 samples per second (it has 0)'],
+    [wavOf({}).subarray(0, 30), 'must be a WAV with samples'],
+    [wavOf({ before: Buffer.from('LIST\xff\xff\xff\xff', 'latin1') }), 'must be a WAV with samples'],
+    [Buffer.from('RIFF0000WAVEdata0000'), 'must be a WAV with its format before its samples'],
   ] as const)
     expect(() => readSound(bytes, 8_000)).toThrow(new UnreadableSound(message));
 });
 
-test('what is written as WAV is read again', () => {
+test('readSound reads what toWav writes', () => {
   expect(readSound(toWav({ pcm: pcmOf(1, 2, 3), sampleRate: 22_050 }), 1)).toEqual({
     pcm: pcmOf(1, 2, 3),
     sampleRate: 22_050,
   });
 });
 
-test('silence and a click are no speech, a quiet voice is', () => {
+test('isSilent is true for silence and a click, and false for a quiet voice', () => {
   const is = (pcm: Uint8Array) => isSilent({ pcm, sampleRate: 16_000 });
   expect(is(new Uint8Array())).toBe(true);
   expect(is(Buffer.alloc(32_000))).toBe(true);
@@ -121,7 +121,7 @@ test.each([
   [22_050, 16_000],
   [8_000, 48_000],
   [44_100, 12_345],
-])('a tone at %i stays the same tone at %i, whole or in parts', (from, to) => {
+])('a tone at %i Hz is the same tone after resampling to %i Hz, complete or in parts', (from, to) => {
   const pcm = tone(0.5, from);
   const whole = samplesOf(resample(pcm, from, to));
   const expected = samplesOf(tone(0.5, to));
@@ -134,7 +134,7 @@ test.each([
   expect(samplesOf(Buffer.concat([...parts, resampler.end()]))).toEqual(whole);
 });
 
-test('what a lower rate can not hold does not come back as another tone', () => {
+test('resampling removes a tone above half the lower rate instead of aliasing it', () => {
   const high = Buffer.alloc(48_000);
   for (let at = 0; at < high.length; at += 2)
     high.writeInt16LE(Math.round(8_000 * Math.sin((Math.PI * 6_000 * at) / 48_000)), at);

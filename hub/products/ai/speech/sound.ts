@@ -1,11 +1,11 @@
 import type { Speech } from './speech.ts';
-import { isWav, readWavHead, SoundTooLong, UnreadableSound } from './wav.ts';
+import { isWav, readWavHeader, SoundTooLong, UnreadableSound } from './wav.ts';
 import type { SampleFormat } from './wav.ts';
 
 export { SoundTooLong, toWav, UnreadableSound } from './wav.ts';
 
-/** What begins another format than PCM, so that nobody listens to it as noise. */
-const otherFormats: readonly (readonly [RegExp, string])[] = [
+/** Signatures of unsupported formats, which would be noise if they were read as PCM. */
+const unsupportedFormats: readonly (readonly [RegExp, string])[] = [
   [/^.E\xDF\xA3/s, 'WebM'],
   [/^OggS/, 'Ogg'],
   [/^fLaC/, 'FLAC'],
@@ -16,100 +16,104 @@ const otherFormats: readonly (readonly [RegExp, string])[] = [
   [/^caff/, 'CAF'],
   [/^\s*<(?:!doctype|html|\?xml)/i, 'HTML'],
 ];
-const headBytes = 12;
-/** Loudest sample of what counts as silent: -54 dB. */
+const signatureBytes = 12;
+/** Maximum sample of a silent sound: -54 dB. */
 const silentAmplitude = 64;
-const leastSeconds = 0.1;
+const minSeconds = 0.1;
 
-/** What is taken of sound; whatever is beyond it is not converted. */
+/** Limits of a sound. They are checked before the conversion. */
 export interface SoundBounds {
-  /** Longest sound that comes at once. */
+  /** Maximum duration of one chunk, or of a complete sound. */
   maxSeconds: number;
-  /** Of a WAV, in samples a second; all that is known when left out. */
-  rates?: readonly [least: number, most: number];
+  /** Allowed sample rates of a WAV. By default all supported rates. */
+  sampleRates?: readonly [least: number, most: number];
 }
 
 /**
- * Reads PCM (signed 16 bits, little-endian, one channel) or WAV while it comes, and passes all of it on as the former. Channels become their mean. A WAV's declared lengths count
- * for nothing, and half a sample at the end is left out.
+ * Reads a stream of PCM (signed 16 bits, little-endian, one channel) or WAV and returns it as PCM. Channels are
+ * averaged. The lengths that a WAV declares are ignored, and an incomplete sample at the end is dropped.
  */
 export class SoundReader {
-  readonly #plainRate: number;
+  readonly #rawSampleRate: number;
   readonly #bounds: SoundBounds | undefined;
-  #held: Buffer = Buffer.alloc(0);
+  #buffered: Buffer = Buffer.alloc(0);
   #format: SampleFormat | null = null;
 
-  /** @param plainRate of what has no head, in samples a second. */
-  constructor(plainRate: number, bounds?: SoundBounds) {
-    this.#plainRate = plainRate;
+  /** @param rawSampleRate Samples per second of PCM without a header. */
+  constructor(rawSampleRate: number, bounds?: SoundBounds) {
+    this.#rawSampleRate = rawSampleRate;
     this.#bounds = bounds;
   }
 
-  /** What can be heard of it by now; null for nothing yet. @throws UnreadableSound, of it SoundTooLong. */
+  /** Returns the sound decoded so far, or null. @throws UnreadableSound, or its subclass SoundTooLong. */
   push(chunk: Uint8Array): Speech | null {
-    const bytes = this.#held.length === 0 ? bufferOf(chunk) : Buffer.concat([this.#held, chunk]);
-    if (this.#format !== null) return this.#take(bytes, this.#format);
-    if (bytes.length < headBytes) return this.#hold(bytes);
-    if (!isWav(bytes)) return this.#takePlain(bytes);
-    const head = readWavHead(bytes);
-    if (head === null) return this.#hold(bytes);
-    const { sampleRate } = head.format;
-    const [least, most] = this.#bounds?.rates ?? [sampleRate, sampleRate];
+    const bytes = this.#buffered.length === 0 ? asBuffer(chunk) : Buffer.concat([this.#buffered, chunk]);
+    if (this.#format !== null) return this.#decode(bytes, this.#format);
+    if (bytes.length < signatureBytes) return this.#buffer(bytes);
+    if (!isWav(bytes)) return this.#startPcm(bytes);
+    const header = readWavHeader(bytes);
+    if (header === null) return this.#buffer(bytes);
+    const { sampleRate } = header.format;
+    const [least, most] = this.#bounds?.sampleRates ?? [sampleRate, sampleRate];
     if (sampleRate < least || sampleRate > most)
-      throw new UnreadableSound(`must be WAV of ${least} to ${most} samples a second (it has ${sampleRate})`);
-    this.#format = head.format;
-    return this.#take(bytes.subarray(head.dataAt), head.format);
+      throw new UnreadableSound(`must be WAV of ${least} to ${most} samples per second (it has ${sampleRate})`);
+    this.#format = header.format;
+    return this.#decode(bytes.subarray(header.dataAt), header.format);
   }
 
-  /** The rest of it. @throws UnreadableSound. */
+  /** Returns the rest of the sound, or null. @throws UnreadableSound. */
   end(): Speech | null {
-    if (this.#format !== null || this.#held.length === 0) return null;
-    if (isWav(this.#held)) throw new UnreadableSound('must have samples, as WAV has');
-    return this.#takePlain(this.#held);
+    if (this.#format !== null || this.#buffered.length === 0) return null;
+    if (isWav(this.#buffered)) throw new UnreadableSound('must be a WAV with samples');
+    return this.#startPcm(this.#buffered);
   }
 
-  #takePlain(bytes: Buffer): Speech | null {
-    const start = bytes.toString('latin1', 0, headBytes);
-    const other = otherFormats.find(([pattern]) => pattern.test(start));
-    if (other !== undefined) throw new UnreadableSound(`must be PCM or WAV (it is ${other[1]})`);
-    this.#format = { encoding: 'integer', channels: 1, bits: 16, sampleRate: this.#plainRate };
-    return this.#take(bytes, this.#format);
+  #startPcm(bytes: Buffer): Speech | null {
+    const start = bytes.toString('latin1', 0, signatureBytes);
+    const unsupported = unsupportedFormats.find(([pattern]) => pattern.test(start));
+    if (unsupported !== undefined) throw new UnreadableSound(`must be PCM or WAV (it is ${unsupported[1]})`);
+    this.#format = { encoding: 'integer', channels: 1, bits: 16, sampleRate: this.#rawSampleRate };
+    return this.#decode(bytes, this.#format);
   }
 
-  #hold(bytes: Buffer): null {
-    this.#held = Buffer.from(bytes);
+  #buffer(bytes: Buffer): null {
+    this.#buffered = Buffer.from(bytes);
     return null;
   }
 
-  #take(bytes: Buffer, format: SampleFormat): Speech | null {
+  #decode(bytes: Buffer, format: SampleFormat): Speech | null {
     const frameBytes = (format.channels * format.bits) / 8;
     const length = bytes.length - (bytes.length % frameBytes);
     const seconds = length / frameBytes / format.sampleRate;
     if (this.#bounds !== undefined && seconds > this.#bounds.maxSeconds)
       throw new SoundTooLong(this.#bounds.maxSeconds, seconds);
-    this.#held = Buffer.from(bytes.subarray(length));
+    this.#buffered = Buffer.from(bytes.subarray(length));
     return length === 0 ? null : { pcm: toMono(bytes.subarray(0, length), format), sampleRate: format.sampleRate };
   }
 }
 
-/** All of a sound that is there as a whole; no samples where it is empty. @param plainRate of what has no head. @throws UnreadableSound, of it SoundTooLong. */
-export function readSound(bytes: Uint8Array, plainRate: number, bounds?: SoundBounds): Speech {
-  const reader = new SoundReader(plainRate, bounds);
-  return reader.push(bytes) ?? reader.end() ?? { pcm: new Uint8Array(), sampleRate: plainRate };
+/**
+ * Reads a complete sound. An empty input returns no samples.
+ * @param rawSampleRate Samples per second of PCM without a header.
+ * @throws UnreadableSound, or its subclass SoundTooLong.
+ */
+export function readSound(bytes: Uint8Array, rawSampleRate: number, bounds?: SoundBounds): Speech {
+  const reader = new SoundReader(rawSampleRate, bounds);
+  return reader.push(bytes) ?? reader.end() ?? { pcm: new Uint8Array(), sampleRate: rawSampleRate };
 }
 
-/** Whether there is nothing to write down: it is silent, or too short to be a word. */
+/** Whether a sound is silent, or too short to contain a word. */
 export function isSilent({ pcm, sampleRate }: Speech): boolean {
-  if (pcm.length < 2 * sampleRate * leastSeconds) return true;
-  // An array of samples begins at an even place.
+  if (pcm.length < 2 * sampleRate * minSeconds) return true;
+  // Int16Array requires an even offset.
   const even = pcm.byteOffset % 2 === 0 ? pcm : pcm.slice();
   const samples = new Int16Array(even.buffer, even.byteOffset, Math.floor(even.length / 2));
   return samples.every((sample) => sample <= silentAmplitude && sample >= -silentAmplitude);
 }
 
-export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Reads one sample as a number of 16 bits. */
+/** Returns a function that reads one sample, scaled to 16 bits. */
 function sampleReader({ encoding, bits }: SampleFormat): (bytes: Buffer, at: number) => number {
   if (encoding === 'float')
     return bits === 64 ? (bytes, at) => bytes.readDoubleLE(at) * 32_768 : (bytes, at) => bytes.readFloatLE(at) * 32_768;
@@ -132,6 +136,6 @@ function toMono(bytes: Buffer, format: SampleFormat): Uint8Array {
   return pcm;
 }
 
-/** A number as a sample: rounded, and cut at what 16 bits hold; silence for what is none. */
+/** Rounds a number and limits it to 16 bits. NaN becomes 0. */
 export const toSample = (value: number): number =>
   Number.isNaN(value) ? 0 : Math.max(-32_768, Math.min(32_767, Math.round(value)));

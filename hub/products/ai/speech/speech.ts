@@ -1,54 +1,56 @@
-/** Sound as all of speech passes it on: PCM, signed 16 bits, little-endian, one channel; an even number of bytes. */
+/** Sound as PCM: signed 16 bits, little-endian, one channel, an even number of bytes. */
 export interface Speech {
   pcm: Uint8Array;
-  /** Samples a second. */
+  /** Samples per second. */
   sampleRate: number;
 }
 
 export interface TranscriptionRequest extends Speech {
-  /** A language by BCP 47, where it is known. */
+  /** A BCP 47 language tag, if known. */
   language?: string | undefined;
   signal: AbortSignal;
 }
 
 export interface Transcription {
-  /** Empty where nothing was said. */
+  /** Empty if nothing was said. */
   text: string;
-  /** How long it took. */
+  /** Duration of the transcription in milliseconds. */
   ms: number;
 }
 
-/** Writes down what is said. */
+/** A speech-to-text provider. */
 export interface SpeechToText {
   /**
-   * All of it within 20 s, with one further try where a failure may pass. What is silent or shorter than a tenth of a second is no speech, and nobody is asked.
-   * @throws SpeechFailed, or the signal's reason; the connection is closed within 50 ms.
+   * Transcribes a sound within 20 s, including one retry of a retryable failure. A sound that is silent or shorter than
+   * 0.1 s returns an empty text without calling the provider.
+   * @throws SpeechFailed, or the reason of the signal. After an abort the connection is closed within 50 ms.
    */
   transcribe(request: TranscriptionRequest): Promise<Transcription>;
 }
 
 export interface SpeakRequest {
   text: string;
-  /** A language by BCP 47; found out by the script of the text when left out, where the voice needs to know. */
+  /** A BCP 47 language tag. By default a voice that needs a language derives it from the script of the text. */
   language?: string | undefined;
-  /** A voice by the name that the binding knows it by, which fails where it has none of that name; its own when left out. */
+  /** A voice name of the provider. By default the configured voice. An unknown name fails. */
   voice?: string | undefined;
   signal: AbortSignal;
 }
 
-/** Says a text. */
+/** A text-to-speech provider. */
 export interface TextToSpeech {
   /**
-   * The sound of a text, in parts as they come, all of one rate; none for a text without a word. All of it within 30 s, the time of a slow reader included.
-   * One further try is made where a failure may pass and no part went out. Whoever stops early, by `return` or by the signal, closes the connection or ends the program.
-   * @throws SpeechFailed, or the signal's reason.
+   * Yields the sound of a text in parts of the same sample rate. A text without a letter or digit yields nothing.
+   * The time limit is 30 s, including the time of a slow reader. A retryable failure is retried once if no part was
+   * yielded. If the reader stops early or the signal aborts, the connection is closed or the program is killed.
+   * @throws SpeechFailed, or the reason of the signal.
    */
   speak(request: SpeakRequest): AsyncIterable<Speech>;
-  /** Whether it has a voice of that name; left out where only speaking with it shows that. @throws as `speak`. */
+  /** Whether a voice exists. Undefined if the provider can only report that while speaking. @throws as `speak`. */
   hasVoice?(name: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** The ears and the voice of a hub; null where none is set. */
+/** The configured speech providers. Null if a stage is not configured. */
 export interface SpeechBindings {
   speechToText: SpeechToText | null;
   textToSpeech: TextToSpeech | null;

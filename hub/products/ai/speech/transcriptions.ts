@@ -3,14 +3,14 @@ import type { Egress } from '../../../platform/egress/egress.ts';
 import { SpeechFailed } from './failure.ts';
 import { callModel, readText } from './http.ts';
 import type { HttpBinding } from './http.ts';
+import { withRetry } from './retry.ts';
+import type { SpeechOptions } from './retry.ts';
 import { isSilent, toWav } from './sound.ts';
 import type { SpeechToText, TranscriptionRequest } from './speech.ts';
-import { withTries } from './tries.ts';
-import type { SpeechOptions } from './tries.ts';
 
 const stage = 'speech_to_text';
 const budgetMs = 20_000;
-/** How long it may be thought about a short sound, and how much longer about a long one: as a share of how long that lasts. */
+/** Time limit for the first byte of the response, plus a share of the duration of the sound. */
 const firstByteMs = 8_000;
 const firstByteShare = 0.05;
 const maxAnswerBytes = 1024 * 1024;
@@ -18,20 +18,20 @@ const maxTextLength = 32_000;
 
 const answerSchema = z.object({ text: z.string() });
 
-/** Speech-to-text by `/audio/transcriptions` of the OpenAI protocol: each sound is one WAV. */
+/** Speech-to-text by `/audio/transcriptions` of the OpenAI protocol. Each sound is sent as one WAV. */
 export function createTranscriptions(egress: Egress, binding: HttpBinding, options: SpeechOptions): SpeechToText {
   return {
     async transcribe(request) {
       const { signal } = request;
       signal.throwIfAborted();
       if (isSilent(request)) return { text: '', ms: 0 };
-      const begunAt = options.clock.now();
-      const tries = withTries({ ...options, stage, budgetMs, signal }, (leftMs) =>
+      const startedAt = options.clock.now();
+      const attempts = withRetry({ ...options, stage, budgetMs, signal }, (leftMs) =>
         transcribeOnce(egress, binding, request, leftMs),
       );
       let text = '';
-      for await (const written of tries) text = written;
-      return { text, ms: Math.round(options.clock.now() - begunAt) };
+      for await (const transcript of attempts) text = transcript;
+      return { text, ms: Math.round(options.clock.now() - startedAt) };
     },
   };
 }
@@ -45,7 +45,7 @@ async function* transcribeOnce(
   const form = new FormData();
   form.set('model', binding.model);
   form.set('response_format', 'json');
-  // The protocol knows languages, and not how they are spoken where.
+  // The protocol accepts languages without a region.
   if (language !== undefined) form.set('language', new Intl.Locale(language).language);
   form.set('file', new Blob([toWav({ pcm, sampleRate })], { type: 'audio/wav' }), 'speech.wav');
   const encoded = new Response(form);
@@ -60,11 +60,11 @@ async function* transcribeOnce(
     timeoutMs: leftMs,
     maxResponseBytes: maxAnswerBytes,
   });
-  yield textOf(await readText(body, maxAnswerBytes), binding.model);
+  yield parseText(await readText(body, maxAnswerBytes), binding.model);
 }
 
-/** @throws SpeechFailed where it is no answer of the protocol. */
-function textOf(answer: string, model: string): string {
+/** @throws SpeechFailed if the response does not match the protocol. */
+function parseText(answer: string, model: string): string {
   try {
     return answerSchema.parse(JSON.parse(answer)).text.trim().slice(0, maxTextLength);
   } catch {

@@ -1,4 +1,4 @@
-/** How samples lie in a sound. */
+/** Encoding of samples. */
 export interface SampleFormat {
   encoding: 'integer' | 'float';
   channels: number;
@@ -6,7 +6,7 @@ export interface SampleFormat {
   sampleRate: number;
 }
 
-/** Sound that can't be read. The message goes on after the name of a field: `must be …`. */
+/** Sound that cannot be read. The message continues the name of a field: `must be …`. */
 export class UnreadableSound extends Error {
   constructor(message: string) {
     super(message);
@@ -14,7 +14,7 @@ export class UnreadableSound extends Error {
   }
 }
 
-/** Sound of more than is taken at once. */
+/** Sound that exceeds the maximum duration. */
 export class SoundTooLong extends UnreadableSound {
   constructor(maxSeconds: number, seconds: number) {
     super(`must last at most ${maxSeconds} s (it lasts ${Math.ceil(seconds)} s)`);
@@ -22,11 +22,11 @@ export class SoundTooLong extends UnreadableSound {
   }
 }
 
-/** Where the samples begin at the latest. */
-const maxHeadBytes = 64 * 1024;
+/** Maximum offset of the samples. */
+const maxHeaderBytes = 64 * 1024;
 const minSampleRate = 4_000;
 const maxSampleRate = 192_000;
-const mostChannels = 8;
+const maxChannels = 8;
 
 const encodings: Readonly<Record<number, SampleFormat['encoding'] | undefined>> = { 1: 'integer', 3: 'float' };
 const extensible = 0xfffe;
@@ -38,31 +38,31 @@ const knownBits: Readonly<Record<SampleFormat['encoding'], readonly number[]>> =
 export const isWav = (bytes: Buffer): boolean => /^(RIFF|RF64)$/.test(bytes.toString('latin1', 0, 4));
 
 /**
- * The format of a WAV and where its samples begin; null where more bytes are needed to say so. The lengths that it declares of its samples and of itself count for nothing:
- * whoever writes while they speak does not know them.
+ * Reads the format of a WAV and the offset of its samples. Returns null if more bytes are needed. The declared lengths
+ * of the file and of the samples are ignored, because a program that streams a WAV does not know them.
  * @throws UnreadableSound.
  */
-export function readWavHead(bytes: Buffer): { format: SampleFormat; dataAt: number } | null {
+export function readWavHeader(bytes: Buffer): { format: SampleFormat; dataAt: number } | null {
   if (bytes.length < 12) return null;
-  if (bytes.toString('latin1', 8, 12) !== 'WAVE') throw new UnreadableSound('must be WAV where it begins with RIFF');
+  if (bytes.toString('latin1', 8, 12) !== 'WAVE') throw new UnreadableSound('must be WAV if it begins with RIFF');
   let format: SampleFormat | null = null;
-  for (let at = 12; at <= maxHeadBytes;) {
+  for (let at = 12; at <= maxHeaderBytes;) {
     if (at + 8 > bytes.length) return null;
     const name = bytes.toString('latin1', at, at + 4);
     const length = bytes.readUInt32LE(at + 4);
     if (name === 'data') {
-      if (format === null) throw new UnreadableSound('must have its format before its samples, as WAV has');
+      if (format === null) throw new UnreadableSound('must be a WAV with its format before its samples');
       return { format, dataAt: at + 8 };
     }
     if (name === 'fmt ') {
-      if (length < 16) throw new UnreadableSound('must have a whole format, as WAV has');
+      if (length < 16) throw new UnreadableSound('must be a WAV with a complete format');
       if (bytes.length < at + 8 + Math.min(length, 40)) return null;
       format = readFormat(bytes.subarray(at + 8, at + 8 + length));
     }
-    // Parts begin at even places.
+    // Chunks begin at even offsets.
     at += 8 + length + (length % 2);
   }
-  throw new UnreadableSound('must have samples, as WAV has');
+  throw new UnreadableSound('must be a WAV with samples');
 }
 
 function readFormat(bytes: Buffer): SampleFormat {
@@ -72,16 +72,16 @@ function readFormat(bytes: Buffer): SampleFormat {
   const [channels, sampleRate, bits] = [bytes.readUInt16LE(2), bytes.readUInt32LE(4), bytes.readUInt16LE(14)];
   if (encoding === undefined || !knownBits[encoding].includes(bits))
     throw new UnreadableSound(`must be WAV with PCM of 8, 16, 24 or 32 bits (it has format ${code} of ${bits} bits)`);
-  if (channels < 1 || channels > mostChannels)
-    throw new UnreadableSound(`must be WAV of 1 to ${mostChannels} channels (it has ${channels})`);
+  if (channels < 1 || channels > maxChannels)
+    throw new UnreadableSound(`must be WAV of 1 to ${maxChannels} channels (it has ${channels})`);
   if (sampleRate < minSampleRate || sampleRate > maxSampleRate)
     throw new UnreadableSound(
-      `must be WAV of ${minSampleRate} to ${maxSampleRate} samples a second (it has ${sampleRate})`,
+      `must be WAV of ${minSampleRate} to ${maxSampleRate} samples per second (it has ${sampleRate})`,
     );
   return { encoding, channels, bits, sampleRate };
 }
 
-/** PCM of one channel with the head of a WAV before it, which declares its true length. */
+/** Adds a WAV header with the true length to PCM of one channel. */
 export function toWav({ pcm, sampleRate }: { pcm: Uint8Array; sampleRate: number }): Uint8Array<ArrayBuffer> {
   const wav = Buffer.alloc(44 + pcm.length);
   wav.write('RIFF', 0, 'latin1');

@@ -1,7 +1,7 @@
 import { normalizeText } from '../../../platform/normalize.ts';
 
-/** What listeners say so that the other goes on: in several languages, as speech-to-text spells it. */
-const words = new Set(
+/** Back-channel words in several languages, as speech-to-text spells them: a listener says them to show attention. */
+const backChannelWords = new Set(
   (
     'mhm mmhm mhmm mm mmm hm hmm hmmm uhhuh aha ah oh okay ok okey okej oke okee k yeah yep yup yes right sure ' +
     'ja jaja joa jo genau klar gut achso stimmt verstehe richtig jep ' +
@@ -22,7 +22,7 @@ const words = new Set(
     '네 예 응 어 그래 그렇군요 알겠어요'
   ).split(' '),
 );
-const phrases = new Set([
+const backChannelPhrases = new Set([
   'i see',
   'got it',
   'all right',
@@ -46,16 +46,20 @@ const phrases = new Set([
   'está bem',
   'ठीक है',
 ]);
-/** Scripts without spaces: one or several of these. */
-const unspaced = /^(?:うん|ええ|はい|へえ|そう|そうですね|なるほど|ふんふん|嗯|哦|对|對|好的|好|是的|是|行)+$/u;
-/** No more words are said in passing. */
-const mostWords = 4;
+/** Back-channel words of scripts without spaces, one or several in a row. */
+const unspacedBackChannels =
+  /^(?:うん|ええ|はい|へえ|そう|そうですね|なるほど|ふんふん|嗯|哦|对|對|好的|好|是的|是|行)+$/u;
+/** A longer utterance is not a back channel. */
+const maxWords = 4;
 
-/** Whether a listener said only that they listen: nothing that asks for an answer or for silence. */
+/** Whether a text only shows attention, so that it needs no answer and does not interrupt the speech. */
 export function isBackChannel(text: string): boolean {
   const spoken = normalizeText(text, 'NFC').toLocaleLowerCase('en');
-  const found = spoken.match(/[\p{L}\p{M}\p{N}'’]+/gu)?.map((word) => word.replaceAll('’', "'")) ?? [];
-  if (found.length === 0 || unspaced.test(found.join(''))) return true;
-  if (found.length > mostWords) return false;
-  return phrases.has(found.join(' ')) || found.every((word) => words.has(word) || phrases.has(word));
+  const words = spoken.match(/[\p{L}\p{M}\p{N}'’]+/gu)?.map((word) => word.replaceAll('’', "'")) ?? [];
+  if (words.length === 0 || unspacedBackChannels.test(words.join(''))) return true;
+  if (words.length > maxWords) return false;
+  return (
+    backChannelPhrases.has(words.join(' ')) ||
+    words.every((word) => backChannelWords.has(word) || backChannelPhrases.has(word))
+  );
 }

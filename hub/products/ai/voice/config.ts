@@ -1,16 +1,16 @@
 import type { VoiceConfig, VoiceConfigChange } from '../../../../shared/contract/ai/voice.ts';
 
-const given = <Part extends object>(part: Part) =>
+const withoutUndefined = <Part extends object>(part: Part) =>
   Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) as {
     [Key in keyof Part]: Exclude<Part[Key], undefined>;
   };
 
-/** What holds after a change: what it leaves out stays as it is. */
-export const changedConfig = (
+/** Applies a change. Fields that the change leaves out keep their values. */
+export const mergeConfig = (
   config: VoiceConfig,
   { turnDetection = {}, ...change }: VoiceConfigChange,
 ): VoiceConfig => ({
   ...config,
-  ...given(change),
-  turnDetection: { ...config.turnDetection, ...given(turnDetection) },
+  ...withoutUndefined(change),
+  turnDetection: { ...config.turnDetection, ...withoutUndefined(turnDetection) },
 });

@@ -5,65 +5,73 @@ import { Resampler } from '../speech/index.ts';
 import type { SoundReader, SpeechToText } from '../speech/index.ts';
 import { isBackChannel } from './back-channels.ts';
 import { TurnDetector } from './turn-detector.ts';
-import { heardSampleRate } from './voice-activity.ts';
+import { analysisSampleRate } from './voice-activity.ts';
 import type { VoiceActivity } from './voice-activity.ts';
-import type { Said } from './voice-turn.ts';
+import type { TurnInput } from './voice-turn.ts';
 
-/** What a listener tells of what it hears. */
+/** The operations of a conversation that its listener calls. */
 export interface ListenerHost {
   readonly clock: Clock;
   readonly config: VoiceConfig;
   readonly speechToText: SpeechToText | null;
-  /** Aborts when the page is gone. */
-  readonly gone: AbortSignal;
-  /** Counts what is asked for whoever speaks. @throws AppError where they may ask no more. */
-  confirm(): Promise<unknown>;
-  /** Whether the hub speaks, or is about to. */
+  /** Aborts when the connection of the page is closed. */
+  readonly closed: AbortSignal;
+  /** Authenticates the caller again and counts one request. @throws AppError if another request is not allowed. */
+  authorize(): Promise<unknown>;
+  /** Whether the hub is speaking or prepares an answer. */
   isSpeaking(): boolean;
-  /** Has the hub fall silent: somebody else speaks. */
-  silence(): void;
-  /** Tells the page that a turn begins; answers its id. */
-  announce(): string;
-  /** What is understood so far. */
-  tell(turnId: string, text: string): void;
-  /** Has it answered. @param turnId of a turn that was announced. */
-  take(said: Said, saidAt: number, turnId: string | null): void;
-  /** Keeps the place of a short word in the order of what is said; what it answers has the word heard there, once it is understood. */
-  keepPlace(): (text: string, saidAt: number) => void;
-  /** Somebody only showed that they listen. */
-  heardInPassing(): void;
+  /** Stops the speech of the hub, because the user speaks. */
+  interruptSpeech(): void;
+  /** Announces a new turn to the page. @returns its id. */
+  announceTurn(): string;
+  /** Sends the transcript so far to the page. */
+  sendPartial(turnId: string, text: string): void;
+  /** Enqueues an utterance for an answer. @param turnId The id of the announced turn, or null. */
+  enqueue(input: TurnInput, inputAt: number, turnId: string | null): void;
+  /**
+   * Reserves the next position in the order of utterances for a short aside.
+   * @returns a function that enqueues the aside at this position, once its text is known.
+   */
+  reservePosition(): (text: string, inputAt: number) => void;
+  /** Reports a back channel for the metrics. */
+  onBackChannel(): void;
   fail(error: unknown): void;
 }
 
-/** Of a voice over the speech of the hub, until it is looked whether it says more than `mhm`. */
-const lookAfterMs = 500;
-/** Nobody says `mhm` for so long. */
-const surelySpeechMs = 1_300;
-/** Short words over the speech of the hub that are looked at together; who says more is not heard on. */
-const mostAsides = 2;
-/** Between two looks at what is being said, by its sound and by the clock: sound may come faster than it was spoken. */
-const partialEveryMs = 900;
-/** Of an utterance, what a look is about: its end. */
-const lookedAtMs = 15_000;
+/** Length of a voice over the hub's speech after which its text is checked for a back channel, such as `mhm`. */
+const backChannelCheckMs = 500;
+/** A longer voice over the hub's speech is not a back channel and interrupts the speech. */
+const maxBackChannelMs = 1_300;
+/** Short asides over the hub's speech that may be transcribed at the same time. Further asides are dropped. */
+const maxPendingAsides = 2;
+/**
+ * Minimum interval between two partial transcripts, both in length of sound and in real time, because sound may arrive
+ * faster than it was spoken.
+ */
+const partialIntervalMs = 900;
+/** Length of the end of an utterance that a partial transcript covers. */
+const partialWindowMs = 15_000;
 
 interface Utterance {
-  /** Null while it is not known whether it begins a turn. */
+  /** Null while it is not known whether the utterance starts a turn. */
   turnId: string | null;
-  look: AbortController | null;
-  lookedMs: number;
-  /** When it may be looked at again, by the clock. */
-  lookAgainAt: number;
+  partial: AbortController | null;
+  transcribedMs: number;
+  /** Clock time of the next partial transcript. */
+  nextPartialAt: number;
 }
 
-/** Listens to the sound of a page as one stream, and tells who has the word. */
-export class Listener {
+/**
+ * Finds utterances in the sound stream of a page and decides whether they start a turn or interrupt the hub's speech.
+ */
+export class SpeechListener {
   readonly #host: ListenerHost;
   readonly #detector: TurnDetector;
   #resampler: { from: number; resampler: Resampler } | null = null;
   #utterance: Utterance | null = null;
-  #asides = 0;
+  #pendingAsides = 0;
 
-  constructor(host: ListenerHost, activity: Pick<VoiceActivity, 'hears'>) {
+  constructor(host: ListenerHost, activity: Pick<VoiceActivity, 'isVoice'>) {
     this.#host = host;
     const { silenceMs, minSpeechMs } = host.config.turnDetection;
     this.#detector = new TurnDetector(activity, {
@@ -73,116 +81,116 @@ export class Listener {
     });
   }
 
-  /** The turn that somebody is about to begin; null for none. */
+  /** The announced turn of the current utterance, or null. */
   get turnId(): string | null {
     return this.#utterance?.turnId ?? null;
   }
 
-  hear({ pcm, sampleRate }: NonNullable<ReturnType<SoundReader['push']>>): void {
+  push({ pcm, sampleRate }: NonNullable<ReturnType<SoundReader['push']>>): void {
     if (this.#resampler?.from !== sampleRate)
-      this.#resampler = { from: sampleRate, resampler: new Resampler(sampleRate, heardSampleRate) };
+      this.#resampler = { from: sampleRate, resampler: new Resampler(sampleRate, analysisSampleRate) };
     for (const detected of this.#detector.push(this.#resampler.resampler.push(pcm)))
       if (detected.kind === 'began') this.#begin();
       else this.#finish(detected.pcm);
-    this.#goOn();
+    this.#evaluate();
   }
 
-  /** Forgets what is being said. */
-  end(): void {
-    this.#utterance?.look?.abort();
+  /** Discards the current utterance. */
+  discard(): void {
+    this.#utterance?.partial?.abort();
     this.#utterance = null;
   }
 
   #begin(): void {
-    const turnId = this.#host.isSpeaking() ? null : this.#host.announce();
-    this.#utterance = { turnId, look: null, lookedMs: 0, lookAgainAt: 0 };
+    const turnId = this.#host.isSpeaking() ? null : this.#host.announceTurn();
+    this.#utterance = { turnId, partial: null, transcribedMs: 0, nextPartialAt: 0 };
   }
 
-  #goOn(): void {
+  #evaluate(): void {
     const utterance = this.#utterance;
     if (utterance === null) return;
     const { voicedMs } = this.#detector;
     if (utterance.turnId === null) {
-      if (voicedMs >= surelySpeechMs) this.#bargeIn(utterance);
-      else if (voicedMs >= lookAfterMs && utterance.lookedMs === 0)
-        this.#look(utterance, voicedMs, (text) => {
+      if (voicedMs >= maxBackChannelMs) this.#bargeIn(utterance);
+      else if (voicedMs >= backChannelCheckMs && utterance.transcribedMs === 0)
+        this.#transcribePartial(utterance, voicedMs, (text) => {
           if (!isBackChannel(text)) this.#bargeIn(utterance);
         });
       return;
     }
     const { turnId } = utterance;
-    if (this.#host.config.partial && voicedMs >= utterance.lookedMs + partialEveryMs)
-      this.#look(utterance, voicedMs, (text) => {
-        if (text !== '') this.#host.tell(turnId, text);
+    if (this.#host.config.partial && voicedMs >= utterance.transcribedMs + partialIntervalMs)
+      this.#transcribePartial(utterance, voicedMs, (text) => {
+        if (text !== '') this.#host.sendPartial(turnId, text);
       });
   }
 
-  /** Has what was said so far written down, one look at a time. */
-  #look(utterance: Utterance, voicedMs: number, told: (text: string) => void): void {
+  /** Transcribes the utterance so far. At most one partial transcript is in progress. */
+  #transcribePartial(utterance: Utterance, voicedMs: number, onText: (text: string) => void): void {
     const { speechToText } = this.#host;
     const now = this.#host.clock.now();
-    if (speechToText === null || utterance.look !== null || now < utterance.lookAgainAt) return;
-    const look = new AbortController();
-    utterance.look = look;
-    utterance.lookedMs = voicedMs;
-    utterance.lookAgainAt = now + partialEveryMs;
-    void this.#understand(speechToText, this.#detector.soFar(lookedAtMs), look.signal).then(
+    if (speechToText === null || utterance.partial !== null || now < utterance.nextPartialAt) return;
+    const partial = new AbortController();
+    utterance.partial = partial;
+    utterance.transcribedMs = voicedMs;
+    utterance.nextPartialAt = now + partialIntervalMs;
+    void this.#transcribe(speechToText, this.#detector.lastPcm(partialWindowMs), partial.signal).then(
       (text) => {
-        utterance.look = null;
-        if (this.#utterance === utterance) told(text);
+        utterance.partial = null;
+        if (this.#utterance === utterance) onText(text);
       },
-      // Whoever goes on is heard to the end.
+      // A failed partial transcript is ignored. The utterance is transcribed again when it ends.
       () => {
-        utterance.look = null;
+        utterance.partial = null;
       },
     );
   }
 
-  async #understand(speechToText: SpeechToText, pcm: Uint8Array, signal: AbortSignal): Promise<string> {
-    const { gone, config } = this.#host;
-    await this.#host.confirm();
+  async #transcribe(speechToText: SpeechToText, pcm: Uint8Array, signal: AbortSignal): Promise<string> {
+    const { closed, config } = this.#host;
+    await this.#host.authorize();
     const { text } = await speechToText.transcribe({
       pcm,
-      sampleRate: heardSampleRate,
+      sampleRate: analysisSampleRate,
       language: config.language ?? undefined,
-      signal: AbortSignal.any([gone, signal]),
+      signal: AbortSignal.any([closed, signal]),
     });
     return text.trim();
   }
 
   #bargeIn(utterance: Utterance): void {
     if (utterance.turnId !== null) return;
-    this.#host.silence();
-    utterance.turnId = this.#host.announce();
+    this.#host.interruptSpeech();
+    utterance.turnId = this.#host.announceTurn();
   }
 
   #finish(pcm: Uint8Array): void {
     const utterance = this.#utterance;
     const { clock, speechToText } = this.#host;
-    const saidAt = clock.now();
-    this.end();
+    const inputAt = clock.now();
+    this.discard();
     if (utterance === null) return;
-    const speech = { pcm, sampleRate: heardSampleRate };
+    const speech = { pcm, sampleRate: analysisSampleRate };
     if (utterance.turnId !== null || speechToText === null) {
-      if (utterance.turnId === null) this.#host.silence();
-      this.#host.take({ kind: 'sound', speech }, saidAt, utterance.turnId);
+      if (utterance.turnId === null) this.#host.interruptSpeech();
+      this.#host.enqueue({ kind: 'sound', speech }, inputAt, utterance.turnId);
       return;
     }
-    // It was short, and said while the hub spoke: what it is decides whether that goes on.
-    if (this.#asides < mostAsides) void this.#hearAside(speechToText, pcm, saidAt);
+    // A short aside while the hub speaks. Its text decides whether the speech continues.
+    if (this.#pendingAsides < maxPendingAsides) void this.#transcribeAside(speechToText, pcm, inputAt);
   }
 
-  async #hearAside(speechToText: SpeechToText, pcm: Uint8Array, saidAt: number): Promise<void> {
-    this.#asides += 1;
-    const hearThere = this.#host.keepPlace();
+  async #transcribeAside(speechToText: SpeechToText, pcm: Uint8Array, inputAt: number): Promise<void> {
+    this.#pendingAsides += 1;
+    const enqueueAside = this.#host.reservePosition();
     try {
-      const text = await this.#understand(speechToText, pcm, this.#host.gone);
-      if (isBackChannel(text)) return this.#host.heardInPassing();
-      hearThere(text, saidAt);
+      const text = await this.#transcribe(speechToText, pcm, this.#host.closed);
+      if (isBackChannel(text)) return this.#host.onBackChannel();
+      enqueueAside(text, inputAt);
     } catch (error) {
-      if (!this.#host.gone.aborted) this.#host.fail(error);
+      if (!this.#host.closed.aborted) this.#host.fail(error);
     } finally {
-      this.#asides -= 1;
+      this.#pendingAsides -= 1;
     }
   }
 }

@@ -1,25 +1,28 @@
 interface PlayedSentence {
   text: string;
   ms: number;
-  /** Whether all of its audio is known. */
-  isWhole: boolean;
+  /** Whether all audio of the sentence was added. */
+  isComplete: boolean;
 }
 
-/** About as long as a letter is spoken, where the length of its sentence is not known yet, in milliseconds. */
-const letterMs = 60;
+/** Estimated duration of a letter, for sentences whose total duration is not known yet. */
+const msPerLetter = 60;
 
-/** How far a person can have heard an answer: its audio is played from the moment in which it was sent, one part after the other. */
+/**
+ * Estimates how much of an answer the user has heard. It assumes that the page plays each part as soon as it was sent
+ * and the part before has ended.
+ */
 export class PlayedSpeech {
   readonly #sentences: PlayedSentence[] = [];
-  /** Before the stretch that is played without a gap. */
+  /** Duration played before `#stretch`, which is the current stretch of audio without a gap. */
   #playedBeforeMs = 0;
   #stretch = { from: 0, ms: 0 };
 
-  begin(text: string): void {
-    this.#sentences.push({ text, ms: 0, isWhole: false });
+  beginSentence(text: string): void {
+    this.#sentences.push({ text, ms: 0, isComplete: false });
   }
 
-  /** Takes note of audio of the sentence that was begun last. @param now when it is sent. */
+  /** Adds audio to the current sentence. @param now The time at which the audio is sent. */
   add(ms: number, now: number): void {
     const sentence = this.#sentences.at(-1);
     if (sentence !== undefined) sentence.ms += ms;
@@ -32,15 +35,15 @@ export class PlayedSpeech {
 
   endSentence(): void {
     const sentence = this.#sentences.at(-1);
-    if (sentence !== undefined) sentence.isWhole = true;
+    if (sentence !== undefined) sentence.isComplete = true;
   }
 
-  /** When all that was sent is played. */
+  /** The time at which playback of all sent audio ends. */
   get endsAt(): number {
     return this.#stretch.from + this.#stretch.ms;
   }
 
-  /** Nothing of it is played any more. */
+  /** Records that playback stops now. */
   stop(now: number): void {
     this.#stretch.ms = Math.max(0, Math.min(this.#stretch.ms, now - this.#stretch.from));
   }
@@ -49,17 +52,17 @@ export class PlayedSpeech {
     return this.#playedBeforeMs + Math.max(0, Math.min(this.#stretch.ms, now - this.#stretch.from));
   }
 
-  /** The words that were heard by then; a sentence that broke off ends with an ellipsis. */
-  heard(playedMs: number): string {
+  /** Returns the words heard within the played time. An interrupted sentence ends with an ellipsis. */
+  textUntil(playedMs: number): string {
     let left = playedMs;
     let text = '';
     for (const sentence of this.#sentences) {
       if (left <= 0) break;
-      if (sentence.isWhole && sentence.ms <= left) text += sentence.text;
+      if (sentence.isComplete && sentence.ms <= left) text += sentence.text;
       else {
-        const wholeMs = sentence.isWhole ? sentence.ms : Math.max(sentence.ms, sentence.text.length * letterMs);
-        const begun = beginningOf(sentence.text, left / wholeMs);
-        return begun === '' ? text.trim() : `${text}${begun}…`.trim();
+        const totalMs = sentence.isComplete ? sentence.ms : Math.max(sentence.ms, sentence.text.length * msPerLetter);
+        const prefix = wordPrefix(sentence.text, left / totalMs);
+        return prefix === '' ? text.trim() : `${text}${prefix}…`.trim();
       }
       left -= sentence.ms;
     }
@@ -69,8 +72,8 @@ export class PlayedSpeech {
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
-/** Whole words, about so much of a text. */
-function beginningOf(text: string, share: number): string {
+/** Returns the whole words within the given share of a text. */
+function wordPrefix(text: string, share: number): string {
   const length = text.length * Math.min(1, share);
   let end = 0;
   for (const { index, segment, isWordLike } of segmenter.segment(text)) {

@@ -1,6 +1,6 @@
-/** What comes from a source that is read as fast as it gives, for somebody who takes it more slowly. The source bounds what it gives. */
+/** Reads a source as fast as it produces items and buffers them for a slower reader. The source bounds the buffer. */
 export interface ReadAhead<Item> {
-  /** The next one; null behind the last. @throws what the source threw, after what came before. */
+  /** Resolves to the next item, or null after the last. @throws the error of the source, after all items before it. */
   next(): Promise<Item | null>;
 }
 

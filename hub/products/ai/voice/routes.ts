@@ -13,17 +13,17 @@ import type { VoiceSocketGateway } from './voice-socket-gateway.ts';
 /** Voice requests of one member, or one API key, in a minute. */
 const requestsPerMinute = 60;
 
-/** Answers to what was said on the phone, spoken. */
+/** Routes for spoken answers, used for calls. */
 export const voiceRoutes = (answers: VoiceAnswers, rateLimiter: RateLimiter) =>
   implement(resource, {
-    // Without a word of `conclude`: sound is not kept for a repeat under the same `Idempotency-Key`.
+    // `conclude` is not called, so that no sound is stored for a replay under the same `Idempotency-Key`.
     answerVoice: async ({ principal, body: { text, audioBase64, sampleRate, locale }, signal, recheck }) => {
       assertMaySpeak(principal);
       const { tenantId } = principal;
       await limitCaller(rateLimiter, principal.kind === 'token' ? principal.tokenId : principal.user.id);
-      const heard = audioBase64 === '' ? null : readAudio(audioBase64, sampleRate);
-      const answer = await answers.answer({ tenantId, text, heard, sampleRate, locale, signal });
-      // What took more than a minute at worst is not for who signed out meanwhile.
+      const speech = audioBase64 === '' ? null : readAudio(audioBase64, sampleRate);
+      const answer = await answers.answer({ tenantId, text, speech, sampleRate, locale, signal });
+      // The answer may take more than a minute. Check that the caller is still signed in.
       if (answer.text !== '') await recheck();
       return { text: answer.text, audioBase64: Buffer.from(answer.pcm).toString('base64'), done: true as const };
     },
@@ -33,7 +33,7 @@ export const voiceSocketRoutes = (gateway: VoiceSocketGateway) => [
   implementSocket(voiceSockets.connectVoice, (opened) => gateway.open(opened)),
 ];
 
-/** One caller must not use all of the day's speech of a workspace at once. @throws AppError `rate_limited`. */
+/** Prevents one caller from using up the daily speech of a workspace. @throws AppError `rate_limited`. */
 async function limitCaller(rateLimiter: RateLimiter, callerId: string): Promise<void> {
   const { allowed, resetAt } = await rateLimiter.take(`voice:${callerId}`, {
     limit: requestsPerMinute,
@@ -43,7 +43,7 @@ async function limitCaller(rateLimiter: RateLimiter, callerId: string): Promise<
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1_000));
   throw new AppError(
     'rate_limited',
-    `You may send ${requestsPerMinute} voice requests in a minute; try again in ${retryAfterSeconds} seconds.`,
+    `You may send ${requestsPerMinute} voice requests per minute; try again in ${retryAfterSeconds} seconds.`,
     { retryAfterSeconds, limit: requestsPerMinute },
   );
 }

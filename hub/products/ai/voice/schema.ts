@@ -2,7 +2,10 @@ import { index, integer, pgTable, unique, uuid } from '../../../platform/db/orm.
 import { createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 import { users } from '../../core/identity/schema.ts';
 
-/** Live voice connections: a person has so many places, and each is held by one connection, whose process says from time to time that it lives. */
+/**
+ * Leases of live voice connections. A user has a limited number of places. The process of a connection renews its
+ * lease.
+ */
 export const voiceSessionLimit = pgTable(
   'voice_seats',
   {

@@ -5,62 +5,64 @@ import { AppError } from '../../../../shared/errors.ts';
 import { Resampler, SoundReader, SoundTooLong, UnreadableSound, isSilent, readSound } from '../speech/index.ts';
 import type { Speech } from '../speech/index.ts';
 import { hasVoice } from './turn-detector.ts';
-import { heardSampleRate, VoiceActivity } from './voice-activity.ts';
+import { analysisSampleRate, VoiceActivity } from './voice-activity.ts';
 
-/** Of a WAV, in samples a second: as of PCM. A lower rate makes much sound of few bytes, a higher one takes long to bring down. */
-const rates = [minSampleRate, maxSampleRate] as const;
-/** Of a voice in an utterance, at least, in milliseconds: a short word. */
-const leastVoiceMs = 60;
+/**
+ * Allowed sample rates of a WAV, as for PCM. Lower rates make long sound of few bytes, higher rates resample slowly.
+ */
+const sampleRates = [minSampleRate, maxSampleRate] as const;
+/** Minimum duration of voice in an utterance, about one short word. */
+const minVoiceMs = 60;
 
 const invalid = (message: string) =>
   new AppError('validation_failed', `frame.data ${message}.`, { details: [{ path: 'frame.data', message }] });
 
-/** @throws AppError `validation_failed` for what is no base64. */
-export function bytesOf(data: string): Buffer {
+/** @throws AppError `validation_failed` if `data` is not base64. */
+export function decodeBase64(data: string): Buffer {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(data) || data.length % 4 === 1)
-    throw invalid('must be base64 of PCM (signed, 16 bits, little-endian, mono) or of a WAV');
+    throw invalid('must be base64 of PCM (signed, 16 bits, little-endian, mono) or of a WAV file');
   return Buffer.from(data, 'base64');
 }
 
-/** A sound that is there as a whole. @throws AppError `validation_failed`, `payload_too_large`. */
-export function wholeSound(bytes: Buffer, plainRate: number): Speech {
-  return readable(() => readSound(bytes, plainRate, { maxSeconds: maxUtteranceSeconds, rates }));
+/** Reads a complete sound. @throws AppError `validation_failed`, `payload_too_large`. */
+export function readWholeSound(bytes: Buffer, rawSampleRate: number): Speech {
+  return readable(() => readSound(bytes, rawSampleRate, { maxSeconds: maxUtteranceSeconds, sampleRates }));
 }
 
-/** Sound that comes in pieces: PCM that goes on, or WAV, in one or anew in each piece. */
+/** Reads sound that arrives in pieces: continuous PCM, one WAV across pieces, or one WAV per piece. */
 export class SoundStream {
   #reader: SoundReader | null = null;
-  #plainRate = 0;
+  #rawSampleRate = 0;
 
-  /** What can be heard of it by now. @throws AppError `validation_failed`, `payload_too_large`. */
-  push(bytes: Buffer, plainRate: number): Speech | null {
-    const isNew = this.#reader === null || this.#plainRate !== plainRate || beginsWav(bytes);
+  /** Returns the sound decoded so far, or null. @throws AppError `validation_failed`, `payload_too_large`. */
+  push(bytes: Buffer, rawSampleRate: number): Speech | null {
+    const isNew = this.#reader === null || this.#rawSampleRate !== rawSampleRate || startsWithWav(bytes);
     const reader = isNew
-      ? new SoundReader(plainRate, { maxSeconds: maxAudioFrameSeconds, rates })
+      ? new SoundReader(rawSampleRate, { maxSeconds: maxAudioFrameSeconds, sampleRates })
       : (this.#reader as SoundReader);
     this.#reader = null;
     const speech = readable(() => reader.push(bytes));
     this.#reader = reader;
-    this.#plainRate = plainRate;
+    this.#rawSampleRate = rawSampleRate;
     return speech;
   }
 }
 
-/** Whether somebody says something in an utterance. */
-export async function isVoiced(fvad: Fvad, speech: Speech): Promise<boolean> {
+/** Whether an utterance contains a voice. */
+export async function containsVoice(fvad: Fvad, speech: Speech): Promise<boolean> {
   if (isSilent(speech)) return false;
   using activity = new VoiceActivity(fvad);
-  return await hasVoice(activity, heardPieces(speech), leastVoiceMs);
+  return await hasVoice(activity, analysisPieces(speech), minVoiceMs);
 }
 
-/** A second each. */
-function* heardPieces({ pcm, sampleRate }: Speech): Generator<Uint8Array> {
-  const resampler = new Resampler(sampleRate, heardSampleRate);
+/** Resamples a sound to the rate of the analysis, in pieces of one second. */
+function* analysisPieces({ pcm, sampleRate }: Speech): Generator<Uint8Array> {
+  const resampler = new Resampler(sampleRate, analysisSampleRate);
   for (let at = 0; at < pcm.length; at += sampleRate * 2) yield resampler.push(pcm.subarray(at, at + sampleRate * 2));
   yield resampler.end();
 }
 
-const beginsWav = (bytes: Buffer) => /^(RIFF|RF64)....WAVE/s.test(bytes.toString('latin1', 0, 12));
+const startsWithWav = (bytes: Buffer) => /^(RIFF|RF64)....WAVE/s.test(bytes.toString('latin1', 0, 12));
 
 function readable<Result>(read: () => Result): Result {
   try {
@@ -73,5 +75,4 @@ function readable<Result>(read: () => Result): Result {
   }
 }
 
-/** How long it takes to say it. */
-export const secondsOf = ({ pcm, sampleRate }: Speech): number => pcm.length / 2 / sampleRate;
+export const durationSeconds = ({ pcm, sampleRate }: Speech): number => pcm.length / 2 / sampleRate;

@@ -2,72 +2,72 @@ import { frameMs, frameSamples } from './voice-activity.ts';
 import type { VoiceActivity } from './voice-activity.ts';
 
 export interface DetectorSettings {
-  /** How long nothing is said at the end of an utterance. */
+  /** Duration of silence that ends an utterance. */
   silenceMs: number;
-  /** How much of a voice an utterance has at least. */
+  /** Minimum duration of voice in an utterance. */
   minSpeechMs: number;
-  /** When one that goes on is taken as it is. */
+  /** An utterance of this duration ends without a silence. */
   maxUtteranceMs: number;
 }
 
-/** `began`: somebody speaks, for certain. `ended`: what they said, signed 16 bits at 16 kHz. */
-export type Detected = { kind: 'began' } | { kind: 'ended'; pcm: Uint8Array };
+/** `began`: an utterance contains enough voice. `ended`: the complete utterance, signed 16 bits at 16 kHz. */
+export type DetectorEvent = { kind: 'began' } | { kind: 'ended'; pcm: Uint8Array };
 
-/** What is kept of the time before a voice is heard: words begin softly. */
+/** Sound kept before the first detected voice, because words begin softly. */
 const preRollMs = 300;
-/** What is kept of the silence at the end. */
+/** Sound kept of the silence at the end. */
 const postRollMs = 200;
-/** Sounds too short to be a word do not add up over a pause of so long. */
-const forgetMs = 200;
+/** A pause of this duration resets the count of voice, so that short sounds do not add up to an utterance. */
+const resetAfterMs = 200;
 
-/** Finds utterances in sound that comes as one stream. */
+/** Finds utterances in a stream of sound. */
 export class TurnDetector {
-  readonly #activity: Pick<VoiceActivity, 'hears'>;
+  readonly #activity: Pick<VoiceActivity, 'isVoice'>;
   readonly #settings: DetectorSettings;
-  /** Half a frame that waits for its rest. */
-  #rest = new Uint8Array();
+  /** Bytes of an incomplete frame. */
+  #partialFrame = new Uint8Array();
   #frames: Int16Array[] = [];
   #voicedMs = 0;
   #quietMs = 0;
   #hasBegun = false;
 
-  constructor(activity: Pick<VoiceActivity, 'hears'>, settings: DetectorSettings) {
+  constructor(activity: Pick<VoiceActivity, 'isVoice'>, settings: DetectorSettings) {
     this.#activity = activity;
     this.#settings = settings;
   }
 
-  /** How much of a voice there is in the utterance under way; 0 without one. */
+  /** Duration of voice in the current utterance. 0 without an utterance. */
   get voicedMs(): number {
     return this.#hasBegun ? this.#voicedMs : 0;
   }
 
-  /** The end of the utterance under way, as far as it came. */
-  soFar(lastMs: number): Uint8Array {
-    return joined(this.#frames.slice(-lastMs / frameMs));
+  /** Returns the last `lastMs` of the current utterance. */
+  lastPcm(lastMs: number): Uint8Array {
+    return joinFrames(this.#frames.slice(-lastMs / frameMs));
   }
 
   /** @param pcm signed 16 bits, little-endian, one channel, at 16 kHz. */
-  push(pcm: Uint8Array): Detected[] {
-    const bytes = this.#rest.length === 0 ? pcm : Buffer.concat([this.#rest, pcm]);
+  push(pcm: Uint8Array): DetectorEvent[] {
+    const bytes = this.#partialFrame.length === 0 ? pcm : Buffer.concat([this.#partialFrame, pcm]);
     const whole = bytes.length - (bytes.length % (frameSamples * 2));
-    this.#rest = new Uint8Array(bytes.subarray(whole));
-    const detected: Detected[] = [];
+    this.#partialFrame = new Uint8Array(bytes.subarray(whole));
+    const events: DetectorEvent[] = [];
     for (let at = 0; at < whole; at += frameSamples * 2) {
-      // A copy of its own: the bytes may lie at an odd place.
+      // The copy is aligned. The bytes may begin at an odd address.
       const frame = new Int16Array(new Uint8Array(bytes.subarray(at, at + frameSamples * 2)).buffer);
-      const found = this.#hear(frame);
-      if (found !== null) detected.push(found);
+      const event = this.#processFrame(frame);
+      if (event !== null) events.push(event);
     }
-    return detected;
+    return events;
   }
 
-  #hear(frame: Int16Array): Detected | null {
-    const isVoice = this.#activity.hears(frame);
+  #processFrame(frame: Int16Array): DetectorEvent | null {
+    const isVoice = this.#activity.isVoice(frame);
     this.#frames.push(frame);
     if (isVoice) this.#voicedMs += frameMs;
     this.#quietMs = isVoice ? 0 : this.#quietMs + frameMs;
     if (!this.#hasBegun) {
-      if (this.#quietMs >= forgetMs) this.#voicedMs = 0;
+      if (this.#quietMs >= resetAfterMs) this.#voicedMs = 0;
       if (this.#voicedMs >= Math.max(frameMs, this.#settings.minSpeechMs)) {
         this.#hasBegun = true;
         return { kind: 'began' };
@@ -77,10 +77,10 @@ export class TurnDetector {
       else if (this.#frames.length > kept * 4) this.#frames.splice(0, this.#frames.length - kept * 4);
       return null;
     }
-    const isOver = this.#quietMs >= this.#settings.silenceMs;
-    if (!isOver && this.#frames.length * frameMs < this.#settings.maxUtteranceMs) return null;
+    const hasEnded = this.#quietMs >= this.#settings.silenceMs;
+    if (!hasEnded && this.#frames.length * frameMs < this.#settings.maxUtteranceMs) return null;
     const dropped = Math.max(0, Math.floor((this.#quietMs - postRollMs) / frameMs));
-    const pcm = joined(this.#frames.slice(0, this.#frames.length - dropped));
+    const pcm = joinFrames(this.#frames.slice(0, this.#frames.length - dropped));
     this.#frames = this.#frames.slice(-preRollMs / frameMs);
     this.#voicedMs = 0;
     this.#hasBegun = false;
@@ -88,19 +88,22 @@ export class TurnDetector {
   }
 }
 
-function joined(frames: readonly Int16Array[]): Uint8Array {
+function joinFrames(frames: readonly Int16Array[]): Uint8Array {
   return Buffer.concat(frames.map((frame) => new Uint8Array(frame.buffer, frame.byteOffset, frame.byteLength)));
 }
 
-/** Whether there is a voice in a sound that is there as a whole. @param pcm at 16 kHz, in pieces, so that others have their turn between them. */
+/**
+ * Whether a complete sound contains a voice.
+ * @param pieces PCM at 16 kHz. The event loop runs other work between two pieces.
+ */
 export async function hasVoice(
-  activity: Pick<VoiceActivity, 'hears'>,
+  activity: Pick<VoiceActivity, 'isVoice'>,
   pieces: Iterable<Uint8Array>,
-  leastMs: number,
+  minMs: number,
 ): Promise<boolean> {
   const detector = new TurnDetector(activity, {
     silenceMs: Number.POSITIVE_INFINITY,
-    minSpeechMs: leastMs,
+    minSpeechMs: minMs,
     maxUtteranceMs: Number.POSITIVE_INFINITY,
   });
   for (const piece of pieces) {

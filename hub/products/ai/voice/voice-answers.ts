@@ -6,13 +6,13 @@ import type { Speech, SpeechBindings, TextToSpeech } from '../speech/index.ts';
 import { requireBindings } from './bindings.ts';
 import type { Bindings } from './bindings.ts';
 
-export interface Utterance {
+export interface VoiceRequest {
   tenantId: string;
   text: string;
-  heard: Speech | null;
-  /** Of the answer, in samples a second. */
+  speech: Speech | null;
+  /** Sample rate of the answer, in samples per second. */
   sampleRate: number;
-  /** By BCP 47. */
+  /** A BCP 47 language tag. */
   locale?: string | undefined;
   signal: AbortSignal;
 }
@@ -24,15 +24,15 @@ export interface VoiceAnswer {
 }
 
 interface Dependencies extends Pick<Bindings, 'models'> {
-  /** The ears and the voice for a workspace. */
+  /** Returns the speech bindings of a workspace. */
   speechOf: (tenantId: string) => SpeechBindings;
   speaking: Speaking;
   slots: FairSemaphore;
 }
 
-const nothing: VoiceAnswer = { text: '', pcm: new Uint8Array() };
+const emptyAnswer: VoiceAnswer = { text: '', pcm: new Uint8Array() };
 
-/** Answers one utterance at a time, as a whole: written down, answered, spoken. */
+/** Answers complete utterances: transcribes, answers and synthesises each one. */
 export class VoiceAnswers {
   readonly #deps: Dependencies;
 
@@ -41,35 +41,41 @@ export class VoiceAnswers {
   }
 
   /**
-   * Empty where nothing was said. Nothing is kept of it.
-   * @throws AppError `ai_binding_not_configured` before anything is asked, `rate_limited`, `inference_failed`, `speech_failed`; the signal's reason when it aborts.
+   * Answers one utterance. The answer is empty if nothing was said. Nothing is stored.
+   * @throws AppError `ai_binding_not_configured` before any provider is called, `rate_limited`, `inference_failed`,
+   * `speech_failed`; the reason of the signal when it aborts.
    */
-  async answer({ tenantId, text, heard, sampleRate, locale: language, signal }: Utterance): Promise<VoiceAnswer> {
+  async answer({ tenantId, text, speech, sampleRate, locale: language, signal }: VoiceRequest): Promise<VoiceAnswer> {
     const hasText = text.trim() !== '';
-    if (!hasText && heard === null) return nothing;
-    const { ears, voice } = await requireBindings(
+    if (!hasText && speech === null) return emptyAnswer;
+    const { speechToText, textToSpeech } = await requireBindings(
       { models: this.#deps.models, speech: this.#deps.speechOf(tenantId) },
       tenantId,
-      heard !== null,
+      speech !== null,
     );
     using _slot = await this.#deps.slots.acquire(tenantId, signal);
     const transcript =
-      heard === null || ears === null ? '' : (await ears.transcribe({ ...heard, language, signal })).text;
-    const said = [...(hasText ? [text] : []), ...(transcript === '' ? [] : [transcript])].join('\n');
-    if (said === '') return nothing;
-    const answer = await this.#deps.speaking.answer({ tenantId, text: said, locale: language, signal });
-    return { text: answer, pcm: await speak(voice, { text: toSpokenText(answer), language, signal }, sampleRate) };
+      speech === null || speechToText === null
+        ? ''
+        : (await speechToText.transcribe({ ...speech, language, signal })).text;
+    const input = [...(hasText ? [text] : []), ...(transcript === '' ? [] : [transcript])].join('\n');
+    if (input === '') return emptyAnswer;
+    const answer = await this.#deps.speaking.answer({ tenantId, text: input, locale: language, signal });
+    return {
+      text: answer,
+      pcm: await speak(textToSpeech, { text: toSpokenText(answer), language, signal }, sampleRate),
+    };
   }
 }
 
 async function speak(
-  voice: TextToSpeech,
+  textToSpeech: TextToSpeech,
   request: Parameters<TextToSpeech['speak']>[0],
   sampleRate: number,
 ): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let resampler: Resampler | null = null;
-  for await (const part of voice.speak(request)) {
+  for await (const part of textToSpeech.speak(request)) {
     resampler ??= new Resampler(part.sampleRate, sampleRate);
     parts.push(resampler.push(part.pcm));
   }

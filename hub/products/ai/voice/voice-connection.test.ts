@@ -7,14 +7,14 @@ import type { Clock } from '../../../platform/clock.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { VoiceConnection } from './voice-connection.ts';
 
-/** A page that does not read, and the hub's side of its connection. */
-async function deafPage(clock: Clock) {
+/** Returns a page that does not read, and the connection of the hub to it. */
+async function unreadingPage(clock: Clock) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
   const opened = once(server, 'connection') as Promise<[WebSocket]>;
   const page = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
   let code: number | null = null;
-  page.on('close', (given) => (code = given));
+  page.on('close', (closeCode) => (code = closeCode));
   onTestFinished(() => {
     page.terminate();
     server.close();
@@ -32,8 +32,8 @@ async function deafPage(clock: Clock) {
 const turnId = '0199ffff-0000-7000-8000-000000000000';
 const megabyte = { type: 'audio', turnId, data: 'A'.repeat(1024 * 1024), sampleRate: 24_000 } as const;
 
-test('what a page does not take ends its connection before it fills the memory', async () => {
-  const { page, connection, socket, closedBy } = await deafPage(systemClock);
+test('a connection whose page does not read is closed before its buffer fills the memory', async () => {
+  const { page, connection, socket, closedBy } = await unreadingPage(systemClock);
   for (let count = 0; count < 100 && connection.isOpen; count += 1) connection.send(megabyte);
   expect(connection.isOpen).toBe(false);
   expect(socket.bufferedAmount).toBeLessThan(16 * 1024 * 1024);
@@ -41,7 +41,7 @@ test('what a page does not take ends its connection before it fills the memory',
   await expect.poll(closedBy).toBe(4408);
 });
 
-test('nothing more is made for a page that takes nothing, and after a while it is let go', async () => {
+test('waitUntilDrained blocks while a page reads nothing, and closes its connection after 10 seconds', async () => {
   let now = 0;
   const waits: (() => void)[] = [];
   const clock: Clock = {
@@ -51,24 +51,24 @@ test('nothing more is made for a page that takes nothing, and after a while it i
       return { [Symbol.dispose]: () => undefined };
     },
   };
-  const pass = async (ms: number) => {
+  const advance = async (ms: number) => {
     now += ms;
     for (const wait of waits.splice(0)) wait();
     await new Promise(setImmediate);
   };
-  const { page, connection, socket, closedBy } = await deafPage(clock);
+  const { page, connection, socket, closedBy } = await unreadingPage(clock);
   const { signal } = new AbortController();
-  await connection.room(signal);
+  await connection.waitUntilDrained(signal);
   while (socket.bufferedAmount < 512 * 1024) {
     connection.send({ ...megabyte, data: 'A'.repeat(200_000) });
     await new Promise(setImmediate);
   }
-  let hasRoom = false;
-  const room = connection.room(signal).then(() => (hasRoom = true));
-  await pass(9_000);
-  expect([hasRoom, connection.isOpen]).toEqual([false, true]);
-  await pass(2_000);
-  await room;
+  let isDrained = false;
+  const drained = connection.waitUntilDrained(signal).then(() => (isDrained = true));
+  await advance(9_000);
+  expect([isDrained, connection.isOpen]).toEqual([false, true]);
+  await advance(2_000);
+  await drained;
   expect(connection.isOpen).toBe(false);
   page.resume();
   await expect.poll(closedBy).toBe(4408);

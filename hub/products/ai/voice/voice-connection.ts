@@ -6,15 +6,15 @@ import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
 import { toAppError } from '../../../platform/http/routing/errors.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 
-/** What waits for a reader before nothing more is made for it, in bytes. */
-const enoughBytes = 256 * 1024;
-/** With so much it is cut off. */
-const mostBytes = 2 * 1024 * 1024;
-/** How long a reader may take nothing, in milliseconds. */
-const stalledMs = 10_000;
-const lookAgainMs = 20;
+/** Buffered bytes above which no further sound is produced. */
+const pauseAboveBytes = 256 * 1024;
+/** Buffered bytes above which the connection is closed. */
+const maxBufferedBytes = 2 * 1024 * 1024;
+/** Time without any progress of the reader after which the connection is closed. */
+const stallTimeoutMs = 10_000;
+const drainPollMs = 20;
 
-/** The way to one page. What it does not take in time ends it. */
+/** The connection to one page. A page that reads too slowly is disconnected. */
 export class VoiceConnection {
   readonly #socket: OpenedSocket['socket'];
   readonly #requestId: string;
@@ -35,32 +35,32 @@ export class VoiceConnection {
     return this.#socket.readyState === this.#socket.OPEN;
   }
 
-  /** Sends nothing once it is closed. */
+  /** Sends a frame, if the connection is open. */
   send(frame: VoiceFrame): void {
     if (!this.isOpen) return;
     this.#socket.send(JSON.stringify(frame));
-    if (this.#socket.bufferedAmount > mostBytes) this.close(voiceCloseCodes.tooSlow, 'more than was taken');
+    if (this.#socket.bufferedAmount > maxBufferedBytes) this.close(voiceCloseCodes.tooSlow, 'too much unread data');
   }
 
-  /** What failed, in words for a stranger; what is ours to mend is logged. */
+  /** Sends an error frame. Internal errors are also logged. */
   fail(error: unknown, turnId?: string): void {
     const appError = toAppError(error);
     const { code, message, status } = appError;
     const requestId = this.#requestId;
-    if (status >= 500) this.#logger.error({ err: appError, requestId, code }, 'a conversation by voice failed');
+    if (status >= 500) this.#logger.error({ err: appError, requestId, code }, 'a voice conversation failed');
     this.send({ type: 'error', ...(turnId === undefined ? {} : { turnId }), data: message, code, requestId });
   }
 
-  /** Waits until there is room for more. @throws the signal's reason when it aborts. */
-  async room(signal: AbortSignal): Promise<void> {
-    let least = Number.POSITIVE_INFINITY;
-    let takenAt = this.#clock.now();
-    while (this.isOpen && this.#socket.bufferedAmount > enoughBytes) {
+  /** Waits until the page has read enough buffered data. @throws the reason of the signal when it aborts. */
+  async waitUntilDrained(signal: AbortSignal): Promise<void> {
+    let lowest = Number.POSITIVE_INFINITY;
+    let progressAt = this.#clock.now();
+    while (this.isOpen && this.#socket.bufferedAmount > pauseAboveBytes) {
       const now = this.#clock.now();
-      if (this.#socket.bufferedAmount < least) [least, takenAt] = [this.#socket.bufferedAmount, now];
-      else if (now - takenAt > stalledMs)
-        return this.close(voiceCloseCodes.tooSlow, 'nothing was taken for 10 seconds');
-      await waitFor(this.#clock, lookAgainMs, signal);
+      if (this.#socket.bufferedAmount < lowest) [lowest, progressAt] = [this.#socket.bufferedAmount, now];
+      else if (now - progressAt > stallTimeoutMs)
+        return this.close(voiceCloseCodes.tooSlow, 'no data was read for 10 seconds');
+      await waitFor(this.#clock, drainPollMs, signal);
     }
   }
 

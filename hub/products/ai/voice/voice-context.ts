@@ -1,9 +1,9 @@
 import type { InferenceMessage } from '../../../platform/inference/inference.ts';
 
-/** What is remembered of a connection; the window of the model cuts it further. */
-const mostMessages = 40;
+/** Messages kept per connection. The prompt may contain fewer, depending on the context of the model. */
+const maxMessages = 40;
 
-/** What was said on one connection, as far as both heard it. It is kept in memory, and goes with the connection. */
+/** The conversation on one connection, as far as it was heard. It is only in memory and ends with the connection. */
 export class VoiceContext {
   #messages: InferenceMessage[] = [];
 
@@ -11,10 +11,10 @@ export class VoiceContext {
     return this.#messages.filter(({ content }) => content !== '');
   }
 
-  /** Answers a place whose words can still change, while they are being heard. */
+  /** Adds a message. @returns the message, whose content may still change while it is spoken. */
   add(role: InferenceMessage['role'], content: string): InferenceMessage {
     const message = { role, content };
-    this.#messages = [...this.#messages.slice(1 - mostMessages), message];
+    this.#messages = [...this.#messages.slice(1 - maxMessages), message];
     return message;
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openFvad } from './voice-activity.ts';
 import { VoiceConversation } from './voice-conversation.ts';
 
-test('an interruption has ended what is under way when its page hears of it', async () => {
+test('an interrupted turn has ended before the page receives the confirmation', async () => {
   let now = 0;
   const clock = { now: () => (now += 1), after: () => ({ [Symbol.dispose]: () => undefined }) };
   const signals: AbortSignal[] = [];
@@ -12,7 +12,7 @@ test('an interruption has ended what is under way when its page hears of it', as
     tenantId: 't',
     fvad: await openFvad(),
     connection: { isOpen: true, send, fail: () => undefined, close: () => undefined } as never,
-    confirm: async () => undefined,
+    authorize: async () => undefined,
     onTurn: () => undefined,
     turns: {
       clock,
@@ -27,15 +27,15 @@ test('an interruption has ended what is under way when its page hears of it', as
       },
     } as never,
   });
-  const hear = (frame: object) => conversation.hear(Buffer.from(JSON.stringify(frame)), false);
-  hear({ type: 'text', data: 'Hello?' });
+  const receive = (frame: object) => conversation.onMessage(Buffer.from(JSON.stringify(frame)), false);
+  receive({ type: 'text', data: 'Hello?' });
   await expect.poll(() => signals.length).toBe(1);
-  hear({ type: 'interrupt' });
-  // No moment passes in between.
+  receive({ type: 'interrupt' });
+  // Checked synchronously, without waiting.
   expect([sent.at(-1), signals[0]?.aborted]).toEqual(['done', true]);
 });
 
-test('a voice that the hub does not have is refused and not kept, one that it has is taken; a blank text is refused', async () => {
+test('an unknown voice is rejected and reset, a known voice is accepted, and a blank text is rejected', async () => {
   const failed: string[] = [];
   const spokenWith: unknown[] = [];
   const conversation = new VoiceConversation({
@@ -47,7 +47,7 @@ test('a voice that the hub does not have is refused and not kept, one that it ha
       fail: ({ code }: { code: string }) => failed.push(code),
       close: () => undefined,
     } as never,
-    confirm: async () => undefined,
+    authorize: async () => undefined,
     onTurn: () => undefined,
     turns: {
       clock: { now: () => 0, after: () => ({ [Symbol.dispose]: () => undefined }) },
@@ -69,15 +69,15 @@ test('a voice that the hub does not have is refused and not kept, one that it ha
       },
     } as never,
   });
-  const hear = (frame: object) => conversation.hear(Buffer.from(JSON.stringify(frame)), false);
-  hear({ type: 'config', data: { voice: 'nobody' } });
+  const receive = (frame: object) => conversation.onMessage(Buffer.from(JSON.stringify(frame)), false);
+  receive({ type: 'config', data: { voice: 'nobody' } });
   await expect.poll(() => failed).toEqual(['voice_unknown']);
-  hear({ type: 'text', data: 'Hello' });
+  receive({ type: 'text', data: 'Hello' });
   await expect.poll(() => spokenWith).toEqual([undefined]);
-  hear({ type: 'config', data: { voice: 'de' } });
-  hear({ type: 'text', data: 'Hello' });
+  receive({ type: 'config', data: { voice: 'de' } });
+  receive({ type: 'text', data: 'Hello' });
   await expect.poll(() => spokenWith).toEqual([undefined, 'de']);
   expect(failed).toEqual(['voice_unknown']);
-  hear({ type: 'text', data: ' ' });
+  receive({ type: 'text', data: ' ' });
   expect(failed).toEqual(['voice_unknown', 'validation_failed']);
 });

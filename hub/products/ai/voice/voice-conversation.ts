@@ -10,150 +10,150 @@ import { AppError } from '../../../../shared/errors.ts';
 import { parsePart } from '../../../platform/http/routing/errors.ts';
 import { parseJsonText } from '../../../platform/http/routing/json-text.ts';
 import { newId } from '../../../platform/ids.ts';
-import { changedConfig } from './config.ts';
-import { Listener } from './listener.ts';
+import { mergeConfig } from './config.ts';
+import { SpeechListener } from './listener.ts';
 import type { ListenerHost } from './listener.ts';
-import { SaidOrder } from './said-order.ts';
-import { bytesOf, isVoiced, secondsOf, SoundStream, wholeSound } from './sound.ts';
+import { decodeBase64, containsVoice, durationSeconds, SoundStream, readWholeSound } from './sound.ts';
+import { UtteranceOrder } from './utterance-order.ts';
 import { VoiceActivity } from './voice-activity.ts';
 import { VoiceContext } from './voice-context.ts';
 import { VoiceLimits } from './voice-limits.ts';
 import { VoiceTurn } from './voice-turn.ts';
-import type { PendingTurn, Said, TurnDependencies, TurnEnd, TurnSituation } from './voice-turn.ts';
+import type { PendingTurn, TurnInput, TurnDependencies, TurnEnd, TurnSession } from './voice-turn.ts';
 
-export interface ConversationOptions extends Pick<TurnSituation, 'tenantId' | 'connection' | 'confirm'> {
+export interface ConversationOptions extends Pick<TurnSession, 'tenantId' | 'connection' | 'authorize'> {
   turns: TurnDependencies;
   fvad: Fvad;
-  /** Told how each turn ended. */
+  /** Called when a turn ends. */
   onTurn: (end: TurnEnd) => void;
 }
 
 interface Stream {
   activity: VoiceActivity;
-  listener: Listener;
+  listener: SpeechListener;
   sound: SoundStream;
 }
 
-/** What goes back and forth on one connection: one turn at a time, in the order in which it was said. */
+/** The conversation on one connection. It answers one turn at a time, in the order of the utterances. */
 export class VoiceConversation {
   readonly #options: ConversationOptions;
   readonly #context = new VoiceContext();
   readonly #limits: VoiceLimits;
-  readonly #gone = new AbortController();
+  readonly #closed = new AbortController();
   #config: VoiceConfig = defaultVoiceConfig;
   #stream: Stream | null = null;
   #waiting: PendingTurn[] = [];
   #current: VoiceTurn | null = null;
-  /** The one before, which may still be played. */
+  /** The previous turn, whose speech may still be played. */
   #last: VoiceTurn | null = null;
   #isAnswering = false;
   #isStopping = false;
-  /** Counts interruptions. */
-  #silenced = 0;
-  readonly #order = new SaidOrder();
+  /** Number of interruptions of all turns. */
+  #interruptions = 0;
+  readonly #order = new UtteranceOrder();
 
   constructor(options: ConversationOptions) {
     this.#options = options;
     this.#limits = new VoiceLimits(options.turns.clock);
   }
 
-  hear(bytes: Buffer, isBinary: boolean): void {
+  onMessage(bytes: Buffer, isBinary: boolean): void {
     const { connection } = this.#options;
     if (!connection.isOpen) return;
-    if (!this.#limits.take(bytes.length)) return this.#refuse();
-    if (isBinary) return connection.close(voiceCloseCodes.invalidFrame, 'frames are texts');
-    let given: unknown;
+    if (!this.#limits.acceptFrame(bytes.length)) return this.#closeOverLimit();
+    if (isBinary) return connection.close(voiceCloseCodes.invalidFrame, 'frames must be text');
+    let message: unknown;
     try {
-      given = parseJsonText(bytes.toString());
+      message = parseJsonText(bytes.toString());
     } catch {
-      return connection.close(voiceCloseCodes.invalidFrame, 'frames are JSON objects of the protocol');
+      return connection.close(voiceCloseCodes.invalidFrame, 'frames must be JSON objects');
     }
     try {
-      this.#take(given);
+      this.#handle(message);
     } catch (error) {
       connection.fail(error);
     }
   }
 
-  /** Ends all of it: nobody is there any more. */
-  leave(): void {
-    this.#gone.abort();
+  /** Ends the conversation at once, because the connection is closed. */
+  abort(): void {
+    this.#closed.abort();
     this.#waiting = [];
     this.#current?.abandon();
     this.#endStream();
   }
 
-  /** Begins no turn any more, and closes once the one under way has ended. */
+  /** Starts no further turn and closes the connection when the current turn has ended. */
   stop(): void {
     this.#isStopping = true;
-    for (const pending of this.#waiting.splice(0)) this.#withdraw(pending);
+    for (const pending of this.#waiting.splice(0)) this.#cancel(pending);
     this.#endStream();
-    if (!this.#isAnswering) this.#goAway();
+    if (!this.#isAnswering) this.#closeForShutdown();
   }
 
-  #take(given: unknown): void {
-    const frame = parsePart('frame', voiceRequestFrame, given);
+  #handle(message: unknown): void {
+    const frame = parsePart('frame', voiceRequestFrame, message);
     switch (frame.type) {
       case 'config':
         return this.#configure(frame.data);
       case 'interrupt':
-        if (frame.data?.turnId === undefined) this.#order.pass();
+        if (frame.data?.turnId === undefined) this.#order.dismiss();
         return this.#interrupt(frame.data?.turnId, frame.data?.playedMs);
       case 'text':
         if (frame.data.trim() === '')
-          throw new AppError('validation_failed', 'frame.data must say something; it is blank.');
+          throw new AppError('validation_failed', 'frame.data must contain text; it is blank.');
         return this.#enqueue({ kind: 'typed', text: frame.data }, this.#options.turns.clock.now(), null);
       case 'audio':
-        return this.#hearSound(bytesOf(frame.data));
+        return this.#handleAudio(decodeBase64(frame.data));
     }
   }
 
   #configure(change: VoiceConfigChange): void {
-    this.#config = changedConfig(this.#config, change);
-    // What is being said is heard anew: it may be said otherwise.
+    this.#config = mergeConfig(this.#config, change);
+    // The current utterance is discarded, because it was detected with the old settings.
     if (change.turnDetection !== undefined || change.sampleRate !== undefined) this.#endStream();
     if (typeof change.voice === 'string') void this.#checkVoice(change.voice);
   }
 
-  /** Takes a voice back that the hub does not have, and says so. */
+  /** Resets a voice that the hub does not have and sends an error. */
   async #checkVoice(voice: string): Promise<void> {
     const { connection, turns } = this.#options;
-    const isThere = await turns.speech.textToSpeech
-      ?.hasVoice?.(voice, this.#gone.signal)
-      // Whether there is any voice at all the next turn tells.
+    const hasVoice = await turns.speech.textToSpeech
+      ?.hasVoice?.(voice, this.#closed.signal)
+      // If the check fails, the next turn reports whether the voice exists.
       .catch(() => true);
-    if (isThere !== false || this.#config.voice !== voice) return;
+    if (hasVoice !== false || this.#config.voice !== voice) return;
     this.#config = { ...this.#config, voice: null };
     connection.fail(
       new AppError(
         'voice_unknown',
-        'frame.data.voice is none of the voices that this hub has; send one that TTS_VOICE could name, or null.',
+        'frame.data.voice is not a voice of this hub; send a voice that is valid for TTS_VOICE, or null.',
       ),
     );
   }
 
-  #hearSound(bytes: Buffer): void {
+  #handleAudio(bytes: Buffer): void {
     const { clock } = this.#options.turns;
     if (this.#config.turnDetection.type === 'none') {
-      const speech = wholeSound(bytes, this.#config.sampleRate);
-      if (!this.#limits.takeSound(secondsOf(speech))) return this.#refuse();
+      const speech = readWholeSound(bytes, this.#config.sampleRate);
+      if (!this.#limits.acceptSound(durationSeconds(speech))) return this.#closeOverLimit();
       return this.#enqueue({ kind: 'sound', speech }, clock.now(), null);
     }
     if (this.#isStopping) return;
-    this.#stream ??= this.#listen();
+    this.#stream ??= this.#openStream();
     const speech = this.#stream.sound.push(bytes, this.#config.sampleRate);
     if (speech === null) return;
-    if (!this.#limits.takeSound(secondsOf(speech))) return this.#refuse();
-    this.#stream.listener.hear(speech);
+    if (!this.#limits.acceptSound(durationSeconds(speech))) return this.#closeOverLimit();
+    this.#stream.listener.push(speech);
   }
 
-  #refuse(): void {
-    this.#options.connection.close(voiceCloseCodes.tooMany, 'more than speech needs');
+  #closeOverLimit(): void {
+    this.#options.connection.close(voiceCloseCodes.tooMany, 'too many frames or too much sound');
   }
 
-  #listen(): Stream {
+  #openStream(): Stream {
     const activity = new VoiceActivity(this.#options.fvad);
-    return { activity, listener: new Listener(this.#host(), activity), sound: new SoundStream() };
+    return { activity, listener: new SpeechListener(this.#host(), activity), sound: new SoundStream() };
   }
 
   #endStream(): void {
@@ -161,71 +161,71 @@ export class VoiceConversation {
     const { activity, listener } = this.#stream;
     this.#stream = null;
     const { turnId } = listener;
-    listener.end();
+    listener.discard();
     activity[Symbol.dispose]();
-    if (turnId !== null) this.#withdraw({ id: turnId, saidAt: this.#options.turns.clock.now() });
+    if (turnId !== null) this.#cancel({ id: turnId, inputAt: this.#options.turns.clock.now() });
   }
 
-  /** What a listener needs to know and to do. */
+  /** Returns the operations for a listener, with the current configuration. */
   #host(): ListenerHost {
-    const { turns, connection, confirm, onTurn } = this.#options;
+    const { turns, connection, authorize, onTurn } = this.#options;
     const config = this.#config;
-    const heardInPassing = () => onTurn({ outcome: 'back_channel', latencyMs: {} });
-    const take = (said: Said, saidAt: number, turnId: string | null, place?: number) => {
+    const onBackChannel = () => onTurn({ outcome: 'back_channel', latencyMs: {} });
+    const enqueue = (input: TurnInput, inputAt: number, turnId: string | null, position?: number) => {
       try {
-        this.#enqueue(said, saidAt, turnId, place);
+        this.#enqueue(input, inputAt, turnId, position);
       } catch (error) {
         connection.fail(error, turnId ?? undefined);
-        if (turnId !== null) this.#withdraw({ id: turnId, saidAt });
+        if (turnId !== null) this.#cancel({ id: turnId, inputAt });
       }
     };
     return {
       clock: turns.clock,
       speechToText: turns.speech.speechToText,
       config,
-      gone: this.#gone.signal,
-      confirm,
-      isSpeaking: () => this.#isAnswering || this.#last?.isHeard === true,
-      silence: () => this.#interrupt(undefined, undefined),
-      announce: () => {
+      closed: this.#closed.signal,
+      authorize,
+      isSpeaking: () => this.#isAnswering || this.#last?.isSpeaking === true,
+      interruptSpeech: () => this.#interrupt(undefined, undefined),
+      announceTurn: () => {
         const turnId = newId();
-        this.#order.begin(turnId);
+        this.#order.open(turnId);
         connection.send({ type: 'text', turnId, role: 'user', data: '', final: false });
         return turnId;
       },
-      tell: (turnId, data) => connection.send({ type: 'text', turnId, role: 'user', data, final: false }),
-      take,
-      keepPlace: () => {
-        const place = this.#order.next();
-        return (text, saidAt) => {
-          this.#endTurns((turn) => turn.place < place, undefined);
-          // Who said more since then is answered to that.
-          const answer = () => take({ kind: 'heard', text }, saidAt, null, place);
-          this.#order.hold({ place, answer, pass: heardInPassing });
+      sendPartial: (turnId, data) => connection.send({ type: 'text', turnId, role: 'user', data, final: false }),
+      enqueue,
+      reservePosition: () => {
+        const position = this.#order.nextPosition();
+        return (text, inputAt) => {
+          this.#endTurns((turn) => turn.position < position, undefined);
+          // The aside is only answered if no utterance follows it. A later utterance is answered instead.
+          const answer = () => enqueue({ kind: 'transcribed', text }, inputAt, null, position);
+          this.#order.defer({ position, answer, dismiss: onBackChannel });
         };
       },
-      heardInPassing,
+      onBackChannel,
       fail: (error) => connection.fail(error),
     };
   }
 
   /**
-   * @param place that was kept for it.
+   * @param position A reserved position, or the next one.
    * @throws AppError `rate_limited`, `unavailable`.
    */
-  #enqueue(said: Said, saidAt: number, turnId: string | null, place = this.#order.next()): void {
+  #enqueue(input: TurnInput, inputAt: number, turnId: string | null, position = this.#order.nextPosition()): void {
     if (this.#isStopping)
       throw new AppError('unavailable', 'The hub stops; come back shortly.', { retryAfterSeconds: 1 });
     if (this.#waiting.length >= maxWaitingTurns)
       throw new AppError(
         'rate_limited',
-        `${maxWaitingTurns} utterances wait for their turn; interrupt, or wait until one is answered.`,
+        `${maxWaitingTurns} utterances wait for an answer; interrupt, or wait until one is answered.`,
         { retryAfterSeconds: 5 },
       );
     const id = turnId ?? newId();
-    this.#waiting.push({ id, place, said, saidAt, isAnnounced: turnId !== null });
-    if (said.kind === 'sound') this.#order.begin(id, place);
-    else this.#order.understand(place);
+    this.#waiting.push({ id, position, input, inputAt, isAnnounced: turnId !== null });
+    if (input.kind === 'sound') this.#order.open(id, position);
+    else this.#order.markSpeech(position);
     if (!this.#isAnswering) void this.#answer();
   }
 
@@ -234,62 +234,62 @@ export class VoiceConversation {
     for (let pending = this.#waiting.shift(); pending !== undefined; pending = this.#waiting.shift())
       await this.#answerOne(pending)
         .catch((error: unknown) => this.#options.connection.fail(error, pending.id))
-        .finally(() => this.#order.settle(pending.id, this.#last?.id === pending.id && this.#last.isUnderstood));
+        .finally(() => this.#order.settle(pending.id, this.#last?.id === pending.id && this.#last.hasText));
     this.#isAnswering = false;
-    if (this.#isStopping) this.#goAway();
+    if (this.#isStopping) this.#closeForShutdown();
   }
 
   async #answerOne(pending: PendingTurn): Promise<void> {
-    const { fvad, connection, turns, tenantId, confirm, onTurn } = this.#options;
-    const silenced = this.#silenced;
-    const { said, isAnnounced } = pending;
-    // Of a stream it was listened to already.
-    const isVoice = said.kind !== 'sound' || isAnnounced || (await isVoiced(fvad, said.speech));
-    if (this.#gone.signal.aborted) return;
-    if (silenced !== this.#silenced) return this.#withdraw(pending);
-    if (!isVoice) return this.#hearNothing();
+    const { fvad, connection, turns, tenantId, authorize, onTurn } = this.#options;
+    const interruptions = this.#interruptions;
+    const { input, isAnnounced } = pending;
+    // The listener has already checked the sound of an announced turn.
+    const isVoice = input.kind !== 'sound' || isAnnounced || (await containsVoice(fvad, input.speech));
+    if (this.#closed.signal.aborted) return;
+    if (interruptions !== this.#interruptions) return this.#cancel(pending);
+    if (!isVoice) return this.#reportNothingHeard();
     const turn = new VoiceTurn(
       turns,
-      { tenantId, connection, confirm, context: this.#context, config: this.#config },
+      { tenantId, connection, authorize, context: this.#context, config: this.#config },
       pending,
     );
     this.#current = turn;
     const outcome = await turn.run();
     this.#current = null;
     this.#last = turn;
-    if (outcome === 'nothing_heard' && !isAnnounced) this.#hearNothing();
+    if (outcome === 'nothing_heard' && !isAnnounced) this.#reportNothingHeard();
     else onTurn({ outcome, latencyMs: turn.latencyMs });
   }
 
-  /** Whoever sent it waits for an answer. */
-  #hearNothing(): void {
+  /** Reports a sound without voice, because its sender waits for a result. */
+  #reportNothingHeard(): void {
     const { connection, onTurn } = this.#options;
-    connection.fail(new AppError('nothing_heard', 'Nothing was said in this sound; say it again, nearer or louder.'));
+    connection.fail(new AppError('nothing_heard', 'No speech was found in this sound; speak closer or louder.'));
     onTurn({ outcome: 'nothing_heard', latencyMs: {} });
   }
 
   #interrupt(turnId: string | undefined, playedMs: number | undefined): void {
-    if (turnId === undefined) this.#silenced += 1;
+    if (turnId === undefined) this.#interruptions += 1;
     this.#endTurns(({ id }) => turnId === undefined || id === turnId, playedMs);
   }
 
-  #endTurns(isMeant: (turn: Pick<PendingTurn, 'id' | 'place'>) => boolean, playedMs: number | undefined): void {
-    const heard = this.#current ?? this.#last;
-    if (heard !== null && isMeant(heard)) heard.interrupt(playedMs);
-    const withdrawn = this.#waiting.filter(isMeant);
-    this.#waiting = this.#waiting.filter((pending) => !withdrawn.includes(pending));
-    for (const pending of withdrawn) this.#withdraw(pending);
+  #endTurns(matches: (turn: Pick<PendingTurn, 'id' | 'position'>) => boolean, playedMs: number | undefined): void {
+    const audible = this.#current ?? this.#last;
+    if (audible !== null && matches(audible)) audible.interrupt(playedMs);
+    const cancelled = this.#waiting.filter(matches);
+    this.#waiting = this.#waiting.filter((pending) => !cancelled.includes(pending));
+    for (const pending of cancelled) this.#cancel(pending);
   }
 
-  /** Ends a turn before it began. */
-  #withdraw({ id, saidAt }: Pick<PendingTurn, 'id' | 'saidAt'>): void {
+  /** Ends a turn that has not started. */
+  #cancel({ id, inputAt }: Pick<PendingTurn, 'id' | 'inputAt'>): void {
     const { connection, turns } = this.#options;
-    const total = Math.max(0, Math.round(turns.clock.now() - saidAt));
+    const total = Math.max(0, Math.round(turns.clock.now() - inputAt));
     connection.send({ type: 'done', turnId: id, done: true, latencyMs: { total }, interrupted: true });
     this.#order.settle(id, false);
   }
 
-  #goAway(): void {
+  #closeForShutdown(): void {
     this.#options.connection.close(1001, 'the hub stops');
   }
 }

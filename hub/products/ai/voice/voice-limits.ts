@@ -1,21 +1,24 @@
 import { maxUtteranceSeconds } from '../../../../shared/contract/ai/voice.ts';
 import type { Clock } from '../../../platform/clock.ts';
 
-interface Allowance {
-  /** Taken at once at most. */
+interface TokenBucket {
+  /** Capacity. */
   burst: number;
   perSecond: number;
 }
 
-/** Speech in frames of 10 ms, and as much again. */
-const frames: Allowance = { burst: 2_000, perSecond: 200 };
-/** Base64 of speech at 48 kHz, twice as fast as it is spoken; at once, a recording of a minute. */
-const bytes: Allowance = { burst: 12 * 1024 * 1024, perSecond: 256 * 1024 };
+/** Twice the number of frames of speech in frames of 10 ms. */
+const frames: TokenBucket = { burst: 2_000, perSecond: 200 };
+/** Base64 of speech at 48 kHz, at twice the speed of speech. The burst is a recording of one minute. */
+const bytes: TokenBucket = { burst: 12 * 1024 * 1024, perSecond: 256 * 1024 };
 
-/** Sound, which is to be listened to, however few bytes it takes: twice as fast as it is spoken; at once, two of the longest utterances. */
-const sound: Allowance = { burst: 2 * maxUtteranceSeconds, perSecond: 2 };
+/**
+ * Seconds of sound, because the analysis costs time however few bytes the sound has. Twice the speed of speech. The
+ * burst is two of the longest utterances.
+ */
+const sound: TokenBucket = { burst: 2 * maxUtteranceSeconds, perSecond: 2 };
 
-/** What one page may send: as much as speech needs, and a recording at once. */
+/** Limits what one page may send: enough for live speech, with a burst for a recording. */
 export class VoiceLimits {
   readonly #clock: Clock;
   #at: number;
@@ -28,8 +31,8 @@ export class VoiceLimits {
     this.#at = clock.now();
   }
 
-  /** Whether one more frame is within them. */
-  take(length: number): boolean {
+  /** Counts a frame. Returns false if it exceeds the limits. */
+  acceptFrame(length: number): boolean {
     const now = this.#clock.now();
     const seconds = (now - this.#at) / 1_000;
     this.#at = now;
@@ -39,8 +42,8 @@ export class VoiceLimits {
     return this.#frames >= 0 && this.#bytes >= 0;
   }
 
-  /** Whether so much sound, of a frame that was taken, is within them. */
-  takeSound(seconds: number): boolean {
+  /** Counts the sound of an accepted frame. Returns false if it exceeds the limit. */
+  acceptSound(seconds: number): boolean {
     this.#sound -= seconds;
     return this.#sound >= 0;
   }

@@ -3,41 +3,41 @@ import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 
-export interface VoiceSeatsOptions {
+export interface VoiceSessionLimitOptions {
   db: Database;
   logger: Logger;
-  /** How often this process says that its connections live, in milliseconds. */
+  /** Interval at which this process renews its leases. */
   renewMs?: number;
 }
 
 const defaultRenewMs = 5_000;
-/** A place whose process says nothing for so long is free again. */
+/** A lease that is not renewed for this time expires. */
 const leaseSeconds = 15;
 
-/** The places for voice connections, of which a person has few over all processes of a hub. */
+/** Limits the voice connections of a user over all processes of a hub. */
 export class VoiceSessionLimit implements Disposable {
-  readonly #options: VoiceSeatsOptions;
-  /** Those of this process, and whom to tell when one is lost. */
-  readonly #held = new Map<string, () => void>();
+  readonly #options: VoiceSessionLimitOptions;
+  /** Leases of this process, with the callback for a lost lease. */
+  readonly #leases = new Map<string, () => void>();
   readonly #timer: NodeJS.Timeout;
   #isRenewing = false;
 
-  constructor(options: VoiceSeatsOptions) {
+  constructor(options: VoiceSessionLimitOptions) {
     this.#options = options;
     this.#timer = setInterval(() => void this.renew(), options.renewMs ?? defaultRenewMs);
     this.#timer.unref();
   }
 
   /**
-   * A place until it is disposed; null where all are taken.
-   * @param onLost told when another one got it, because this process was away for too long.
+   * Acquires a lease, which ends on disposal. Resolves to null if all places of the user are taken.
+   * @param onLost Called when the lease expired and another connection acquired the place.
    */
-  async take(tenantId: string, userId: string, onLost: () => void): Promise<AsyncDisposable | null> {
+  async acquire(tenantId: string, userId: string, onLost: () => void): Promise<AsyncDisposable | null> {
     const id = newId();
-    // Two at once may want the same place: whoever was later looks for the next.
-    for (let tries = 0; tries < maxVoiceSocketsPerUser; tries += 1) {
+    // Concurrent calls may try the same place. The later one tries the next place.
+    for (let attempts = 0; attempts < maxVoiceSocketsPerUser; attempts += 1) {
       const rows = await this.#options.db.systemStatement(
-        'take_voice_seat',
+        'acquire_voice_session',
         `INSERT INTO voice_seats AS s (id, tenant_id, user_id, place, expires_at)
          SELECT $1, $2, $3, p.place, now() + make_interval(secs => $4) FROM generate_series(1, $5::int) AS p (place)
          WHERE NOT EXISTS (SELECT FROM voice_seats t WHERE t.user_id = $3 AND t.place = p.place AND t.expires_at > now())
@@ -47,30 +47,30 @@ export class VoiceSessionLimit implements Disposable {
         [id, tenantId, userId, leaseSeconds, maxVoiceSocketsPerUser],
       );
       if (rows.length > 0) {
-        this.#held.set(id, onLost);
-        return { [Symbol.asyncDispose]: () => this.#giveBack(id) };
+        this.#leases.set(id, onLost);
+        return { [Symbol.asyncDispose]: () => this.#release(id) };
       }
     }
     return null;
   }
 
-  /** Says of all places of this process that they are held. */
+  /** Renews all leases of this process. */
   async renew(): Promise<void> {
-    const ids = [...this.#held.keys()];
+    const ids = [...this.#leases.keys()];
     if (ids.length === 0 || this.#isRenewing) return;
     this.#isRenewing = true;
     try {
       const rows = await this.#options.db.systemStatement<{ id: string }>(
-        'renew_voice_seats',
+        'renew_voice_sessions',
         'UPDATE voice_seats SET expires_at = now() + make_interval(secs => $2) WHERE id = ANY($1::uuid[]) RETURNING id',
         [ids, leaseSeconds],
       );
       const kept = new Set(rows.map(({ id }) => id));
-      for (const id of ids) if (!kept.has(id)) this.#lose(id);
+      for (const id of ids) if (!kept.has(id)) this.#dropLost(id);
     } catch (error) {
       this.#options.logger.debug(
         { err: error },
-        'the places of voice connections could not be renewed; it is tried again',
+        'leases of voice connections could not be renewed; the next interval retries',
       );
     } finally {
       this.#isRenewing = false;
@@ -81,18 +81,18 @@ export class VoiceSessionLimit implements Disposable {
     clearInterval(this.#timer);
   }
 
-  #lose(id: string): void {
-    const onLost = this.#held.get(id);
-    this.#held.delete(id);
+  #dropLost(id: string): void {
+    const onLost = this.#leases.get(id);
+    this.#leases.delete(id);
     onLost?.();
   }
 
-  async #giveBack(id: string): Promise<void> {
-    this.#held.delete(id);
+  async #release(id: string): Promise<void> {
+    this.#leases.delete(id);
     try {
-      await this.#options.db.systemStatement('give_voice_seat_back', 'DELETE FROM voice_seats WHERE id = $1', [id]);
+      await this.#options.db.systemStatement('release_voice_session', 'DELETE FROM voice_seats WHERE id = $1', [id]);
     } catch (error) {
-      this.#options.logger.debug({ err: error }, 'the place of a voice connection was not given back; it runs out');
+      this.#options.logger.debug({ err: error }, 'the lease of a voice connection could not be released; it expires');
     }
   }
 }

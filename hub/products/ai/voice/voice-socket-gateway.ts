@@ -11,15 +11,15 @@ import type { VoiceSessionLimit } from './voice-session-limit.ts';
 
 export interface VoiceSocketGatewayOptions extends Pick<ConversationOptions, 'onTurn'> {
   turns: Omit<ConversationOptions['turns'], 'speech'>;
-  /** The ears and the voice for a workspace. */
+  /** Returns the speech bindings of a workspace. */
   speechOf: (tenantId: string) => ConversationOptions['turns']['speech'];
-  seats: VoiceSessionLimit;
+  sessionLimit: VoiceSessionLimit;
   logger: Logger;
 }
 
-type Opened = OpenedSocket<typeof voiceSockets.connectVoice>;
+type OpenedVoiceSocket = OpenedSocket<typeof voiceSockets.connectVoice>;
 
-/** The way in for whoever speaks with the AI agent. */
+/** Accepts voice connections and starts their conversations. */
 export class VoiceSocketGateway {
   readonly #options: VoiceSocketGatewayOptions;
   readonly #open = new Set<VoiceConversation>();
@@ -29,11 +29,11 @@ export class VoiceSocketGateway {
     this.#options = options;
   }
 
-  open(opened: Opened): void {
+  open(opened: OpenedVoiceSocket): void {
     const connection = new VoiceConnection(opened, { clock: this.#options.turns.clock, logger: this.#options.logger });
-    // What it sends meanwhile waits in the connection.
+    // Frames that arrive during the set-up wait in the socket.
     opened.socket.pause();
-    void this.#seat(opened, connection)
+    void this.#startConversation(opened, connection)
       .catch((error: unknown) => {
         connection.fail(error);
         connection.close(1011, 'try again');
@@ -41,45 +41,45 @@ export class VoiceSocketGateway {
       .finally(() => opened.socket.resume());
   }
 
-  async #seat(opened: Opened, connection: VoiceConnection): Promise<void> {
-    const { seats, turns, speechOf, onTurn } = this.#options;
+  async #startConversation(opened: OpenedVoiceSocket, connection: VoiceConnection): Promise<void> {
+    const { sessionLimit, turns, speechOf, onTurn } = this.#options;
     const { socket, stopping } = opened;
     const { principal } = opened;
     const { tenantId } = principal;
     const fvad = await openFvad();
-    // A server speaks for many people with one API key, so it has no seats of a user.
-    const seat =
+    // A server speaks for many people with one API key, so the limit per user does not apply.
+    const lease =
       principal.kind === 'token'
         ? new AsyncDisposableStack()
-        : await seats.take(tenantId, principal.user.id, () =>
-            connection.close(voiceCloseCodes.tooMany, 'another connection has its place'),
+        : await sessionLimit.acquire(tenantId, principal.user.id, () =>
+            connection.close(voiceCloseCodes.tooMany, 'another connection acquired its place'),
           );
-    if (seat === null) {
+    if (lease === null) {
       connection.fail(
         new AppError(
           'rate_limited',
-          `You have ${maxVoiceSocketsPerUser} voice connections already; close one of them, and try again.`,
+          `You already have ${maxVoiceSocketsPerUser} voice connections; close one of them and try again.`,
           { retryAfterSeconds: 5, limit: maxVoiceSocketsPerUser },
         ),
       );
-      return connection.close(voiceCloseCodes.tooMany, `more than ${maxVoiceSocketsPerUser} connections of one person`);
+      return connection.close(voiceCloseCodes.tooMany, `more than ${maxVoiceSocketsPerUser} connections of one user`);
     }
-    // It may have gone while its place was looked for.
-    if (!connection.isOpen) return seat[Symbol.asyncDispose]();
+    // The page may have closed the connection while the lease was acquired.
+    if (!connection.isOpen) return lease[Symbol.asyncDispose]();
     const conversation = new VoiceConversation({
       tenantId,
       connection,
       fvad,
       turns: { ...turns, speech: speechOf(tenantId) },
       onTurn,
-      confirm: () => Promise.all([opened.authenticate(), opened.limit()]),
+      authorize: () => Promise.all([opened.authenticate(), opened.limit()]),
     });
     this.#open.add(conversation);
-    socket.on('message', (data, isBinary) => conversation.hear(data as Buffer, isBinary));
+    socket.on('message', (data, isBinary) => conversation.onMessage(data as Buffer, isBinary));
     socket.on('close', () => {
       this.#open.delete(conversation);
-      conversation.leave();
-      void seat[Symbol.asyncDispose]();
+      conversation.abort();
+      void lease[Symbol.asyncDispose]();
     });
     this.#followStop(stopping);
     if (stopping.aborted) conversation.stop();

@@ -15,18 +15,18 @@ import type { ReadAhead } from './read-ahead.ts';
 import type { VoiceConnection } from './voice-connection.ts';
 import type { VoiceContext } from './voice-context.ts';
 
-/** What a turn begins with: words that were typed, sound, or sound whose words are known. */
-export type Said = { kind: 'typed' | 'heard'; text: string } | { kind: 'sound'; speech: Speech };
+/** The input of a turn: typed text, sound, or the transcript of a sound. */
+export type TurnInput = { kind: 'typed' | 'transcribed'; text: string } | { kind: 'sound'; speech: Speech };
 
-/** A turn that waits for the one before. */
+/** A turn that waits for the turn before it. */
 export interface PendingTurn {
   id: string;
-  /** Its place in the order of what was said on its connection. */
-  place: number;
-  said: Said;
-  /** When it was said, by the clock. */
-  saidAt: number;
-  /** Whether the page knows of it. */
+  /** Position in the order of utterances on the connection. */
+  position: number;
+  input: TurnInput;
+  /** Clock time at which the input was complete. */
+  inputAt: number;
+  /** Whether the turn was announced to the page. */
   isAnnounced: boolean;
 }
 
@@ -36,100 +36,102 @@ export interface TurnDependencies extends Bindings {
   clock: Clock;
 }
 
-export interface TurnSituation {
+export interface TurnSession {
   tenantId: string;
   config: VoiceConfig;
   connection: VoiceConnection;
   context: VoiceContext;
-  /** Finds out whether the person still may speak with the hub. @throws AppError. */
-  confirm: () => Promise<unknown>;
+  /** Checks that the caller may still use the connection, and counts the request. @throws AppError. */
+  authorize: () => Promise<unknown>;
 }
 
 export type TurnOutcome = 'answered' | 'interrupted' | 'nothing_heard' | 'failed';
 
-/** How a turn ended, for the metrics; `back_channel` is what was said in passing, and made none. */
+/** The end of a turn, for the metrics. `back_channel`: an utterance that only showed attention and started no turn. */
 export interface TurnEnd {
   outcome: TurnOutcome | 'back_channel';
   latencyMs: Partial<VoiceLatency>;
 }
 
-/** Largest piece of sound that one frame carries, in bytes. */
+/** Maximum bytes of sound in one frame. */
 const maxPieceBytes = 24 * 1024;
 
-/** Clients that know the specification only take every `text` for the answer. */
+/** By default no transcript is sent, because clients of the original specification treat every `text` as the answer. */
 const sendsTranscript = ({ transcript, turnDetection }: VoiceConfig) =>
   transcript || turnDetection.type === 'server_vad';
 
-/** Releases the slot when the answer is complete, even while it is still spoken. */
+/** Releases the slot when the text of the answer is complete, even if the answer is still being spoken. */
 async function* releaseAtEnd(slot: Disposable, sentences: AsyncIterable<string>): AsyncGenerator<string> {
   using _slot = slot;
   yield* sentences;
 }
 
-/** One question and its spoken answer. It ends once, by itself or by an interruption, and says nothing after that. */
+/**
+ * One question and its spoken answer. A turn ends once, by itself or by an interruption, and sends nothing afterwards.
+ */
 export class VoiceTurn {
   readonly id: string;
-  readonly place: number;
+  readonly position: number;
   readonly latencyMs: Partial<VoiceLatency> = {};
   readonly #deps: TurnDependencies;
-  readonly #situation: TurnSituation;
+  readonly #session: TurnSession;
   readonly #pending: PendingTurn;
   readonly #stop = new AbortController();
   readonly #played = new PlayedSpeech();
-  #understoodAt: number | null;
+  #transcribedAt: number | null;
   #firstTextAt: number | null = null;
   #firstAudioAt: number | null = null;
   #answer: InferenceMessage | null = null;
   #isAnnounced: boolean;
-  #isUnderstood = false;
+  #hasText = false;
   #hasEnded = false;
 
-  constructor(dependencies: TurnDependencies, situation: TurnSituation, pending: PendingTurn) {
+  constructor(dependencies: TurnDependencies, session: TurnSession, pending: PendingTurn) {
     this.id = pending.id;
-    this.place = pending.place;
+    this.position = pending.position;
     this.#deps = dependencies;
-    this.#situation = situation;
+    this.#session = session;
     this.#pending = pending;
     this.#isAnnounced = pending.isAnnounced;
-    const { kind } = pending.said;
-    this.#understoodAt = kind === 'typed' ? pending.saidAt : kind === 'heard' ? dependencies.clock.now() : null;
+    const { kind } = pending.input;
+    this.#transcribedAt = kind === 'typed' ? pending.inputAt : kind === 'transcribed' ? dependencies.clock.now() : null;
   }
 
-  /** Whether it is known to say anything. */
-  get isUnderstood(): boolean {
-    return this.#isUnderstood;
+  /** Whether the input is known to contain text. */
+  get hasText(): boolean {
+    return this.#hasText;
   }
 
-  /** Whether a person hears it, or will. */
-  get isHeard(): boolean {
+  /** Whether the answer is being prepared, sent or played. */
+  get isSpeaking(): boolean {
     return !this.#hasEnded || this.#deps.clock.now() < this.#played.endsAt;
   }
 
-  /** Never throws: what fails is told the page. */
+  /** Runs the turn. It never throws: failures are sent to the page. */
   async run(): Promise<TurnOutcome> {
-    const { connection, confirm } = this.#situation;
+    const { connection, authorize } = this.#session;
     try {
-      const [{ voice }] = await Promise.all([
-        requireBindings(this.#deps, this.#situation.tenantId, this.#pending.said.kind === 'sound'),
-        confirm(),
+      const [{ textToSpeech }] = await Promise.all([
+        requireBindings(this.#deps, this.#session.tenantId, this.#pending.input.kind === 'sound'),
+        authorize(),
       ]);
-      const text = await this.#understand();
+      const text = await this.#transcribe();
       if (this.#hasEnded) return 'interrupted';
       if (text === '') {
         this.#end(false);
         return 'nothing_heard';
       }
       this.#isAnnounced = true;
-      this.#isUnderstood = true;
-      if (sendsTranscript(this.#situation.config))
+      this.#hasText = true;
+      if (sendsTranscript(this.#session.config))
         this.#send({ type: 'text', turnId: this.id, role: 'user', data: text, final: true });
-      await this.#speak(text, voice);
+      await this.#speak(text, textToSpeech);
       this.#end(false);
       return 'answered';
     } catch (error) {
       if (this.#hasEnded) return 'interrupted';
       connection.fail(error, this.id);
-      this.#keepHeard(this.#played.playedMs(this.#played.endsAt));
+      this.#truncateToHeard(this.#played.playedMs(this.#played.endsAt));
       this.#isAnnounced = true;
       this.#end(false);
       return 'failed';
@@ -137,43 +139,44 @@ export class VoiceTurn {
   }
 
   /**
-   * Ends it at once: every connection of it is closed, and nothing of it is sent any more. Of one that has ended only what is still being played is taken back.
-   * @param playedMs how much of its speech was played; as much as can have been when left out.
+   * Ends the turn at once: aborts its provider calls and sends nothing more. If the turn has already ended, only its
+   * answer in the context is cut to the part that was heard.
+   * @param playedMs The duration of speech that was played. By default the maximum that can have been played.
    */
   interrupt(playedMs?: number): void {
     const now = this.#deps.clock.now();
     if (this.#hasEnded && playedMs === undefined && now >= this.#played.endsAt) return;
     this.#played.stop(now);
-    this.#keepHeard(playedMs ?? this.#played.playedMs(now));
+    this.#truncateToHeard(playedMs ?? this.#played.playedMs(now));
     this.#isAnnounced = true;
     this.#end(true);
   }
 
-  /** Ends it without a word: nobody is there any more. */
+  /** Ends the turn without sending anything, because the connection is closed. */
   abandon(): void {
     this.#hasEnded = true;
     this.#stop.abort();
   }
 
-  #keepHeard(playedMs: number): void {
-    if (this.#answer !== null) this.#answer.content = this.#played.heard(playedMs);
+  #truncateToHeard(playedMs: number): void {
+    if (this.#answer !== null) this.#answer.content = this.#played.textUntil(playedMs);
   }
 
   #end(interrupted: boolean): void {
     if (this.#hasEnded) return;
     const now = this.#deps.clock.now();
-    const { saidAt } = this.#pending;
+    const { inputAt } = this.#pending;
     const since = (from: number | null, to: number | null) =>
       from === null || to === null ? undefined : Math.max(0, Math.round(to - from));
     const stages = {
-      transcribe: this.#pending.said.kind === 'typed' ? undefined : since(saidAt, this.#understoodAt),
-      firstText: since(this.#understoodAt, this.#firstTextAt),
+      transcribe: this.#pending.input.kind === 'typed' ? undefined : since(inputAt, this.#transcribedAt),
+      firstText: since(this.#transcribedAt, this.#firstTextAt),
       firstAudio: since(this.#firstTextAt, this.#firstAudioAt),
-      toFirstAudio: since(saidAt, this.#firstAudioAt),
+      toFirstAudio: since(inputAt, this.#firstAudioAt),
     };
     for (const [stage, ms] of Object.entries(stages) as [keyof typeof stages, number | undefined][])
       if (ms !== undefined) this.latencyMs[stage] = ms;
-    const total = since(saidAt, now) as number;
+    const total = since(inputAt, now) as number;
     this.latencyMs.total = total;
     if (this.#isAnnounced)
       this.#send({ type: 'done', turnId: this.id, done: true, latencyMs: { ...this.latencyMs, total }, interrupted });
@@ -182,25 +185,25 @@ export class VoiceTurn {
   }
 
   #send(frame: VoiceFrame): void {
-    if (!this.#hasEnded) this.#situation.connection.send(frame);
+    if (!this.#hasEnded) this.#session.connection.send(frame);
   }
 
-  async #understand(): Promise<string> {
-    const { said } = this.#pending;
-    const { language } = this.#situation.config;
-    if (said.kind !== 'sound') return said.text.trim();
-    const heard = await this.#deps.speech.speechToText?.transcribe({
-      ...said.speech,
+  async #transcribe(): Promise<string> {
+    const { input } = this.#pending;
+    const { language } = this.#session.config;
+    if (input.kind !== 'sound') return input.text.trim();
+    const transcription = await this.#deps.speech.speechToText?.transcribe({
+      ...input.speech,
       language: language ?? undefined,
       signal: this.#stop.signal,
     });
-    this.#understoodAt = this.#deps.clock.now();
-    return heard?.text.trim() ?? '';
+    this.#transcribedAt = this.#deps.clock.now();
+    return transcription?.text.trim() ?? '';
   }
 
-  async #speak(text: string, voice: TextToSpeech): Promise<void> {
+  async #speak(text: string, textToSpeech: TextToSpeech): Promise<void> {
     const { speaking, slots, clock } = this.#deps;
-    const { tenantId, config, context } = this.#situation;
+    const { tenantId, config, context } = this.#session;
     const { signal } = this.#stop;
     const turns = context.turns;
     context.add('user', text);
@@ -209,13 +212,13 @@ export class VoiceTurn {
     const sentences = readAhead(releaseAtEnd(slot, speaking.answerAloud({ tenantId, text, turns, locale, signal })));
     const answer = context.add('assistant', '');
     this.#answer = answer;
-    let upcoming = this.#prepare(sentences, voice);
+    let upcoming = this.#prepare(sentences, textToSpeech);
     for (let current = await upcoming; current !== null; current = await upcoming) {
       this.#firstTextAt ??= clock.now();
-      // While this one is sent, the next is synthesised.
-      upcoming = this.#prepare(sentences, voice);
+      // Synthesise the next sentence while this one is sent.
+      upcoming = this.#prepare(sentences, textToSpeech);
       upcoming.catch(() => undefined);
-      this.#played.begin(current.text);
+      this.#played.beginSentence(current.text);
       answer.content += current.text;
       this.#send({ type: 'text', turnId: this.id, role: 'assistant', data: current.text });
       await this.#sendSound(current.sound);
@@ -228,7 +231,7 @@ export class VoiceTurn {
     sentences: ReadAhead<string>,
     textToSpeech: TextToSpeech,
   ): Promise<{ text: string; sound: ReadAhead<Speech> } | null> {
-    const { language, voice } = this.#situation.config;
+    const { language, voice } = this.#session.config;
     const text = await sentences.next();
     if (text === null) return null;
     const { signal } = this.#stop;
@@ -247,12 +250,12 @@ export class VoiceTurn {
 
   async #sendSound(sound: ReadAhead<Speech>): Promise<void> {
     const { clock } = this.#deps;
-    const { connection } = this.#situation;
+    const { connection } = this.#session;
     const { signal } = this.#stop;
     for (let part = await sound.next(); part !== null; part = await sound.next()) {
       for (let at = 0; at < part.pcm.length; at += maxPieceBytes) {
         const piece = part.pcm.subarray(at, at + maxPieceBytes);
-        await connection.room(signal);
+        await connection.waitUntilDrained(signal);
         const aheadMs = this.#played.endsAt - clock.now() - speechLeadMs;
         if (aheadMs > 0) await waitFor(clock, aheadMs, signal);
         signal.throwIfAborted();

@@ -40,7 +40,7 @@ export class ApprovedSkills {
    * @throws AppError `workflow_invalid`, `product_not_entitled`, `queued_runs_limit_reached`,
    * `workspace_limit_reached`.
    */
-  async ask(tx: Transaction, tenantId: string, call: RequestedCall): Promise<() => void> {
+  async requestApproval(tx: Transaction, tenantId: string, call: RequestedCall): Promise<() => void> {
     const { skills, workflows, runs } = this.#deps;
     const skill = skills.find(call.skillId);
     if (skill === undefined) throw new Error(`there is no skill ${call.skillId}`);

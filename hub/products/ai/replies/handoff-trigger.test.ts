@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keywordIn, personAskedIn } from './wishes.ts';
+import { findKeyword, findPersonRequest } from './handoff-trigger.ts';
 
 test.each([
   ['en', 'Can I please talk to a real person?'],
@@ -18,8 +18,8 @@ test.each([
   ['pt', 'quero falar com um atendente'],
   ['ko', '상담원 연결해 주세요'],
   ['tr', 'GERÇEK BİR KİŞİYLE GÖRÜŞMEK İSTİYORUM'],
-])('a wish for a person is understood: %s, %s', (language, text) => {
-  expect(personAskedIn(text)).toBe(language);
+])('a request for a person is detected: %s, %s', (language, text) => {
+  expect(findPersonRequest(text)).toBe(language);
 });
 
 test.each([
@@ -32,14 +32,14 @@ test.each([
   '这艘船可以坐几个人？',
   'كم عدد الأشخاص في القارب؟',
   '',
-])('what asks for nobody is left to the model: %s', (text) => {
-  expect(personAskedIn(text)).toBeNull();
+])('a text that does not ask for a person is left to the model: %s', (text) => {
+  expect(findPersonRequest(text)).toBeNull();
 });
 
 test.each([
   ['我想申请退款，谢谢', '退款', true],
   ['京都に住んでいます', '京都', true],
-  // Tokyo Metropolis has the characters of Kyoto in it, but not the word.
+  // The word for Tokyo Metropolis contains the characters of Kyoto, but not the word Kyoto.
   ['東京都に住んでいます', '京都', false],
   ['أريد استرداد أموالي', 'استرداد', true],
   ['أريد استردادها', 'استرداد', false],
@@ -54,15 +54,15 @@ test.each([
   ['money, back', 'money back', false],
   ['c++ is broken', 'c++', true],
   ['anything', '', false],
-])('%s has the keyword %s as whole words: %s', (text, keyword, has) => {
-  expect(keywordIn(text, ['never', keyword])).toBe(has ? keyword : null);
+])('the text %s contains the keyword %s as whole words: %s', (text, keyword, has) => {
+  expect(findKeyword(text, ['never', keyword])).toBe(has ? keyword : null);
 });
 
 test.each(['\u0301', '\u0344', '\u064b', '\ufdfa', 'no. '])(
-  'a message full of %j holds up nobody: it is ended by the limit of a test where the work is a square',
-  (sign) => {
+  'a message full of %j is searched in linear time: quadratic time would exceed the test timeout',
+  (character) => {
     for (let texts = 0; texts < 20; texts += 1)
-      expect(personAskedIn(`a${sign.repeat(Math.floor(9_999 / sign.length))}`)).toBeNull();
+      expect(findPersonRequest(`a${character.repeat(Math.floor(9_999 / character.length))}`)).toBeNull();
   },
   10_000,
 );

@@ -11,36 +11,39 @@ import type { ConversationRow, PublicMessageRow } from '../../chat/conversations
 import { readAiSettings } from '../../chat/settings/index.ts';
 import { readDay } from './turn-store.ts';
 
-/** Messages that a model is shown at most. */
-const mostMessages = 30;
+/** Messages of the conversation that a model may receive. */
+const maxMessages = 30;
 
-/** What may be done in a conversation at a moment. */
-export interface Standing {
+/** Whether the AI agent of a workspace may act now. */
+export interface AiAvailability {
   settings: ChatAiSettings;
-  /** Whether the AI agent may do anything in this workspace at all. */
+  /** Whether the AI agent is switched on and the workspace is entitled to it. */
   isActive: boolean;
   someAgentIsOnline: boolean;
 }
 
-/** A conversation as the AI agent finds it. */
-export interface Situation extends Standing {
+/** A conversation with everything that a reply depends on. */
+export interface ReplyContext extends AiAvailability {
   conversation: ConversationRow;
-  /** What its visitor may see of it since it was opened last, oldest first: no note is among it, and no word of another visitor. */
+  /**
+   * The messages since the conversation was last opened, oldest first. Only messages that its visitor may see: no
+   * private notes and no messages of another visitor.
+   */
   messages: ChatMessage[];
-  /** Replies and suggestions of today. */
+  /** Number of replies and suggestions of today (UTC). */
   usedToday: number;
 }
 
-/** Whether the AI agent may answer in the conversations that it has. */
-export const isItsOwn = ({ settings: { mode }, isActive, someAgentIsOnline: isOnline }: Standing): boolean =>
+/** Whether the AI agent may reply in the conversations that it owns. */
+export const mayAiReply = ({ settings: { mode }, isActive, someAgentIsOnline: isOnline }: AiAvailability): boolean =>
   isActive && (mode === 'always' || (mode === 'when_no_agent_online' && !isOnline));
 
-/** Of the conversation's workspace, now. */
-export async function readStanding(tx: Transaction, tenantId: string): Promise<Standing> {
+/** Reads the current availability of the AI agent of a workspace. */
+export async function readAiAvailability(tx: Transaction, tenantId: string): Promise<AiAvailability> {
   const [{ settings }, { rows }] = await Promise.all([
     readAiSettings(tx, tenantId),
     tx.query<{ is_entitled: boolean; is_online: boolean }>(
-      'read_ai_standing',
+      'read_ai_availability',
       `SELECT coalesce((entitlements->>'ai_agent')::boolean AND (entitlements->>'conversations_suite')::boolean, false) AS is_entitled,
          ${someAgentIsOnline('$1')} AS is_online FROM tenants WHERE id = $1`,
       [tenantId],
@@ -54,14 +57,14 @@ export async function readStanding(tx: Transaction, tenantId: string): Promise<S
   };
 }
 
-/** In one round trip; null for a conversation that there is not. */
-export async function readSituation(
+/** Reads everything in one round trip. Returns null if the conversation does not exist. */
+export async function readReplyContext(
   tx: Transaction,
   tenantId: string,
   conversationId: string,
-): Promise<Situation | null> {
-  const [standing, found, said, day] = await Promise.all([
-    readStanding(tx, tenantId),
+): Promise<ReplyContext | null> {
+  const [availability, found, recent, day] = await Promise.all([
+    readAiAvailability(tx, tenantId),
     tx.query<ConversationRow>(
       'read_conversation_to_answer',
       `SELECT ${conversationColumns} FROM chat_conversations WHERE id = $1`,
@@ -71,18 +74,18 @@ export async function readSituation(
       'read_messages_to_answer',
       `SELECT ${messageColumns} FROM chat_messages
        WHERE conversation_id = $1 AND seq > (SELECT context_seq FROM chat_conversations WHERE id = $1) ORDER BY seq DESC LIMIT $2`,
-      [conversationId, mostMessages],
+      [conversationId, maxMessages],
     ),
     readDay(tx, tenantId),
   ]);
   const [conversation] = found.rows;
   if (conversation === undefined) return null;
-  const messages = said.rows.toReversed().map(presentMessage);
-  return { ...standing, conversation, messages, usedToday: day.replies + day.suggestions };
+  const messages = recent.rows.toReversed().map(presentMessage);
+  return { ...availability, conversation, messages, usedToday: day.replies + day.suggestions };
 }
 
-/** What the visitor wrote since somebody answered. */
-export function unanswered(messages: readonly ChatMessage[]): ChatMessage[] {
+/** Returns the messages of the visitor since the last answer of a person or the AI agent. */
+export function unansweredMessages(messages: readonly ChatMessage[]): ChatMessage[] {
   const last = messages.findLastIndex(({ senderType }) => senderType !== 'visitor' && senderType !== 'system');
   return messages.slice(last + 1).filter(({ senderType }) => senderType === 'visitor');
 }

@@ -3,10 +3,10 @@ import { aiActions } from '../../../../shared/contract/chat/ai-suggestions.ts';
 import { isStorableText } from '../../../../shared/json.ts';
 import type { ModelAnswer } from '../../../engine/index.ts';
 import { plainText } from '../../../platform/inference/untrusted-text.ts';
-import type { ReplyModels } from './faces.ts';
+import type { ReplyModels } from './ports.ts';
 import type { Prompt } from './prompt.ts';
 import { ReplyReader } from './reply-reader.ts';
-import type { ToolBox, WantedCall } from './tools.ts';
+import type { ToolBox, ToolCallRequest } from './tools.ts';
 
 const answerSchema = z.object({
   reply: z.string().max(40_000).default(''),
@@ -27,84 +27,85 @@ const callsSchema = z.object({
     .max(20),
 });
 
-export interface AskedAnswer {
-  /** Null where it was rubbish twice. */
+export interface AnswerResult {
+  /** Null if the answer was invalid twice. */
   answer: AiAnswer | null;
   usage: { inputTokens: number; outputTokens: number };
 }
 
-/** Hears an answer while it comes. */
+/** Receives an answer while it is generated. */
 export interface AnswerListener {
-  heard(reader: ReplyReader): void;
-  /** What was heard was rubbish, and is asked for anew. */
-  restarted(): void;
+  onProgress(reader: ReplyReader): void;
+  /** The answer received so far is invalid or calls tools. Another answer follows. */
+  onRestart(): void;
 }
 
 const maxOutputTokens = 1_024;
-const repair =
+const repairPrompt =
   'That was not the JSON object that was asked for. Answer again with that object alone: {"action": …, "reason": …, "sources": […], "reply": …}.';
 
-/** Of calls a model is shown again so many characters. */
-const shownCharacters = 1_000;
+/** Characters of its own tool calls that a model receives in the next request. */
+const maxQuotedCallCharacters = 1_000;
 
 /**
- * Asks for an answer of the shape; one that has another is repaired once. Calls of tools are carried out on the way, as far as there are any left.
- * @throws AppError where no model answers; the signal's reason.
+ * Requests an answer of the required shape. An answer of another shape is requested again once.
+ * Tool calls in an answer are run, up to the limit of `tools`, and their results are sent back to the model.
+ * @throws AppError if no model answers, or the reason of the signal.
  */
-export async function askModel(
+export async function requestAnswer(
   models: ReplyModels,
   tenantId: string,
   { instructions, messages, quotation }: Prompt,
   signal: AbortSignal,
   { listener = null, tools = null }: { listener?: AnswerListener | null; tools?: ToolBox | null } = {},
-): Promise<AskedAnswer> {
+): Promise<AnswerResult> {
   const usage = { inputTokens: 0, outputTokens: 0 };
   const turns = [...messages];
-  for (let tries = 0; tries < 2;) {
+  for (let attempts = 0; attempts < 2;) {
     const reader = new ReplyReader();
-    const given = await streamed(
+    const modelAnswer = await readStream(
       models.stream({ tenantId, instructions, messages: turns, maxOutputTokens, signal }),
       (piece) => {
         reader.push(piece);
-        listener?.heard(reader);
+        listener?.onProgress(reader);
       },
     );
-    usage.inputTokens += given.usage.inputTokens;
-    usage.outputTokens += given.usage.outputTokens;
-    const answer = parseAnswer(given.text);
+    usage.inputTokens += modelAnswer.usage.inputTokens;
+    usage.outputTokens += modelAnswer.usage.outputTokens;
+    const answer = parseAnswer(modelAnswer.text);
     if (answer !== null) return { answer, usage };
-    listener?.restarted();
-    const calls = tools === null || tools.callsLeft === 0 ? null : parseCalls(given.text);
+    listener?.onRestart();
+    const calls = tools === null || tools.callsLeft === 0 ? null : parseCalls(modelAnswer.text);
     if (tools !== null && calls !== null) {
-      const shown = JSON.stringify({ action: 'call', calls }).slice(0, shownCharacters);
+      const quotedCalls = JSON.stringify({ action: 'call', calls }).slice(0, maxQuotedCallCharacters);
       turns.push(
-        { role: 'assistant', content: plainText(shown) },
+        { role: 'assistant', content: plainText(quotedCalls) },
         { role: 'user', content: await tools.call(calls, quotation, signal) },
       );
       continue;
     }
-    tries += 1;
+    attempts += 1;
     turns.push(
-      { role: 'assistant', content: plainText(given.text.slice(0, 4_000)) || '…' },
-      { role: 'user', content: repair },
+      { role: 'assistant', content: plainText(modelAnswer.text.slice(0, 4_000)) || '…' },
+      { role: 'user', content: repairPrompt },
     );
   }
   return { answer: null, usage };
 }
 
-async function streamed(
+async function readStream(
   stream: AsyncGenerator<string, ModelAnswer>,
-  heard: (piece: string) => void,
+  onProgress: (piece: string) => void,
 ): Promise<ModelAnswer> {
   for (;;) {
     const step = await stream.next();
     if (step.done === true) return step.value;
-    heard(step.value);
+    onProgress(step.value);
   }
 }
 
-/** The JSON object of an answer, also where words or a fence stand around it. */
-function objectIn(text: string): unknown {
+/** Parses the JSON object in a text. Text or a code fence around the object is ignored. */
+function parseObject(text: string): unknown {
   const from = text.indexOf('{');
   const to = text.lastIndexOf('}');
   if (from === -1 || to < from) return null;
@@ -115,13 +116,14 @@ function objectIn(text: string): unknown {
   }
 }
 
-/** What an answer wants called; null where it is no such answer. */
-const parseCalls = (text: string): WantedCall[] | null => callsSchema.safeParse(objectIn(text)).data?.calls ?? null;
+/** Returns the tool calls that an answer requests, or null if it requests none. */
+const parseCalls = (text: string): ToolCallRequest[] | null =>
+  callsSchema.safeParse(parseObject(text)).data?.calls ?? null;
 
-/** An answer as it was asked for; null for any other. */
+/** Returns an answer of the required shape, or null for any other text. */
 export function parseAnswer(text: string): AiAnswer | null {
-  const parsed = answerSchema.safeParse(objectIn(text));
+  const parsed = answerSchema.safeParse(parseObject(text));
   if (!parsed.success || !isStorableText(parsed.data.reply)) return null;
-  const speaks = parsed.data.action === 'answer' || parsed.data.action === 'clarify';
-  return speaks && parsed.data.reply.trim() === '' ? null : parsed.data;
+  const needsText = parsed.data.action === 'answer' || parsed.data.action === 'clarify';
+  return needsText && parsed.data.reply.trim() === '' ? null : parsed.data;
 }

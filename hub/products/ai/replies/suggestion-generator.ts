@@ -4,40 +4,42 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { Chat } from '../../chat/index.ts';
+import { readReplyContext } from './reply-context.ts';
 import type { ReplyComposer } from './reply.ts';
-import { readSituation } from './situation.ts';
 import { countDay } from './turn-store.ts';
 
-export interface SuggestionAskerDependencies {
+export interface SuggestionGeneratorDependencies {
   db: Database;
   rateLimiter: RateLimiter;
   composer: ReplyComposer;
   suggestions: Chat['suggestions'];
 }
 
-const perMinute = { limit: maxSuggestionsPerMinute, windowSeconds: 60 };
-const suggestionMs = 65_000;
+const suggestionLimit = { limit: maxSuggestionsPerMinute, windowSeconds: 60 };
+const suggestionTimeoutMs = 65_000;
 
-/** Suggests a reply to an agent who asks for one, whoever has the conversation. */
-export class SuggestionAsker {
-  readonly #deps: SuggestionAskerDependencies;
+/** Suggests a reply to an agent on request, whether the conversation belongs to the AI agent or to a person. */
+export class SuggestionGenerator {
+  readonly #deps: SuggestionGeneratorDependencies;
 
-  constructor(dependencies: SuggestionAskerDependencies) {
+  constructor(dependencies: SuggestionGeneratorDependencies) {
     this.#deps = dependencies;
   }
 
-  /** @throws AppError `not_found`, `rate_limited`, `ai_binding_not_configured`, `inference_failed`, `suggestion_empty`. */
-  async ask(tenantId: string, userId: string, conversationId: string, signal: AbortSignal): Promise<AiSuggestion> {
+  /**
+   * @throws AppError `not_found`, `rate_limited`, `ai_binding_not_configured`, `inference_failed`, `suggestion_empty`.
+   */
+  async generate(tenantId: string, userId: string, conversationId: string, signal: AbortSignal): Promise<AiSuggestion> {
     const { db, composer, suggestions } = this.#deps;
-    const situation = await db.read(tenantId, (tx) => readSituation(tx, tenantId, conversationId));
-    if (situation === null) throw notFound('conversation', conversationId);
+    const context = await db.read(tenantId, (tx) => readReplyContext(tx, tenantId, conversationId));
+    if (context === null) throw notFound('conversation', conversationId);
     await this.#limit(tenantId, userId);
     const { reply, usage } = await composer
       .compose(
         tenantId,
-        // An agent looks at it before anybody reads it.
-        { ...situation, settings: { ...situation.settings, minConfidence: 0 } },
-        AbortSignal.any([signal, AbortSignal.timeout(suggestionMs)]),
+        // An agent reviews the suggestion before the visitor can read it, so any confidence is enough.
+        { ...context, settings: { ...context.settings, minConfidence: 0 } },
+        AbortSignal.any([signal, AbortSignal.timeout(suggestionTimeoutMs)]),
       )
       .catch((error: unknown) => {
         if (!isEmptyAnswer(error)) throw error;
@@ -46,15 +48,15 @@ export class SuggestionAsker {
     const { suggestion, committed } = await db.workspace(tenantId, async (tx) => {
       await countDay(tx, tenantId, usage);
       if (reply === null || reply.content === '') return { suggestion: null, committed: () => undefined };
-      // Against its being erased meanwhile.
-      const there = await tx.query(
+      // The lock prevents erasure of the conversation until the suggestion is stored.
+      const locked = await tx.query(
         'lock_conversation_key',
         'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE',
         [conversationId],
       );
-      if (there.rowCount === 0) throw notFound('conversation', conversationId);
+      if (locked.rowCount === 0) throw notFound('conversation', conversationId);
       const { content, action, reason, sources, tools } = reply;
-      const seq = situation.conversation.last_seq;
+      const seq = context.conversation.last_seq;
       return suggestions.write(tx, tenantId, {
         conversationId,
         content,
@@ -71,25 +73,25 @@ export class SuggestionAsker {
       throw new AppError(
         'suggestion_empty',
         reply?.action === 'handoff'
-          ? 'The model suggests nothing to write: it would leave this conversation to a person.'
-          : 'The model came back with nothing that could be suggested; try again.',
+          ? 'The model suggests no reply: it recommends that a person answers this conversation.'
+          : 'The model returned nothing that can be suggested; try again.',
       );
     return suggestion;
   }
 
   async #limit(tenantId: string, userId: string): Promise<void> {
-    const state = await this.#deps.rateLimiter.take(`ai-suggestion:${tenantId}:${userId}`, perMinute);
+    const state = await this.#deps.rateLimiter.take(`ai-suggestion:${tenantId}:${userId}`, suggestionLimit);
     if (state.allowed) return;
     const retryAfterSeconds = Math.max(1, Math.ceil((state.resetAt.getTime() - Date.now()) / 1000));
     throw new AppError(
       'rate_limited',
-      `More than ${perMinute.limit} suggestions in a minute; try again in ${retryAfterSeconds} seconds.`,
-      { retryAfterSeconds, limit: perMinute.limit },
+      `You may request ${suggestionLimit.limit} suggestions per minute; try again in ${retryAfterSeconds} seconds.`,
+      { retryAfterSeconds, limit: suggestionLimit.limit },
     );
   }
 }
 
-/** Whether the last model that was asked answered, without a word. */
+/** Whether the last model call succeeded with an empty text. */
 const isEmptyAnswer = (error: unknown) =>
   error instanceof AppError &&
   error.code === 'inference_failed' &&

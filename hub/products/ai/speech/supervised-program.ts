@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 
 /**
- * Kills its program when the third descriptor ends, which the kernel sees to whatever becomes of the hub. What the program reads and writes is its own alone, so that its end
- * is seen as such.
+ * Shell script that runs a program and kills it when file descriptor 3 closes. The kernel closes it when the hub ends,
+ * even after kill -9. The script closes its own copies of standard input and output, so that the hub sees the end of
+ * the program's output.
  */
 const guardScript = `exec 4<&0
 "$@" <&4 3<&- 4<&- &
@@ -17,19 +18,19 @@ kill $watch 2>/dev/null
 exit $code`;
 const path = '/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin';
 const maxErrorLength = 2_000;
-/** What a shell answers of a program that it did not find. */
+/** Exit code of a shell for a program that is not found. */
 const notFound = 127;
 
 export interface ProgramRun {
   args: readonly string[];
-  /** What it reads. */
+  /** Standard input of the program. */
   input: string;
-  /** Kills it when it aborts. */
+  /** Kills the program when it aborts. */
   signal: AbortSignal;
   maxOutputBytes: number;
 }
 
-/** A program that ended otherwise than well. */
+/** A program that could not be started or did not succeed. */
 export class ProgramFailed extends Error {
   readonly isMissing: boolean;
 
@@ -41,8 +42,9 @@ export class ProgramFailed extends Error {
 }
 
 /**
- * Runs a program and passes on what it writes, as it comes. It ends with its reader, with the signal, and with this process even after kill -9; it gets no setting of the hub.
- * @throws ProgramFailed, or the signal's reason.
+ * Runs a program and yields its output. The program is killed when the reader stops, when the signal aborts, and when
+ * this process ends, even after kill -9. The program does not receive the environment of the hub.
+ * @throws ProgramFailed, or the reason of the signal.
  */
 export async function* runProgram(program: string, run: ProgramRun): AsyncGenerator<Buffer> {
   const { args, input, signal, maxOutputBytes } = run;
@@ -50,14 +52,14 @@ export async function* runProgram(program: string, run: ProgramRun): AsyncGenera
   const child = start(program, args);
   const end = () => kill(child);
   signal.addEventListener('abort', end, { once: true });
-  const ended = Promise.withResolvers<number | null>();
-  child.once('close', ended.resolve).once('error', (error: NodeJS.ErrnoException) => {
-    ended.reject(
+  const exit = Promise.withResolvers<number | null>();
+  child.once('close', exit.resolve).once('error', (error: NodeJS.ErrnoException) => {
+    exit.reject(
       new ProgramFailed(`${program} could not be started: ${error.code ?? error.message}`, error.code === 'ENOENT'),
     );
   });
-  // Whoever stops reading does not wait for its end.
-  ended.promise.catch(() => undefined);
+  // A reader that stops early does not await the exit.
+  exit.promise.catch(() => undefined);
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(0, maxErrorLength);
@@ -70,14 +72,14 @@ export async function* runProgram(program: string, run: ProgramRun): AsyncGenera
       if (length > maxOutputBytes) throw new ProgramFailed(`${program} wrote more than ${maxOutputBytes} bytes`, false);
       yield chunk;
     }
-    const code = await ended.promise;
+    const code = await exit.promise;
     signal.throwIfAborted();
     if (code === 0) return;
-    const [why = ''] = errors.trim().split('\n');
+    const [firstLine = ''] = errors.trim().split('\n');
     throw new ProgramFailed(
       code === notFound
         ? `${program} is not installed`
-        : `${program} ended with ${code ?? 'a signal'}: ${why.slice(0, 200)}`,
+        : `${program} ended with ${code ?? 'a signal'}: ${firstLine.slice(0, 200)}`,
       code === notFound,
     );
   } catch (error) {
@@ -94,7 +96,7 @@ function start(program: string, args: readonly string[]): ChildProcessWithoutNul
     return spawn(program, args, { windowsHide: true }) as ChildProcessWithoutNullStreams;
   const child = spawn('sh', ['-c', guardScript, 'outrigger-guard', program, ...args], {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    // A group of its own, which ends as a whole.
+    // A separate process group, so that all its processes can be killed together.
     detached: true,
     cwd: '/',
     env: { PATH: path, LC_ALL: 'C' },
@@ -112,6 +114,6 @@ function kill(child: ChildProcessWithoutNullStreams): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It ended by itself.
+    // The program has already ended.
   }
 }

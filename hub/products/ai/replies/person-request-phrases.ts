@@ -1,18 +1,18 @@
-/** How people say that they want to talk to a person. */
-export interface WishWords {
+/** Phrases of one language that ask for a person. */
+export interface PersonRequestPhrases {
   /** Code of the language. */
   language: string;
-  /** What is wanted; with one of `people` in the same sentence it is a wish. */
+  /** Words of a request. Together with one of `people` in the same sentence they ask for a person. */
   verbs: readonly string[];
   people: readonly string[];
-  /** A wish by itself, wherever it stands. */
+  /** Phrases that ask for a person by themselves. */
   phrases: readonly string[];
 }
 
 const words = (text: string) => text.split(', ');
 
-/** Words are compared without case and accents. In languages without spaces `phrases` are found within words, too. */
-export const wishWords: readonly WishWords[] = [
+/** Words are compared without case and accents. In languages without spaces, `phrases` also match inside words. */
+export const personRequestPhrases: readonly PersonRequestPhrases[] = [
   {
     language: 'en',
     verbs: words(

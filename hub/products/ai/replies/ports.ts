@@ -2,10 +2,13 @@ import type { JsonObject } from '../../../../shared/json.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
-/** What replies need of the models, the knowledge and the automations of a workspace. */
+/** The interfaces to models, knowledge and automations that replies use. */
 
 export interface ReplyModels {
-  /** Asks the models; yields pieces of the text while it comes. @throws AppError, or the signal's reason. */
+  /**
+   * Yields the text of the answer in pieces as the model generates it.
+   * @throws AppError, or the reason of the signal.
+   */
   stream(request: ModelRequest): AsyncGenerator<string, ModelAnswer>;
 }
 
@@ -14,41 +17,45 @@ export interface Passage {
   question: string;
   answer: string;
   url: string | null;
-  /** How well it fits, from 0 to 1. */
+  /** Relevance from 0 to 1. */
   score: number;
 }
 
 export interface ReplyKnowledge {
-  /** The entries that fit a question best, the best first. */
+  /** Returns the most relevant entries for a question, best first. */
   retrieve(
     tenantId: string,
     question: string,
     options: { limit: number; locale?: string | undefined; signal?: AbortSignal | undefined },
   ): Promise<readonly Passage[]>;
-  /** Terms of the business, which go with every question. */
+  /** Returns the terms of the business, which every prompt contains. */
   terms(tenantId: string): Promise<string>;
-  /** Counts a question that what was found does not answer. */
+  /** Counts a question that the knowledge does not answer. */
   recordUnanswered(tenantId: string, conversationId: string, question: string): Promise<void>;
 }
 
-/** Something that the AI agent would like done. */
-export interface Ask {
+/** A skill call of the AI agent that a person must approve. */
+export interface ApprovalRequest {
   skillId: string;
   title: string;
   input: JsonObject;
 }
 
 export interface ReplyActions {
-  /** Which skills need an approval whoever calls them, as globs. */
+  /** Returns the globs of skills that need an approval for every caller. */
   readPolicy(tx: Transaction, tenantId: string): Promise<{ approvalsRequiredFor: readonly string[] }>;
-  /** Puts a call of a skill to a person, in its caller's transaction; answers what to call after the commit. @throws AppError. */
-  ask(
+  /**
+   * Requests the approval of a skill call, in the transaction of the caller.
+   * @returns a function to call after the commit.
+   * @throws AppError.
+   */
+  requestApproval(
     tx: Transaction,
     tenantId: string,
-    asked: Omit<Ask, 'title'> & {
+    request: Omit<ApprovalRequest, 'title'> & {
       conversationId: string;
       environment: 'live' | 'test';
-      /** Who gave the AI agent its tools, its instructions and its models. */
+      /** The authors of the tools, instructions and models of the AI agent. */
       authoredBy: readonly string[];
     },
   ): Promise<() => void>;
