@@ -184,7 +184,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       identity,
       devices: nodes.secrets,
       visitors: chat.visitors,
-      offers: products,
+      products,
       metrics,
       checks: {
         database: (signal) => db.ping(signal),
@@ -193,7 +193,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
         pages: async () => builtFiles(),
       },
       // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too. Artefacts wait at their devices. The API needs no pages.
-      dispensable: ['artifacts', 'pages', ...(config.redisUrl === null ? [] : ['queue'])],
+      optionalParts: ['artifacts', 'pages', ...(config.redisUrl === null ? [] : ['queue'])],
       bodyLimits,
     });
   }

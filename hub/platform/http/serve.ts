@@ -9,7 +9,7 @@ import { createDeviceLimiter } from './auth/device-limits.ts';
 import { createOwnHosts } from './auth/own-hosts.ts';
 import { SocketRights } from './auth/socket-rights.ts';
 import { LiveStreams } from './live/live-streams.ts';
-import type { WaitRoute } from './live/long-polls.ts';
+import type { LongPollRoute } from './live/long-polls.ts';
 import type { SocketRoute } from './live/sockets.ts';
 import { createHubPages } from './pages/hub-pages.ts';
 import type { Page } from './pages/page.ts';
@@ -34,10 +34,10 @@ export interface ServeSettings {
   secrets: { platformAdminKey: string | null };
 }
 
-interface Offer {
+interface ServedProduct {
   routes?: readonly Route[];
   sockets?: readonly SocketRoute[];
-  waits?: readonly WaitRoute[];
+  longPolls?: readonly LongPollRoute[];
   pages?: readonly Page[];
 }
 
@@ -47,11 +47,11 @@ export interface ServeOptions {
   devices: DeviceAuthenticator;
   visitors: VisitorAuthenticator;
   /** What each product has to be served. */
-  offers: readonly Offer[];
+  products: readonly ServedProduct[];
   metrics: Metrics;
   checks: Record<string, PartCheck>;
   /** Names of the parts without which work goes on. */
-  dispensable: readonly string[];
+  optionalParts: readonly string[];
   /** How long the bodies of requests may take; for tests. */
   bodyLimits?: BodyLimits | undefined;
 }
@@ -61,7 +61,7 @@ export async function serveHttp(
   stack: AsyncDisposableStack,
   { db, events, secrets, rateLimiter, answerMemory, incomingMemory, bodyMemory, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
-  { version, identity, devices, visitors, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
+  { version, identity, devices, visitors, products, metrics, checks, optionalParts, bodyLimits }: ServeOptions,
 ): Promise<string> {
   let url: string | null = null;
   const check = () => checkParts(checks);
@@ -72,12 +72,12 @@ export async function serveHttp(
     listensAt: () => url ?? `http://${http.host}:${http.port}`,
   });
   const server = createHttpServer({
-    routes: [...systemRoutes({ version, check, dispensable }), ...offers.flatMap(({ routes = [] }) => routes)],
-    sockets: offers.flatMap(({ sockets = [] }) => sockets),
-    waits: offers.flatMap(({ waits = [] }) => waits),
+    routes: [...systemRoutes({ version, check, optionalParts }), ...products.flatMap(({ routes = [] }) => routes)],
+    sockets: products.flatMap(({ sockets = [] }) => sockets),
+    longPolls: products.flatMap(({ longPolls = [] }) => longPolls),
     pages: createHubPages({
       identity,
-      pages: offers.flatMap(({ pages = [] }) => pages),
+      pages: products.flatMap(({ pages = [] }) => pages),
       metrics: metrics.text,
       metricsToken: http.metricsToken,
       hosts,

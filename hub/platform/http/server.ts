@@ -11,12 +11,12 @@ import { answerPreflight } from './auth/cross-origin.ts';
 import type { SocketRights } from './auth/socket-rights.ts';
 import { listen } from './listen.ts';
 import { LongPolls } from './live/long-polls.ts';
-import type { FinishedRequest, WaitRoute } from './live/long-polls.ts';
+import type { FinishedRequest, LongPollRoute } from './live/long-polls.ts';
 import { Sockets } from './live/sockets.ts';
 import type { SocketRoute } from './live/sockets.ts';
 import { watchBody } from './routing/body-watch.ts';
 import type { BodyLimits, BodyWatch } from './routing/body-watch.ts';
-import { callerGone } from './routing/caller-gone.ts';
+import { callerDisconnected } from './routing/caller-disconnected.ts';
 import { closeWithoutRequest, guardConnections, limitPipelining } from './routing/connections.ts';
 import { sendError } from './routing/errors.ts';
 import type { Route } from './routing/implement.ts';
@@ -28,7 +28,7 @@ export interface HttpServerOptions extends ServingOptions {
   routes: readonly Route[];
   sockets: readonly SocketRoute[];
   /** Operations among `routes` whose plain requests wait without all that others have around them. */
-  waits: readonly WaitRoute[];
+  longPolls: readonly LongPollRoute[];
   /** Pages beside the API: the status page, the reference, the metrics. */
   pages: express.Router;
   socketRights: SocketRights;
@@ -76,7 +76,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.use((request, response, next) => {
     const requestId = requestIdOf(request);
     const bodyWatch = watchBody(request, options.bodyLimits ?? defaultBodyLimits, () =>
-      endLate(request, response, requestId, options.logger),
+      endOnBodyTimeout(request, response, requestId, options.logger),
     );
     const state: RequestState = { requestId, startedAt: performance.now(), bodyWatch, operationId: 'none' };
     states.set(request, state);
@@ -96,9 +96,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     rights: options.socketRights,
     onFinished: options.onFinished,
   });
-  const waits = new LongPolls({
+  const longPolls = new LongPolls({
     serving: options,
-    routes: options.waits,
+    routes: options.longPolls,
     logger: options.logger,
     stopping: stopping.signal,
     headers: headers.flat(),
@@ -133,7 +133,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       serveOperation(options, route, request, response, { ...state, stopping: stopping.signal }).catch(
         (error: unknown) => {
           // Nobody is there to hear of it, and nothing failed.
-          if (error === callerGone) response.destroy();
+          if (error === callerDisconnected) response.destroy();
           else sendError(response, error, state.requestId, options.logger);
         },
       );
@@ -176,7 +176,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         response.writeHead(400, { Connection: 'close' }).end();
         return;
       }
-      if (!waits.serve(request, response)) app(request, response);
+      if (!longPolls.serve(request, response)) app(request, response);
     },
   );
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -191,7 +191,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     async drain(deadlineMs) {
       stopping.abort();
       // Connections and requests that have arrived and are not read yet would be reset.
-      await delay(arrivedMs);
+      await delay(acceptGraceMs);
       await acceptPending(server, deadlineMs / 2);
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeIdleConnections();
@@ -206,7 +206,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         await setImmediate();
         server.closeIdleConnections();
         // A request that was on its way has come by then.
-        if (performance.now() - startedAt > halfRequestMs) closeRest();
+        if (performance.now() - startedAt > partialRequestGraceMs) closeRest();
       }, 100);
       await closed;
       clearTimeout(timer);
@@ -217,7 +217,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 }
 
 /** How long a stop goes on to accept connections, in milliseconds. */
-const arrivedMs = 100;
+const acceptGraceMs = 100;
 
 /**
  * Waits until the event loop has accepted the connections that the kernel holds, and has read their requests. A turn of the loop
@@ -237,7 +237,7 @@ async function acceptPending(server: Server, deadlineMs: number): Promise<void> 
 }
 
 /** How long a stop waits for the rest of a request of which only a part came, in milliseconds. */
-const halfRequestMs = 1_000;
+const partialRequestGraceMs = 1_000;
 
 /** The headers that keep browsers from what they should not do, which are the same for every answer. */
 function securityHeaders(isHttps: boolean): [name: string, value: string][] {
@@ -259,7 +259,7 @@ function routeOf(request: Request): string {
 }
 
 /** Answers a body that took too long, and takes its connection away, whether or not the answer is read. */
-function endLate(request: Request, response: Response, requestId: string, logger: Logger): void {
+function endOnBodyTimeout(request: Request, response: Response, requestId: string, logger: Logger): void {
   // Once the answer is out, the end of the connection alone would not be told to whoever still reads the body.
   const end = () => {
     request.destroy();

@@ -33,7 +33,7 @@ export function createAddressLimiter(
       limit: perMinute[kind],
       windowSeconds,
     });
-    if (!state.allowed) throw tooMany(state, 'this address');
+    if (!state.allowed) throw rateLimitError(state, 'this address');
     return state;
   };
 }
@@ -65,7 +65,7 @@ export class RefusalLimiter {
 
 const keyOf = (address: string) => `refused:${addressBlock(address)}`;
 
-const refusedTooOften = (state: RateLimitState) => tooMany(state, 'this address that were refused');
+const refusedTooOften = (state: RateLimitState) => rateLimitError(state, 'this address that were refused');
 
 /** Wrong guesses of the platform admin key that one address has in a quarter of an hour. */
 const guessLimit = { limit: 30, windowSeconds: 900 };
@@ -97,7 +97,7 @@ function tooManyGuesses({ limit, resetAt }: RateLimitState): AppError {
   );
 }
 
-export function tooMany({ limit, resetAt }: RateLimitState, whose: string): AppError {
+export function rateLimitError({ limit, resetAt }: RateLimitState, whose: string): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
   return new AppError(
     'rate_limited',

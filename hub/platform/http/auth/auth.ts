@@ -38,7 +38,7 @@ export interface Authenticator {
     /** @throws AppError `invalid_token`, `token_expired`, `token_revoked`. */
     authenticate(secret: string): Promise<TokenIdentity>;
     /** As whom a token was known lately; null for one that was not. */
-    recall(secret: string): TokenIdentity | null;
+    findCached(secret: string): TokenIdentity | null;
   };
   /** Origins of other sites whose pages may call workspaces. */
   origins: AllowedOrigins;
@@ -54,7 +54,7 @@ export interface DeviceAuthenticator {
   /** Whether it still is the device that it was; null when not. */
   confirm(device: DeviceIdentity): Promise<DeviceIdentity | null>;
   /** As which device a secret was known lately; null for one that was not. */
-  recall(nodeId: string, secret: string): DeviceIdentity | null;
+  findCached(nodeId: string, secret: string): DeviceIdentity | null;
 }
 
 export interface VisitorAuthenticator {
@@ -96,7 +96,7 @@ export function authenticate(
 }
 
 /** As whom a request would most likely be let in, by what is known of its key from a request before; null where nothing is. */
-export function recall(
+export function cachedCaller(
   deps: AuthDependencies,
   operation: Operation,
   request: IncomingMessage,
@@ -105,7 +105,7 @@ export function recall(
   if (callerOf(operation, request, deps.hosts) !== 'token') return null;
   try {
     const parsed = parseApiKey(apiKeyOf(request));
-    const token = parsed === null ? null : deps.identity.tokens.recall(parsed.secret);
+    const token = parsed === null ? null : deps.identity.tokens.findCached(parsed.secret);
     return token === null ? null : admitToken(operation, token, address);
   } catch (error) {
     if (error instanceof AppError) return null;
@@ -114,13 +114,13 @@ export function recall(
 }
 
 /** As which device a request would most likely be let in, by what is known of its secret from a request before; null where nothing is. */
-export function recallDevice(
+export function cachedDevice(
   { devices }: AuthDependencies,
   request: IncomingMessage,
   params: Record<string, string>,
 ): Extract<Principal, { kind: 'device' }> | null {
   const secret = bearerOf(request);
-  const device = secret === null ? null : devices.recall(params['id'] as string, secret);
+  const device = secret === null ? null : devices.findCached(params['id'] as string, secret);
   return device === null
     ? null
     : { kind: 'device', tenantId: device.tenantId, nodeId: device.nodeId, secretHash: device.secretHash };
@@ -141,7 +141,7 @@ export function assertAddressOpen(
   if (caller !== 'token' && caller !== 'hook' && caller !== 'channel') return;
   const key = request.headers['x-api-key'] ?? bearerOf(request);
   const parsed = typeof key === 'string' ? parseApiKey(key) : null;
-  if (parsed === null || identity.tokens.recall(parsed.secret) === null) refusals.assertOpen(address);
+  if (parsed === null || identity.tokens.findCached(parsed.secret) === null) refusals.assertOpen(address);
 }
 
 /** Has a refusal name the caller who is refused. */

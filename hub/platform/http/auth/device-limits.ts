@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { RateLimiter } from '../../rate-limiter/rate-limiter.ts';
-import { tooMany } from './address-limits.ts';
+import { rateLimitError } from './address-limits.ts';
 
 /** Counts a request of a device. @throws AppError `rate_limited`. */
 export type DeviceLimiter = (nodeId: string) => Promise<void>;
@@ -21,6 +21,6 @@ export function createDeviceLimiter(rateLimiter: RateLimiter, perMinute: number)
     recent.set(nodeId, { window, count });
     if (count <= uncounted) return;
     const state = await rateLimiter.take(`device:${nodeId}`, { limit: perMinute, windowSeconds });
-    if (!state.allowed) throw tooMany(state, 'this device');
+    if (!state.allowed) throw rateLimitError(state, 'this device');
   };
 }

@@ -71,7 +71,8 @@ export type PrincipalOf<Shape> = Shape extends { callers: readonly (infer Caller
 export const accessTopic = (tenantId: string) => `access:${tenantId}`;
 
 /** Tells that one of them ended. */
-export const tellAccess = (events: Events, tenantId: string): void => void events.publish(accessTopic(tenantId), {});
+export const publishAccessChange = (events: Events, tenantId: string): void =>
+  void events.publish(accessTopic(tenantId), {});
 
 /** Who runs or saves something, and in which environment; a person at the dashboard does so in the live one. */
 export function runCallerOf(principal: Principal): { actor: string; environment: 'live' | 'test' } {

@@ -17,11 +17,11 @@ export interface SocketRightsOptions {
   recheckMs?: number;
 }
 
-type Watched = Extract<Principal, { kind: 'session' | 'visitor' | 'token' }>;
+type WatchedCaller = Extract<Principal, { kind: 'session' | 'visitor' | 'token' }>;
 
 /** The sockets of one session. */
 interface Entry {
-  kind: Watched['kind'];
+  kind: WatchedCaller['kind'];
   tenantId: string;
   sockets: Map<WebSocket, Operation>;
   /** Authenticates the API key again. @throws AppError when it is not valid any more. */
@@ -30,14 +30,14 @@ interface Entry {
 
 const defaultRecheckMs = 1_000;
 /** Sessions that one statement looks at. */
-const sessionsAtOnce = 2_000;
+const maxSessionsPerStatement = 2_000;
 /** As many pages as one person has open, and a few that are about to be given up: of a session, and of all sessions of a visitor together. */
-const socketsEach = 20;
+const maxSocketsPerCaller = 20;
 /** A server serves many people with one API key. */
-const socketsOfKey = 200;
+const maxSocketsPerKey = 200;
 /** Visitors make as many sessions as they like. */
-const holderOf = (caller: Watched) => (caller.kind === 'visitor' ? caller.visitorId : idOf(caller));
-const idOf = (caller: Watched) => (caller.kind === 'token' ? caller.tokenId : caller.sessionId);
+const holderOf = (caller: WatchedCaller) => (caller.kind === 'visitor' ? caller.visitorId : idOf(caller));
+const idOf = (caller: WatchedCaller) => (caller.kind === 'token' ? caller.tokenId : caller.sessionId);
 const nouns = { session: 'session', visitor: 'visitor', token: 'API key' } as const;
 
 /**
@@ -55,7 +55,7 @@ export class SocketRights implements Disposable {
   readonly #timer: NodeJS.Timeout;
   /** Workspaces to look at; null for all of them. */
   #due: Set<string> | null = new Set();
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(options: SocketRightsOptions) {
     this.#options = options;
@@ -68,8 +68,8 @@ export class SocketRights implements Disposable {
   }
 
   /** @throws AppError `rate_limited` when a session or a visitor has as many sockets as it may. */
-  assertRoom(caller: Watched): void {
-    const most = caller.kind === 'token' ? socketsOfKey : socketsEach;
+  assertBelowLimit(caller: WatchedCaller): void {
+    const most = caller.kind === 'token' ? maxSocketsPerKey : maxSocketsPerCaller;
     if ((this.#counts.get(holderOf(caller)) ?? 0) >= most)
       throw new AppError(
         'rate_limited',
@@ -79,7 +79,7 @@ export class SocketRights implements Disposable {
   }
 
   /** @param check authenticates an API key again. */
-  watch(socket: WebSocket, caller: Watched, operation: Operation, check?: () => Promise<unknown>): void {
+  watch(socket: WebSocket, caller: WatchedCaller, operation: Operation, check?: () => Promise<unknown>): void {
     const { kind, tenantId } = caller;
     const entry = this.#entries.get(idOf(caller)) ?? { kind, tenantId, sockets: new Map(), check };
     this.#entries.set(idOf(caller), entry);
@@ -89,11 +89,11 @@ export class SocketRights implements Disposable {
   }
 
   /** Leaves it to somebody else to close a socket once its caller may not have it open any more. */
-  handOver(socket: WebSocket, close: (code: string) => void): void {
+  setCloser(socket: WebSocket, close: (code: string) => void): void {
     this.#closers.set(socket, close);
   }
 
-  forget(socket: WebSocket, caller: Watched): void {
+  unwatch(socket: WebSocket, caller: WatchedCaller): void {
     const entry = this.#entries.get(idOf(caller));
     if (entry?.sockets.delete(socket) !== true) return;
     if (entry.sockets.size === 0) this.#entries.delete(idOf(caller));
@@ -111,11 +111,11 @@ export class SocketRights implements Disposable {
   #recheck(tenantId: string | null): void {
     if (tenantId === null) this.#due = null;
     else this.#due?.add(tenantId);
-    if (!this.#isLooking) void this.#look();
+    if (!this.#isChecking) void this.#checkDue();
   }
 
-  async #look(): Promise<void> {
-    this.#isLooking = true;
+  async #checkDue(): Promise<void> {
+    this.#isChecking = true;
     // What is told while one look waits for the database is part of the next.
     while (this.#due === null || this.#due.size > 0) {
       const due = this.#due;
@@ -124,8 +124,8 @@ export class SocketRights implements Disposable {
       try {
         for (const kind of ['session', 'visitor'] as const) {
           const ids = found.filter(([, entry]) => entry.kind === kind).map(([id]) => id);
-          for (let from = 0; from < ids.length; from += sessionsAtOnce)
-            await this.#lookAt(kind, ids.slice(from, from + sessionsAtOnce));
+          for (let from = 0; from < ids.length; from += maxSessionsPerStatement)
+            await this.#checkSessions(kind, ids.slice(from, from + maxSessionsPerStatement));
         }
         await Promise.all(found.flatMap(([id, { check }]) => (check === undefined ? [] : [this.#checkKey(id, check)])));
       } catch (error) {
@@ -134,10 +134,10 @@ export class SocketRights implements Disposable {
         break;
       }
     }
-    this.#isLooking = false;
+    this.#isChecking = false;
   }
 
-  async #lookAt(kind: 'session' | 'visitor', ids: string[]): Promise<void> {
+  async #checkSessions(kind: 'session' | 'visitor', ids: string[]): Promise<void> {
     const { identity, visitors } = this.#options.auth;
     if (kind === 'visitor') {
       for (const [id, refusal] of await visitors.refused(ids)) this.#close(id, () => refusal);
@@ -147,7 +147,7 @@ export class SocketRights implements Disposable {
     for (const id of ids)
       this.#close(id, (operation) => {
         try {
-          admitEnding(operation, sessions.get(id));
+          assertSession(operation, sessions.get(id));
           return null;
         } catch (error) {
           return error as Error;
@@ -176,7 +176,7 @@ export class SocketRights implements Disposable {
 }
 
 /** @throws AppError for a session that has ended, or may not call an operation any more. */
-function admitEnding(operation: Operation, session: SessionIdentity | undefined): void {
+function assertSession(operation: Operation, session: SessionIdentity | undefined): void {
   if (session === undefined) throw new AppError('unauthenticated', 'This session has ended; sign in again.');
   admitSession(operation, session);
 }
@@ -187,5 +187,5 @@ export async function confirmSession(
   operation: Operation,
   sessionId: string,
 ): Promise<void> {
-  admitEnding(operation, (await identity.sessions([sessionId])).get(sessionId));
+  assertSession(operation, (await identity.sessions([sessionId])).get(sessionId));
 }

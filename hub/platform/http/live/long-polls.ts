@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { authenticate, recallDevice } from '../auth/auth.ts';
+import { authenticate, cachedDevice } from '../auth/auth.ts';
 import type { PrincipalOf } from '../auth/principal.ts';
-import { answerToError, parsePart } from '../routing/errors.ts';
+import { errorResponseOf, parsePart } from '../routing/errors.ts';
 import { limitCaller } from '../routing/limited-calls.ts';
 import { parseQuery } from '../routing/parse-query.ts';
 import { requestIdOf } from '../routing/request-id.ts';
@@ -26,7 +26,7 @@ export interface WaitingRequest {
 }
 
 /** An operation of devices whose requests wait for most of their time: while one does, all that there is of it is its connection and what it asked for. */
-export interface WaitRoute<Shape = Operation, Wait = unknown> {
+export interface LongPollRoute<Shape = Operation, Wait = unknown> {
   operation: Operation;
   begin(asked: AskedWait<Shape>, request: WaitingRequest): Wait;
   /** Has it answered soon: the hub stops, or nobody listens any more. */
@@ -34,12 +34,12 @@ export interface WaitRoute<Shape = Operation, Wait = unknown> {
 }
 
 /** Binds an operation to whoever has its requests wait. */
-export const implementLongPoll = <Shape, Wait>(route: WaitRoute<Shape, Wait>): WaitRoute =>
-  route as unknown as WaitRoute;
+export const implementLongPoll = <Shape, Wait>(route: LongPollRoute<Shape, Wait>): LongPollRoute =>
+  route as unknown as LongPollRoute;
 
 export interface WaitsOptions {
   serving: ServingOptions;
-  routes: readonly WaitRoute[];
+  routes: readonly LongPollRoute[];
   logger: Logger;
   stopping: AbortSignal;
   /** Those that every answer has, names and values in turns. */
@@ -58,7 +58,7 @@ export interface FinishedRequest {
   startedAt: number;
 }
 
-interface KnownRoute extends WaitRoute {
+interface KnownRoute extends LongPollRoute {
   pattern: RegExp;
   /** As the log of requests names it. */
   path: string;
@@ -124,7 +124,7 @@ export class LongPolls {
     const { serving, stopping } = this.options;
     let confirm: (() => Promise<unknown>) | undefined;
     try {
-      const recalled = recallDevice(serving.auth, request, given);
+      const recalled = cachedDevice(serving.auth, request, given);
       if (recalled !== null) confirm = () => authenticate(serving.auth, operation, request, '', given);
       const principal = recalled ?? (await authenticate(serving.auth, operation, request, '', given));
       await limitCaller(serving, principal, () => undefined);
@@ -199,7 +199,7 @@ class Waiting implements WaitingRequest {
   }
 
   fail(error: unknown): void {
-    const { status, headers, body } = answerToError(error, this.#requestId, this.#owner.options.logger);
+    const { status, headers, body } = errorResponseOf(error, this.#requestId, this.#owner.options.logger);
     this.#write(status, headers, body);
   }
 

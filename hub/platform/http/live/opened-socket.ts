@@ -68,7 +68,7 @@ export class Opened implements OpenedSocket {
   }
 
   onRevoked(handle: (code: string) => void): void {
-    this.#options.rights?.handOver(this.socket, handle);
+    this.#options.rights?.setCloser(this.socket, handle);
   }
 
   limit(): Promise<void> {

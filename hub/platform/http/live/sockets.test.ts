@@ -41,7 +41,7 @@ async function serve(
 ): Promise<string> {
   const serving = {
     auth: {
-      devices: { authenticate: authenticateDevice, confirm: async (device: object) => device, recall: () => null },
+      devices: { authenticate: authenticateDevice, confirm: async (device: object) => device, findCached: () => null },
     },
     limitDevice: async () => undefined,
     incomingMemory: memory,

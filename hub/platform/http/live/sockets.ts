@@ -14,7 +14,7 @@ import { clientAddress } from '../auth/client-address.ts';
 import { foreignOriginOf, notAllowed, notOwnOrigin } from '../auth/cross-origin.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { SocketRights } from '../auth/socket-rights.ts';
-import { answerToError, parsePart } from '../routing/errors.ts';
+import { errorResponseOf, parsePart } from '../routing/errors.ts';
 import type { Route } from '../routing/implement.ts';
 import { authenticateLimited, limitCaller } from '../routing/limited-calls.ts';
 import { requestIdOf } from '../routing/request-id.ts';
@@ -130,7 +130,7 @@ export class Sockets implements Disposable {
     for (const { operation, server } of this.#routes)
       server.on('wsClientError', (_error, socket, request) => {
         const requestId = this.#requestIds.get(request) ?? requestIdOf(request);
-        const { status, headers, body } = answerToError(upgradeRequired(operation), requestId, options.logger);
+        const { status, headers, body } = errorResponseOf(upgradeRequired(operation), requestId, options.logger);
         refuse(socket, status, { ...headers, 'X-Request-ID': requestId }, JSON.stringify(body));
         options.onFinished(operation.id, status, 0);
       });
@@ -215,7 +215,7 @@ export class Sockets implements Disposable {
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
       if (!otherProtocols && !offered.includes(protocol)) throw upgradeRequired(operation);
       const caller = isWatched(principal) ? principal : null;
-      if (caller !== null) rights?.assertRoom(caller);
+      if (caller !== null) rights?.assertBelowLimit(caller);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
         this.#partial.watch(opened, socket, principal);
@@ -225,14 +225,14 @@ export class Sockets implements Disposable {
         const check = () => authenticate(serving.auth, operation, again, address, params);
         if (caller !== null) {
           rights?.watch(opened, caller, operation, caller.kind === 'token' ? check : undefined);
-          opened.on('close', () => rights?.forget(opened, caller));
+          opened.on('close', () => rights?.unwatch(opened, caller));
         }
         finished(101);
         // As long as the socket is open nothing of its request is kept.
         route.open(new Opened(opened, operation, principal, requestId, { ...this.#options, check }));
       });
     } catch (error) {
-      const { status, headers, body } = answerToError(error, requestId, logger);
+      const { status, headers, body } = errorResponseOf(error, requestId, logger);
       refuse(socket, status, { ...headers, 'X-Request-ID': requestId }, JSON.stringify(body));
       finished(status);
     }

@@ -98,20 +98,22 @@ function readList(folder: string): BuiltFiles {
   };
 }
 
-/** Whether a caller takes an encoding, by its `Accept-Encoding`. */
-export const takes = (accepted: string, encoding: string) =>
+/** Whether a caller accepts an encoding, by its `Accept-Encoding`. */
+export const acceptsEncoding = (accepted: string, encoding: string) =>
   accepted.split(',').some((part) => {
     const [name, ...parameters] = part.split(';').map((word) => word.trim().toLowerCase());
     return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
   });
 
-/** Answers a file in the smallest encoding that its caller takes, or that it is as the caller has it. */
+/** Answers a file in the smallest encoding that its caller accepts, or that it is as the caller has it. */
 export function answerFile(
   file: BuiltFile,
   { accepted = '', known }: { accepted: string | undefined; known: string | undefined },
   headers: Record<string, string | null>,
 ): PageAnswer {
-  const encoding = (['br', 'gzip'] as const).find((name) => file.encodings.has(name) && takes(accepted, name));
+  const encoding = (['br', 'gzip'] as const).find(
+    (name) => file.encodings.has(name) && acceptsEncoding(accepted, name),
+  );
   const etag = `"${file.tag}${encoding === undefined ? '' : `-${encoding}`}"`;
   const common = { ...headers, ETag: etag, Vary: 'Accept-Encoding' };
   // Proxies that compress say of a tag that it is weak, which `If-None-Match` does not mind (RFC 9110, 13.1.2).

@@ -15,24 +15,24 @@ export interface BodyWatch {
 }
 
 /** How long a body of known length may take besides the time that its bytes need at the least rate, in milliseconds. */
-const spareMs = 20_000;
+const baseMs = 20_000;
 /** The least rate of a body that is no upload, in bytes a millisecond. */
-const leastRate = 16;
+const minBytesPerMs = 16;
 
 /** A short body may take less time than a long one, so that many short bodies that stall do not use memory for long. */
-const timeOf = (request: Request, totalMs: number): number =>
+const timeoutOf = (request: Request, totalMs: number): number =>
   request.headers['transfer-encoding'] === undefined
-    ? Math.min(totalMs, spareMs + Number(request.headers['content-length']) / leastRate)
+    ? Math.min(totalMs, baseMs + Number(request.headers['content-length']) / minBytesPerMs)
     : totalMs;
 
 const none: BodyWatch = { allowSlow: () => undefined };
 
-/** Calls `onLate` when the body of a request takes too long, also when nobody reads it. */
-export function watchBody(request: Request, { totalMs, idleMs }: BodyLimits, onLate: () => void): BodyWatch {
+/** Calls `onTimeout` when the body of a request takes too long, also when nobody reads it. */
+export function watchBody(request: Request, { totalMs, idleMs }: BodyLimits, onTimeout: () => void): BodyWatch {
   if (request.headers['transfer-encoding'] === undefined && Number(request.headers['content-length'] ?? 0) === 0)
     return none;
   const { socket } = request;
-  let timer = setTimeout(onLate, timeOf(request, totalMs));
+  let timer = setTimeout(onTimeout, timeoutOf(request, totalMs));
   const stop = () => clearInterval(timer);
   request.once('end', stop);
   request.once('close', stop);
@@ -44,7 +44,7 @@ export function watchBody(request: Request, { totalMs, idleMs }: BodyLimits, onL
       timer = setInterval(() => {
         if (socket.bytesRead === seen) {
           stop();
-          onLate();
+          onTimeout();
         }
         seen = socket.bytesRead;
       }, idleMs);

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { Operation } from '../../../../shared/contract/define.ts';
-import { GatheredBody, readJsonBody } from './body.ts';
+import { BodyBuffer, readJsonBody } from './body.ts';
 import { toAppError } from './errors.ts';
 
 const admitted = {
@@ -47,10 +47,10 @@ test('a body that comes byte by byte takes no more memory than a few times what 
 });
 
 test('what is gathered of a body is held in at most twice its length, and never in more than its limit', () => {
-  const gathered = new GatheredBody(1_000);
+  const gathered = new BodyBuffer(1_000);
   for (let count = 1; count <= 1_000; count += 1) {
     gathered.add(Buffer.from([count % 256]));
-    expect(gathered.heldWith(0)).toBeLessThanOrEqual(Math.min(1_000, 2 * count));
+    expect(gathered.capacityWith(0)).toBeLessThanOrEqual(Math.min(1_000, 2 * count));
   }
   expect(gathered.bytes()).toEqual(Buffer.from(Array.from({ length: 1_000 }, (_, index) => (index + 1) % 256)));
 });

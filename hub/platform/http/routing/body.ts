@@ -31,7 +31,7 @@ function hasBody(request: Request): boolean {
 }
 
 /** The beginning of a body in one piece of memory, which grows with it: each piece on its own may take some hundred times what it holds. */
-export class GatheredBody {
+export class BodyBuffer {
   readonly #limitBytes: number;
   #memory = Buffer.alloc(0);
   #length = 0;
@@ -46,7 +46,7 @@ export class GatheredBody {
   }
 
   /** What it takes in memory once so many bytes more are added. */
-  heldWith(moreBytes: number): number {
+  capacityWith(moreBytes: number): number {
     const length = this.#length + moreBytes;
     return length <= this.#memory.length
       ? this.#memory.length
@@ -54,7 +54,7 @@ export class GatheredBody {
   }
 
   add(piece: Buffer): void {
-    const held = this.heldWith(piece.length);
+    const held = this.capacityWith(piece.length);
     if (held > this.#memory.length) {
       const larger = Buffer.allocUnsafe(held);
       this.#memory.copy(larger, 0, 0, this.#length);
@@ -82,10 +82,10 @@ export async function readBounded(
   const tooLarge = () => new AppError('payload_too_large', `The body has more than ${limitBytes} bytes.`);
   const announced = announcedBytes(request) ?? limitBytes;
   if (announced > limitBytes) throw tooLarge();
-  const gathered = new GatheredBody(announced);
-  for await (const piece of piecesOf(request)) {
+  const gathered = new BodyBuffer(announced);
+  for await (const piece of chunksOf(request)) {
     if (gathered.length + piece.length > limitBytes) throw tooLarge();
-    const held = gathered.heldWith(piece.length);
+    const held = gathered.capacityWith(piece.length);
     if (held > smallBodyBytes) await hold?.(held);
     gathered.add(piece);
   }
@@ -143,8 +143,8 @@ export async function readJsonBody(
  * The bytes of a body as they come; ends early, with `unavailable`, when `signal` aborts. The connection stays, so that what went wrong
  * can be answered.
  */
-export async function* readPieces(request: Request, signal: AbortSignal): AsyncGenerator<Buffer> {
-  for await (const piece of piecesOf(request)) {
+export async function* readChunks(request: Request, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for await (const piece of chunksOf(request)) {
     yield piece;
     if (signal.aborted)
       throw new AppError('unavailable', 'The hub stops; go on when it is back.', { retryAfterSeconds: 1 });
@@ -155,7 +155,7 @@ export async function* readPieces(request: Request, signal: AbortSignal): AsyncG
  * The pieces of a body. A reader that stops early must leave the connection to the answer.
  * @throws AppError `validation_failed` when the connection ends within the body: its error has the codes that those of the database have.
  */
-async function* piecesOf(request: Request): AsyncGenerator<Buffer, void, undefined> {
+async function* chunksOf(request: Request): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
   } catch {
@@ -171,15 +171,15 @@ export function heapOfBody(text: Uint8Array): number {
 }
 
 /** Reserves memory for a large body. @throws AppError `rate_limited` when other large bodies leave no memory for one in time. */
-export async function reserveBody(memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> {
-  await unlessFull(memory.resize(bytes, signal));
+export async function reserveParsedBody(memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> {
+  await orRateLimited(memory.resize(bytes, signal));
 }
 
 /** The same for the bytes of a body that is being received: what has arrived stays reserved meanwhile. */
-export const holdBody = (memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> =>
-  unlessFull(memory.grow(bytes, signal));
+export const reserveReceivedBytes = (memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> =>
+  orRateLimited(memory.grow(bytes, signal));
 
-async function unlessFull(reserved: Promise<void>): Promise<void> {
+async function orRateLimited(reserved: Promise<void>): Promise<void> {
   try {
     await reserved;
   } catch (error) {

@@ -4,12 +4,12 @@ import { gzip } from 'node:zlib';
 import type { Response } from 'express';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import type { Principal } from '../auth/principal.ts';
-import { takes } from '../pages/built-files.ts';
+import { acceptsEncoding } from '../pages/built-files.ts';
 
 const compress = promisify(gzip);
 /** Smaller answers gain nothing, in bytes. */
-const leastBytes = 1_024;
-/** Of the levels of gzip the one that takes the least time. */
+const minCompressedBytes = 1_024;
+/** Of the levels of gzip the one that acceptsEncoding the least time. */
 const level = 1;
 
 /**
@@ -28,9 +28,9 @@ export async function sendCompressedJson(
   if (compressible !== true || method !== 'GET') return false;
   response.vary('Accept-Encoding');
   if (!isKnownByHeader(response.req, principal)) return false;
-  if (!takes(String(response.req.headers['accept-encoding'] ?? ''), 'gzip')) return false;
+  if (!acceptsEncoding(String(response.req.headers['accept-encoding'] ?? ''), 'gzip')) return false;
   const plain = Buffer.from(JSON.stringify(body));
-  if (plain.length < leastBytes) return false;
+  if (plain.length < minCompressedBytes) return false;
   const bytes = await compress(plain, { level });
   if (response.headersSent || response.destroyed) return true;
   onLength(bytes.length);

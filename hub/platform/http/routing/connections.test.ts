@@ -58,7 +58,7 @@ test.each([
 });
 
 test('an answer that nobody takes holds no connection', async () => {
-  const server = await serve({ silentMs: 300 });
+  const server = await serve({ inactivityMs: 300 });
   const [one] = openAll(server, 1, 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
   one?.socket.pause();
   await expect.poll(() => connectionsOf(server)).toBe(1);

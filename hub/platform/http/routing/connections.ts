@@ -6,7 +6,7 @@ export interface ConnectionLimits {
   /** A connection that was refused has so long to take its answer. */
   lingerMs?: number;
   /** A connection on which nothing moves while an answer is due, or waits to be taken, is cut off after so long. */
-  silentMs?: number;
+  inactivityMs?: number;
 }
 
 const statusOf: Record<string, string> = {
@@ -56,10 +56,10 @@ export function limitPipelining(): (request: IncomingMessage, response: ServerRe
 /** Lets no connection stay that is of no use: one whose request could not be read is answered and destroyed, and so is one that is silent for too long. */
 export function guardConnections(
   server: Server,
-  { lingerMs = 1_000, silentMs = 120_000 }: ConnectionLimits = {},
+  { lingerMs = 1_000, inactivityMs = 120_000 }: ConnectionLimits = {},
 ): void {
   // Without a listener, a time-out destroys its connection.
-  server.setTimeout(silentMs);
+  server.setTimeout(inactivityMs);
   server.on(
     'clientError',
     (error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse | null }) => {

@@ -27,7 +27,7 @@ export function toAppError(error: unknown): AppError {
 }
 
 /** An error as it is answered, in the one body that all products share. */
-export interface ErrorAnswer {
+export interface ErrorResponse {
   status: number;
   headers: Record<string, string>;
   body: z.input<typeof errorBody>;
@@ -35,7 +35,7 @@ export interface ErrorAnswer {
 }
 
 /** What is answered to whoever asked for what failed; what is ours to mend is logged. */
-export function answerToError(error: unknown, requestId: string, logger: Logger): ErrorAnswer {
+export function errorResponseOf(error: unknown, requestId: string, logger: Logger): ErrorResponse {
   const appError = toAppError(error);
   const { code, message, details, retryAfterSeconds, runId, assignedUserId } = appError;
   const { status } = errorCodes[code];
@@ -86,7 +86,7 @@ function rateLimitHeaders({ limit, retryAfterSeconds = 1 }: AppError): Record<st
 
 /** Answers an error. */
 export function sendError(response: Response, error: unknown, requestId: string, logger: Logger): void {
-  const { status, headers, body } = answerToError(error, requestId, logger);
+  const { status, headers, body } = errorResponseOf(error, requestId, logger);
   if (response.headersSent) {
     response.destroy();
     return;

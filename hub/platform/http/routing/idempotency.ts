@@ -8,7 +8,7 @@ import type { RowRetention } from '../../db/row-retention.ts';
 import type { Secrets } from '../../secrets/secrets.ts';
 import type { Principal } from '../auth/principal.ts';
 
-export interface StoredAnswer {
+export interface StoredResponse {
   status: number;
   body: JsonValue;
 }
@@ -33,32 +33,32 @@ export interface Idempotency {
    */
   once(
     request: IdempotentRequest,
-    perform: () => Promise<StoredAnswer>,
-  ): Promise<{ answer: StoredAnswer; replayed: boolean }>;
+    perform: () => Promise<StoredResponse>,
+  ): Promise<{ answer: StoredResponse; replayed: boolean }>;
   /**
    * As `once`, for what waits for somebody else's answer: nothing is locked and no connection held meanwhile. The key is held by a row that ends by itself, should the
    * process die; what `perform` writes within `conclude` is one transaction with the answer under the key. What it answers or throws without that leaves the key free.
    * @throws as `once`.
    */
-  onceOutside(
+  onceWithoutTransaction(
     request: IdempotentRequest & { tenantId: string },
-    perform: (conclude: Conclude) => Promise<StoredAnswer>,
-  ): Promise<{ answer: StoredAnswer; replayed: boolean }>;
+    perform: (conclude: Conclude) => Promise<StoredResponse>,
+  ): Promise<{ answer: StoredResponse; replayed: boolean }>;
 }
 
 /** Writes what an operation did that waited outside, and is to answer with what that gives; once, as the last of it. */
 export type Conclude = <Result>(write: () => Promise<Result>) => Promise<Result>;
 
-export const concludeAtOnce: Conclude = (write) => write();
+export const concludeWithoutKey: Conclude = (write) => write();
 
 const sealPurpose = 'idempotent answer';
 
 /** Stands for the status of an answer while there is none. */
-const underWay = 0;
+const underWayStatus = 0;
 /** Stands for the status of an answer that was erased; its key stays, so that nothing is done twice. */
-const erased = -1;
+const erasedStatus = -1;
 /** How long a key is held for what waits outside: longer than any such operation takes. */
-const heldSeconds = 90;
+const claimSeconds = 90;
 
 const inProgress = () =>
   new AppError(
@@ -98,14 +98,14 @@ function lockOf({ caller, key }: IdempotentRequest): string {
 }
 
 /** A rate limit or a fault of ours is no answer to keep: the same request may succeed later. */
-const isFinal = ({ status }: StoredAnswer) => status < 500 && status !== 429;
+const isFinal = ({ status }: StoredResponse) => status < 500 && status !== 429;
 
 /** Keeps answers for a day, sealed: some of them hold keys and codes that are shown once. */
 export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
   const read = async (
     tx: Transaction,
     { caller, key, fingerprint }: IdempotentRequest,
-  ): Promise<StoredAnswer | null> => {
+  ): Promise<StoredResponse | null> => {
     const { rows } = await tx.query<{ fingerprint: string; response_status: number; sealed_answer: string }>(
       'read_idempotent',
       'SELECT fingerprint, response_status, sealed_answer FROM idempotency_keys WHERE caller = $1 AND key = $2 AND expires_at > now()',
@@ -115,8 +115,8 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
     if (row === undefined) return null;
     if (row.fingerprint !== fingerprint)
       throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request; use a new one.');
-    if (row.response_status === underWay) throw inProgress();
-    if (row.response_status === erased)
+    if (row.response_status === underWayStatus) throw inProgress();
+    if (row.response_status === erasedStatus)
       throw new AppError(
         'conflict',
         'The request with this Idempotency-Key was carried out, but its answer was erased with the data of a person. Read what it made, or use a new key.',
@@ -127,7 +127,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
     tx: Transaction,
     tenantId: string,
     { caller, key, fingerprint }: IdempotentRequest,
-    answer: StoredAnswer,
+    answer: StoredResponse,
   ): Promise<void> => {
     await tx.query(
       'write_idempotent',
@@ -155,17 +155,17 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
         if (tenantId !== null && isFinal(answer)) await write(tx, tenantId, request, answer);
         return { answer, replayed: false };
       }, request.tenantId),
-    async onceOutside(request, perform) {
+    async onceWithoutTransaction(request, perform) {
       // Whoever held the key too long and comes back late finds another's mark.
       const mark = randomUUID();
       const held = await db.systemStatement(
-        'hold_idempotent',
+        'claim_idempotent',
         `INSERT INTO idempotency_keys (tenant_id, caller, key, fingerprint, response_status, sealed_answer, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))
          ON CONFLICT (caller, key) DO UPDATE SET tenant_id = excluded.tenant_id, fingerprint = excluded.fingerprint, response_status = excluded.response_status,
            sealed_answer = excluded.sealed_answer, expires_at = excluded.expires_at, created_at = now()
          WHERE idempotency_keys.expires_at <= now() RETURNING key`,
-        [request.tenantId, request.caller, request.key, request.fingerprint, underWay, mark, heldSeconds],
+        [request.tenantId, request.caller, request.key, request.fingerprint, underWayStatus, mark, claimSeconds],
       );
       if (held.length === 0) {
         const earlier = await db.system((tx) => read(tx, request), { readOnly: true });
@@ -195,7 +195,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
         if (!isConcluded)
           await db
             .systemStatement(
-              'let_go_idempotent',
+              'release_idempotent',
               'DELETE FROM idempotency_keys WHERE caller = $1 AND key = $2 AND sealed_answer = $3',
               [request.caller, request.key, mark],
             )
@@ -214,7 +214,7 @@ export async function eraseIdempotentAnswers(tx: Transaction, tenantId: string):
   await tx.query(
     'erase_idempotent_answers',
     `UPDATE idempotency_keys SET response_status = $2, sealed_answer = '' WHERE tenant_id = $1 AND response_status NOT IN ($2, $3)`,
-    [tenantId, erased, underWay],
+    [tenantId, erasedStatus, underWayStatus],
   );
 }
 

@@ -16,7 +16,7 @@ export function expectedVersions(headers: IncomingHttpHeaders): number[] | null 
 }
 
 /** Tells with the answer which version it is. */
-export function tagged<Shown extends { version: number }>(response: Response, shown: Shown): Shown {
+export function withETag<Shown extends { version: number }>(response: Response, shown: Shown): Shown {
   response.setHeader('ETag', `"${shown.version}"`);
   return shown;
 }

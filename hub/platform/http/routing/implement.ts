@@ -24,7 +24,7 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   /** Aborts when the caller goes away and when the hub stops. */
   signal: AbortSignal;
   /** Aborts when the caller loses the right to a stream or a download; never for other operations. */
-  refused: AbortSignal;
+  accessRevoked: AbortSignal;
   /** The caller's address, behind trusted proxies. */
   address: string;
   /** Where the caller reached this hub, such as `https://hub.example.org`. */
@@ -57,40 +57,42 @@ export type Handlers<Operations extends Resource> = {
 export interface Route {
   operation: Operation;
   /** Whether a device that is known from before is served at once: its handler writes nothing before it has confirmed it, or looks at that as it writes. */
-  confirms?: boolean;
+  confirmsCaller?: boolean;
   /** Finds the workspace of a caller whose credential names none; null when there is none. */
   workspaceOf?: ((request: OperationRequest<Operation>) => Promise<string | null>) | undefined;
   /** Checks a credential that only the operation can check: before a large body is read, and again before it is parsed. @throws AppError 401 or 403. */
-  prove?: ((request: UnparsedRequest) => Promise<string | undefined>) | undefined;
+  verifyCredential?: ((request: UnparsedRequest) => Promise<string | undefined>) | undefined;
   handle(request: OperationRequest<Operation>): Promise<unknown>;
 }
 
 /**
  * Binds the operations of a resource to their handlers.
- * @param options.confirming operations that confirm their callers themselves.
+ * @param options.confirmsCaller operations that confirm their callers themselves.
  * @param options.workspaceOf how an operation finds the workspace of a caller whose credential names none. The connections of
  *   a request with an `Idempotency-Key` count for this workspace.
- * @param options.prove how an operation checks a credential that only it can check, before a large body is read and before it is parsed; answers the
+ * @param options.verifyCredential how an operation checks a credential that only it can check, before a large body is read and before it is parsed; answers the
  * workspace that the credential belongs to, if the caller has none.
  */
 export function implement<Operations extends Resource>(
   resource: Operations,
   handlers: Handlers<Operations>,
   {
-    confirming = [],
+    confirmsCaller = [],
     workspaceOf = {},
-    prove = {},
+    verifyCredential = {},
   }: {
-    confirming?: readonly (keyof Operations)[];
+    confirmsCaller?: readonly (keyof Operations)[];
     workspaceOf?: { [Id in keyof Operations]?: (request: OperationRequest<Operations[Id]>) => Promise<string | null> };
-    prove?: { [Id in keyof Operations]?: (request: UnparsedRequest<Operations[Id]>) => Promise<string | undefined> };
+    verifyCredential?: {
+      [Id in keyof Operations]?: (request: UnparsedRequest<Operations[Id]>) => Promise<string | undefined>;
+    };
   } = {},
 ): Route[] {
   return Object.entries(resource).map(([id, operation]) => ({
     operation,
-    confirms: confirming.includes(id),
+    confirmsCaller: confirmsCaller.includes(id),
     workspaceOf: workspaceOf[id] as unknown as Route['workspaceOf'],
-    prove: prove[id] as unknown as Route['prove'],
+    verifyCredential: verifyCredential[id] as unknown as Route['verifyCredential'],
     handle: handlers[id] as unknown as Route['handle'],
   }));
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Caller, Operation } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { RateLimiter, RateLimitState } from '../../rate-limiter/rate-limiter.ts';
-import { tooMany } from '../auth/address-limits.ts';
+import { rateLimitError } from '../auth/address-limits.ts';
 import { assertAddressOpen, authenticate, RefusedCaller } from '../auth/auth.ts';
 import type { AuthDependencies } from '../auth/auth.ts';
 import type { DeviceLimiter } from '../auth/device-limits.ts';
@@ -20,7 +20,7 @@ interface LimitingOptions {
 const otherLimits: ReadonlySet<Caller> = new Set(['device', 'visitor', 'platform']);
 
 /** Names the state of a limit in the headers of an answer. */
-export function showLimit(state: RateLimitState, setHeader: (name: string, value: string) => void): void {
+export function setRateLimitHeaders(state: RateLimitState, setHeader: (name: string, value: string) => void): void {
   setHeader('X-RateLimit-Limit', String(state.limit));
   setHeader('X-RateLimit-Remaining', String(state.remaining));
   setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
@@ -66,6 +66,6 @@ export async function limitCaller(
         ? `visitor:${principal.visitorId}`
         : `session:${principal.sessionId}`;
   const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
-  showLimit(state, setHeader);
-  if (!state.allowed) throw tooMany(state, principal.kind === 'token' ? 'this key' : 'this session');
+  setRateLimitHeaders(state, setHeader);
+  if (!state.allowed) throw rateLimitError(state, principal.kind === 'token' ? 'this key' : 'this session');
 }

@@ -8,7 +8,7 @@ export interface LingerLimits {
 }
 
 /** The rest of a body that was announced smaller than this is read whatever it is, and its connection serves the next request, in bytes. */
-const smallBytes = 64 * 1024;
+const smallRemainderBytes = 64 * 1024;
 const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 1024 };
 
 /**
@@ -31,7 +31,7 @@ export function sendJson(
   const content = Buffer.from(JSON.stringify(body));
   onLength?.(content.length);
   response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(content.length) });
-  if (!isMuchUnread(request)) {
+  if (!hasLargeUnreadBody(request)) {
     response.end(content);
     return;
   }
@@ -52,9 +52,10 @@ export function sendJson(
   request.on('data', count);
 }
 
-function isMuchUnread(request: Request): boolean {
+function hasLargeUnreadBody(request: Request): boolean {
   if (request.complete || request.destroyed) return false;
   return (
-    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > smallBytes
+    request.headers['transfer-encoding'] !== undefined ||
+    Number(request.headers['content-length'] ?? 0) > smallRemainderBytes
   );
 }

@@ -9,7 +9,7 @@ import type { Tracing } from '../../observability/tracing/tracing.ts';
 import type { MemoryBudget } from '../../process/memory-budget.ts';
 import type { RateLimiter } from '../../rate-limiter/rate-limiter.ts';
 import type { AddressLimiter, GuessLimiter } from '../auth/address-limits.ts';
-import { authenticate, recall, recallDevice } from '../auth/auth.ts';
+import { authenticate, cachedCaller, cachedDevice } from '../auth/auth.ts';
 import type { AuthDependencies } from '../auth/auth.ts';
 import { clientAddress } from '../auth/client-address.ts';
 import { admitPage } from '../auth/cross-origin.ts';
@@ -18,18 +18,18 @@ import { senderOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { LiveStreams } from '../live/live-streams.ts';
 import type { BodyWatch } from './body-watch.ts';
-import { holdBody, mediaType, readJsonBody, reserveBody } from './body.ts';
-import { callerGone } from './caller-gone.ts';
+import { reserveReceivedBytes, mediaType, readJsonBody, reserveParsedBody } from './body.ts';
+import { callerDisconnected } from './caller-disconnected.ts';
 import { sendCompressedJson } from './compressed-json.ts';
 import { parsePart } from './errors.ts';
-import { concludeAtOnce, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
-import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
+import { concludeWithoutKey, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
+import type { Idempotency, IdempotentRequest, StoredResponse } from './idempotency.ts';
 import type { OperationRequest, Route, UnparsedRequest } from './implement.ts';
-import { authenticateLimited, limitCaller, showLimit } from './limited-calls.ts';
+import { authenticateLimited, limitCaller, setRateLimitHeaders } from './limited-calls.ts';
 import { parseQuery } from './parse-query.ts';
 import { sendJson } from './send-json.ts';
 import { traceRequest } from './trace-request.ts';
-import { countAnswer, ownerOf } from './unread-answers.ts';
+import { countUnreadResponse, ownerOf } from './unread-responses.ts';
 
 export interface ServingOptions {
   auth: AuthDependencies;
@@ -59,7 +59,7 @@ export interface ServingOptions {
 const emptyQuery = z.strictObject({});
 
 /** What the server knows of a request before its operation. */
-interface Arrival {
+interface ReceivedRequest {
   requestId: string;
   /** By the clock of `performance`. */
   startedAt: number;
@@ -75,7 +75,7 @@ export async function serveOperation(
   route: Route,
   request: Request,
   response: Response,
-  arrival: Arrival,
+  arrival: ReceivedRequest,
 ): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
@@ -87,7 +87,8 @@ export async function serveOperation(
   );
   const setHeader = (name: string, value: string) => response.setHeader(name, value);
   // The headers of a key's own limit replace these.
-  if (operation.ipLimit !== undefined) showLimit(await options.limitAddress(operation.ipLimit, address), setHeader);
+  if (operation.ipLimit !== undefined)
+    setRateLimitHeaders(await options.limitAddress(operation.ipLimit, address), setHeader);
   const rawParams = { ...request.params } as Record<string, string>;
   let authenticated: Promise<Principal> | undefined;
   const confirm = () => {
@@ -100,9 +101,9 @@ export async function serveOperation(
   // What a caller who is known asks to read is read while it is looked whether the caller still may.
   const isRead = isPlainRead(operation);
   const recalled = isRead
-    ? recall(options.auth, operation, request, address)
-    : route.confirms === true
-      ? recallDevice(options.auth, request, rawParams)
+    ? cachedCaller(options.auth, operation, request, address)
+    : route.confirmsCaller === true
+      ? cachedDevice(options.auth, request, rawParams)
       : null;
   const headers = new Set(response.getHeaderNames());
   const confirmed = recalled !== null && isRead ? confirm() : null;
@@ -111,7 +112,13 @@ export async function serveOperation(
     await page?.assertAllowed(principal);
     await limitCaller(options, principal, setHeader);
     const work = () =>
-      carryOut(options, route, request, response, arrival, { principal, address, rawParams, confirmed, confirm });
+      executeOperation(options, route, request, response, arrival, {
+        principal,
+        address,
+        rawParams,
+        confirmed,
+        confirm,
+      });
     if (options.tracing === null) await work();
     else
       await traceRequest(
@@ -149,7 +156,7 @@ async function limitGuesses(
   }
 }
 
-interface KnownCaller {
+interface CallerContext {
   principal: Principal;
   address: string;
   /** The path parameters as sent, not validated. */
@@ -162,13 +169,13 @@ interface KnownCaller {
 /** Whether an operation does nothing but answer what it reads. */
 const isPlainRead = ({ method, binaryResponse }: Operation) => method === 'GET' && binaryResponse === undefined;
 
-async function carryOut(
+async function executeOperation(
   options: ServingOptions,
   route: Route,
   request: Request,
   response: Response,
-  arrival: Arrival,
-  caller: KnownCaller,
+  arrival: ReceivedRequest,
+  caller: CallerContext,
 ): Promise<void> {
   const { operation } = route;
   const { requestId, bodyWatch, stopping } = arrival;
@@ -178,13 +185,13 @@ async function carryOut(
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
   if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
   const gone = new AbortController();
-  response.on('close', () => gone.abort(callerGone));
+  response.on('close', () => gone.abort(callerDisconnected));
   // Whoever went away while all this was looked at does not go away again.
-  if (response.destroyed) gone.abort(callerGone);
+  if (response.destroyed) gone.abort(callerDisconnected);
   const owner = ownerOf(principal, address);
   const { headers } = request;
-  const prove = async (rawBody: Buffer | null) =>
-    route.prove?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
+  const verify = async (rawBody: Buffer | null) =>
+    route.verifyCredential?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
   let incomingMemory = options.incomingMemory.open(senderOf(principal));
   using _incoming = { [Symbol.dispose]: () => incomingMemory[Symbol.dispose]() };
   using bodyMemory = options.bodyMemory.open(owner);
@@ -193,17 +200,17 @@ async function carryOut(
       ? undefined
       : await readJsonBody(request, operation, {
           async beforeRead() {
-            const workspace = await prove(null);
+            const workspace = await verify(null);
             if (workspace !== undefined) incomingMemory = options.incomingMemory.open(workspace);
           },
-          hold: (bytes) => holdBody(incomingMemory, bytes, gone.signal),
+          hold: (bytes) => reserveReceivedBytes(incomingMemory, bytes, gone.signal),
           async beforeParse(heapBytes, rawBody) {
-            await prove(rawBody);
-            await reserveBody(bodyMemory, heapBytes, gone.signal);
+            await verify(rawBody);
+            await reserveParsedBody(bodyMemory, heapBytes, gone.signal);
           },
         });
   const input = read?.value;
-  const rawBody = route.prove === undefined ? undefined : read?.bytes;
+  const rawBody = route.verifyCredential === undefined ? undefined : read?.bytes;
   if (rawBody === undefined) incomingMemory.tryResize(0);
   const body =
     operation.body === undefined || isMultipart
@@ -221,18 +228,18 @@ async function carryOut(
         check: recheck,
       })
     : undefined;
-  const refused = stream?.signal ?? new AbortController().signal;
+  const accessRevoked = stream?.signal ?? new AbortController().signal;
   const operationRequest = {
     params,
     query,
     body,
     principal,
     confirm,
-    conclude: concludeAtOnce,
+    conclude: concludeWithoutKey,
     recheck,
     requestId,
-    signal: AbortSignal.any([gone.signal, stopping, refused]),
-    refused,
+    signal: AbortSignal.any([gone.signal, stopping, accessRevoked]),
+    accessRevoked,
     address,
     // Few operations ask for it.
     get baseUrl() {
@@ -248,7 +255,7 @@ async function carryOut(
   const { answerMemory: memory } = options;
   // What was done is told.
   const counted = { memory, owner, isRefusable: operation.method === 'GET' };
-  const onLength = (bytes: number) => countAnswer(response, { ...counted, bytes });
+  const onLength = (bytes: number) => countUnreadResponse(response, { ...counted, bytes });
   // What it answers may be shown this once.
   if (operation.method !== 'GET') response.setHeader('Cache-Control', 'no-store');
   const idempotent = idempotentRequest(operation, request, principal, input);
@@ -258,7 +265,11 @@ async function carryOut(
       answered.catch(() => undefined);
       const now = await confirmed;
       if (!isDeepStrictEqual(now, principal))
-        return carryOut(options, route, request, response, arrival, { ...caller, principal: now, confirmed: null });
+        return executeOperation(options, route, request, response, arrival, {
+          ...caller,
+          principal: now,
+          confirmed: null,
+        });
     }
     const done = await answered;
     if (response.headersSent || response.writableEnded) return;
@@ -269,7 +280,7 @@ async function carryOut(
   const tenantId = idempotent.tenantId ?? (await route.workspaceOf?.(operationRequest)) ?? null;
   const { answer: first, replayed } =
     operation.waitsForThirdParty === true && tenantId !== null
-      ? await options.idempotency.onceOutside({ ...idempotent, tenantId }, (conclude) =>
+      ? await options.idempotency.onceWithoutTransaction({ ...idempotent, tenantId }, (conclude) =>
           answer(options, route, Object.assign(operationRequest, { conclude })),
         )
       : await options.idempotency.once({ ...idempotent, tenantId }, () => answer(options, route, operationRequest));
@@ -300,7 +311,7 @@ async function answer(
   options: ServingOptions,
   { operation, handle }: Route,
   request: OperationRequest<Operation>,
-): Promise<StoredAnswer> {
+): Promise<StoredResponse> {
   const result = await handle(request);
   if (operation.binaryResponse !== undefined) return { status: 200, body: null };
   if (options.validateResponses) {
@@ -310,7 +321,7 @@ async function answer(
   return { status: request.raw.response.statusCode, body: result as JsonValue };
 }
 
-function send(response: Response, { status, body }: StoredAnswer, onLength: (bytes: number) => void): void {
+function send(response: Response, { status, body }: StoredResponse, onLength: (bytes: number) => void): void {
   if (response.headersSent || response.writableEnded) return;
   response.status(status);
   sendJson(response, body, { onLength });

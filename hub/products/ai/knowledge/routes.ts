@@ -1,6 +1,6 @@
 import { knowledgeBase as resource } from '../../../../shared/contract/ai/knowledge.ts';
 import { actorOf } from '../../../platform/http/auth/principal.ts';
-import { expectedVersions, tagged } from '../../../platform/http/routing/if-match.ts';
+import { expectedVersions, withETag } from '../../../platform/http/routing/if-match.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Knowledge, Shown } from './knowledge.ts';
 
@@ -8,10 +8,10 @@ const shown = ({ version: _version, ...knowledge }: Shown) => knowledge;
 
 export const knowledgeRoutes = (knowledge: Knowledge) =>
   implement(resource, {
-    getKnowledge: async ({ principal, raw }) => shown(tagged(raw.response, await knowledge.get(principal.tenantId))),
+    getKnowledge: async ({ principal, raw }) => shown(withETag(raw.response, await knowledge.get(principal.tenantId))),
     putKnowledge: async ({ principal, body, headers, raw }) =>
       shown(
-        tagged(
+        withETag(
           raw.response,
           await knowledge.put({
             tenantId: principal.tenantId,

@@ -4,7 +4,7 @@ import { DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { eraseIdempotentAnswers } from '../../../platform/http/routing/idempotency.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { endAccess } from './access.ts';
@@ -59,7 +59,7 @@ export class Erasure {
       ]);
       return ended;
     });
-    tellAccess(events, tenantId);
+    publishAccessChange(events, tenantId);
     for (const conversation of conversations) changes.publish(tenantId, conversation, { kind: 'access' });
     const deadline = performance.now() + maxWaitMs;
     try {

@@ -82,7 +82,7 @@ export class DeviceSecrets {
   }
 
   /** As which device a secret was known by its latest request, which says nothing of now. */
-  recall(nodeId: string, secret: string): KnownDevice | null {
+  findCached(nodeId: string, secret: string): KnownDevice | null {
     const known = this.#known.get(nodeId.toLowerCase());
     return known?.secretHash === hashOf(secret) ? known : null;
   }

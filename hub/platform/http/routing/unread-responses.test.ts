@@ -8,7 +8,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import { until } from '../../../../test/fixtures/until.ts';
 import { MemoryBudget } from '../../process/memory-budget.ts';
 import { guardConnections } from './connections.ts';
-import { countAnswer } from './unread-answers.ts';
+import { countUnreadResponse } from './unread-responses.ts';
 
 const mib = 1024 * 1024;
 
@@ -17,7 +17,7 @@ async function serve(memory: MemoryBudget, endAfterMs: number, bytes = 8 * mib) 
   const body = Buffer.alloc(bytes, 'x');
   const server = createServer((request, response) => {
     try {
-      countAnswer(response, {
+      countUnreadResponse(response, {
         memory,
         owner: request.url as string,
         bytes: body.length,

@@ -6,7 +6,7 @@ import type { MemoryBudget } from '../../process/memory-budget.ts';
 import type { Principal } from '../auth/principal.ts';
 
 /** How long the reader of a large answer may read nothing of it, in milliseconds. */
-const stalledMs = 15_000;
+const readerStallMs = 15_000;
 
 /** Large answers of a connection that are not read yet, and the time-out that the connection had before, in milliseconds. */
 const unreadAnswers = new WeakMap<Socket, { count: number; timeoutBefore: number }>();
@@ -30,9 +30,9 @@ interface CountedAnswer {
  * nothing of it is read for a while.
  * @throws AppError `rate_limited` when `isRefusable` and too much for this owner waits to be read.
  */
-export function countAnswer(
+export function countUnreadResponse(
   response: ServerResponse,
-  { memory, owner, bytes, isRefusable, endAfterMs = stalledMs }: CountedAnswer,
+  { memory, owner, bytes, isRefusable, endAfterMs = readerStallMs }: CountedAnswer,
 ): void {
   if (bytes <= freeBytes || response.destroyed) return;
   const reservation = memory.open(owner);
