@@ -34,6 +34,7 @@ export interface ServeSettings {
   secrets: { platformAdminKey: string | null };
 }
 
+/** The HTTP interfaces of a product. */
 interface ServedProduct {
   routes?: readonly Route[];
   sockets?: readonly SocketRoute[];
@@ -46,17 +47,19 @@ export interface ServeOptions {
   identity: Authenticator;
   devices: DeviceAuthenticator;
   visitors: VisitorAuthenticator;
-  /** What each product has to be served. */
   products: readonly ServedProduct[];
   metrics: Metrics;
   checks: Record<string, PartCheck>;
-  /** Names of the parts without which work goes on. */
+  /** Names of the parts whose failure only degrades the hub. */
   optionalParts: readonly string[];
-  /** How long the bodies of requests may take; for tests. */
+  /** Time limits for request bodies; set by tests. */
   bodyLimits?: BodyLimits | undefined;
 }
 
-/** Serves the API and the pages until `stack` ends it; answers where. @throws AppError when the port is taken. */
+/**
+ * Serves the API and the pages until `stack` is disposed. Returns the URL.
+ * @throws AppError when the port is in use.
+ */
 export async function serveHttp(
   stack: AsyncDisposableStack,
   { db, events, secrets, rateLimiter, answerMemory, incomingMemory, bodyMemory, logger, tracing }: Platform,

@@ -3,9 +3,9 @@ import { implement } from './routing/implement.ts';
 
 export interface SystemServices {
   version: string;
-  /** The state of each part that accepting work needs. */
+  /** Checks the parts that the hub needs to accept work. */
   check: () => Promise<Record<string, { ok: boolean; message?: string }>>;
-  /** Names of the parts without which work goes on. */
+  /** Names of the parts whose failure only degrades the hub. */
   optionalParts: readonly string[];
 }
 

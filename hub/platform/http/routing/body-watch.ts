@@ -1,25 +1,25 @@
 import type { Request } from 'express';
 
-/** How long a body may take, in milliseconds. */
+/** Time limits for receiving a request body. */
 export interface BodyLimits {
-  /** All of it, where an operation takes no uploads; a short one has less, down to 20 s. */
+  /** Time limit for a whole body that is not an upload. Short bodies have less, down to 20 s. */
   totalMs: number;
-  /** Without a byte, while an upload is read. */
+  /** Time without a byte after which an upload times out. */
   idleMs: number;
 }
 
-/** Watches over the body of one request until all of it has come. */
+/** Enforces the time limit of one request body. */
 export interface BodyWatch {
-  /** Lets it take as long as it likes, as long as bytes keep coming; only for callers that proved who they are. */
+  /** Replaces the total limit by the idle limit. Only for authenticated callers. */
   allowSlow(): void;
 }
 
-/** How long a body of known length may take besides the time that its bytes need at the least rate, in milliseconds. */
+/** Time limit of a body of known length, in addition to its length at the minimum rate. */
 const baseMs = 20_000;
-/** The least rate of a body that is no upload, in bytes a millisecond. */
+/** Minimum rate of a body that is not an upload. */
 const minBytesPerMs = 16;
 
-/** A short body may take less time than a long one, so that many short bodies that stall do not use memory for long. */
+/** A short body has a shorter limit than a long one, so that many stalled short bodies do not use memory for long. */
 const timeoutOf = (request: Request, totalMs: number): number =>
   request.headers['transfer-encoding'] === undefined
     ? Math.min(totalMs, baseMs + Number(request.headers['content-length']) / minBytesPerMs)
@@ -27,7 +27,7 @@ const timeoutOf = (request: Request, totalMs: number): number =>
 
 const none: BodyWatch = { allowSlow: () => undefined };
 
-/** Calls `onTimeout` when the body of a request takes too long, also when nobody reads it. */
+/** Calls `onTimeout` when the body of a request takes too long, also when no handler reads the body. */
 export function watchBody(request: Request, { totalMs, idleMs }: BodyLimits, onTimeout: () => void): BodyWatch {
   if (request.headers['transfer-encoding'] === undefined && Number(request.headers['content-length'] ?? 0) === 0)
     return none;
@@ -40,13 +40,13 @@ export function watchBody(request: Request, { totalMs, idleMs }: BodyLimits, onT
     allowSlow() {
       if (request.complete || request.destroyed) return;
       clearTimeout(timer);
-      let seen = socket.bytesRead;
+      let lastBytesRead = socket.bytesRead;
       timer = setInterval(() => {
-        if (socket.bytesRead === seen) {
+        if (socket.bytesRead === lastBytesRead) {
           stop();
           onTimeout();
         }
-        seen = socket.bytesRead;
+        lastBytesRead = socket.bytesRead;
       }, idleMs);
     },
   };

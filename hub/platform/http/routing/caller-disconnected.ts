@@ -1,2 +1,8 @@
-/** Why the signal of a request aborts whose caller does not wait any more. Made once: a reason of its own for each request would take the time for a stack trace. */
-export const callerDisconnected = new DOMException('The caller went away, or has its answer.', 'AbortError');
+/**
+ * Abort reason for a request whose caller disconnected or has received the response.
+ * One shared instance avoids the cost of a stack trace for each request.
+ */
+export const callerDisconnected = new DOMException(
+  'The caller disconnected, or has received the response.',
+  'AbortError',
+);

@@ -16,10 +16,13 @@ interface LimitingOptions {
   limits: { perKey: number };
 }
 
-/** Callers whose refusals are not counted here: devices and visitors have limits of their own, and so have guesses of the platform admin key. */
+/**
+ * Callers whose refusals are not counted here, because devices, visitors and guesses of the platform admin key have
+ * limits of their own.
+ */
 const otherLimits: ReadonlySet<Caller> = new Set(['device', 'visitor', 'platform']);
 
-/** Names the state of a limit in the headers of an answer. */
+/** Sets the `X-RateLimit-*` headers of a response. */
 export function setRateLimitHeaders(state: RateLimitState, setHeader: (name: string, value: string) => void): void {
   setHeader('X-RateLimit-Limit', String(state.limit));
   setHeader('X-RateLimit-Remaining', String(state.remaining));
@@ -27,7 +30,7 @@ export function setRateLimitHeaders(state: RateLimitState, setHeader: (name: str
 }
 
 /**
- * Finds out who calls an operation and whether they may. A refused call counts towards the limits of its address and of its key.
+ * Authenticates and authorizes a caller. A refused call counts towards the limits of its address and of its key.
  * @throws AppError 401, 403, 404 or `rate_limited`.
  */
 export async function authenticateLimited(
@@ -50,7 +53,10 @@ export async function authenticateLimited(
   }
 }
 
-/** Counts a request of its caller, and says how many are left. @throws AppError `rate_limited`. */
+/**
+ * Counts a request towards the limit of its caller, and sets the rate limit headers.
+ * @throws AppError `rate_limited`.
+ */
 export async function limitCaller(
   { rateLimiter, limits, limitDevice }: LimitingOptions,
   principal: Principal,
@@ -58,7 +64,7 @@ export async function limitCaller(
 ): Promise<void> {
   if (principal.kind === 'device') await limitDevice(principal.nodeId);
   if (principal.kind !== 'token' && principal.kind !== 'session' && principal.kind !== 'visitor') return;
-  // All sessions of a visitor count together: any of them can be renewed.
+  // All sessions of a visitor count together, because a visitor can open new sessions.
   const key =
     principal.kind === 'token'
       ? `key:${principal.tokenId}`
