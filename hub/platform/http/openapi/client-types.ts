@@ -1,7 +1,7 @@
 import type { Json } from './components.ts';
 import { openApiDocument } from './document.ts';
 
-/** Generates TypeScript types for clients: an interface for each schema, and the input and answer of each operation. */
+/** Generates TypeScript types for clients: an interface for each schema, and the input and response of each operation. */
 
 interface Parameter {
   name: string;

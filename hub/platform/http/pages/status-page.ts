@@ -3,7 +3,7 @@ import { escapeHtml, pageOf, shownCommands, shownLine } from './page-layout.ts';
 
 export interface StatusPage {
   version: string;
-  /** Where the caller reached this hub. */
+  /** URL under which the caller reached this hub. */
   baseUrl: string;
   ready: boolean;
   /** Names of the parts that are down. */
@@ -13,15 +13,15 @@ export interface StatusPage {
   menu: readonly { path: string; label: string }[];
 }
 
-/** The page at `/`: whether the hub is up, and where to go from here. */
+/** Renders the page at `/`: the state of the hub, the next steps and links. */
 export function renderStatusPage({ version, baseUrl, ready, down, signedIn, menu }: StatusPage): string {
   const state = ready
     ? '<span class="state">Up and ready</span>'
     : `<span class="state down">Not ready: ${shownLine(down.join(', '))}</span>`;
-  const who =
+  const session =
     signedIn === null
       ? `<h2>Sign in</h2>
-<p><a href="/sign-in">Sign in by a password</a> (<a href="/forgot-password">Forgot your password?</a>), or make a one-time link at the command line:</p>
+<p><a href="/sign-in">Sign in with a password</a> (<a href="/forgot-password">Forgot your password?</a>), or create a one-time link on the command line:</p>
 ${shownCommands(`${commandLines.hub} link`)}`
       : `<h2>Signed in</h2>
 <p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>
@@ -33,7 +33,7 @@ ${shownCommands(`${commandLines.hub} link`)}`
     `<h1>Outrigger</h1>
 <p>An automation hub with companion nodes. Version ${shownLine(version)}.</p>
 <p>${state}</p>
-${who}
+${session}
 <h2>Pair a machine</h2>
 ${shownCommands(`${commandLines.hub} node pair`, `${commandLines.companion} pair CODE --hub ${baseUrl}`)}
 <h2>Call the API</h2>

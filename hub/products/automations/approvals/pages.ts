@@ -72,7 +72,7 @@ function renderApprovalPage(linked: LinkedApproval): string {
       : '';
   return pageOf(
     approval.title,
-    `<h1>${shownLine(approval.title)}</h1>${became}<p class="said">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} only. This link works for one decision.</p>`,
+    `<h1>${shownLine(approval.title)}</h1>${became}<p class="message">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} only. This link works for one decision.</p>`,
   );
 }
 
