@@ -14,11 +14,11 @@ export interface EventsBackend {
   /** Sends a text on the channel of the events, as anybody who may use the store can. */
   send: (text: string) => Promise<void>;
   /** What goes over that channel from now on, until the test ends. */
-  overhear: () => Promise<string[]>;
+  captureChannel: () => Promise<string[]>;
   /** Lets the listening connections fall silent without ending; answers how to let them go on. */
-  silence: () => Promise<() => void>;
+  suspend: () => Promise<() => void>;
   /** The longest text that the channel carries. */
-  maxTextLength: number;
+  maxMessageLength: number;
 }
 
 /** What every adapter of the events must do; run for each backend, between two processes' worth of connections. */
@@ -26,9 +26,9 @@ export function eventsConformance({
   connect: connectLogged,
   restart,
   send,
-  overhear,
-  silence,
-  maxTextLength,
+  captureChannel,
+  suspend,
+  maxMessageLength,
 }: EventsBackend): void {
   const connect = () => connectLogged(pino({ level: 'silent' }));
   test('an event reaches every listener of its topic once, here and in other processes, and nobody else', async () => {
@@ -140,7 +140,7 @@ export function eventsConformance({
       JSON.stringify({ from, topic: 'x'.repeat(300), payload: {} }),
       '['.repeat(7_000),
       `{"from":"${from}","topic":"topic","payload":${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`,
-      'x'.repeat(maxTextLength),
+      'x'.repeat(maxMessageLength),
     ];
     for (const text of hostile) await send(text);
     await other.publish('topic', { n: 1 });
@@ -152,7 +152,7 @@ export function eventsConformance({
   test('events are readable and forgeable only with the key of the installation', async () => {
     await using here = await connect();
     await using there = await connect();
-    const channel = await overhear();
+    const channel = await captureChannel();
     const heard: JsonObject[] = [];
     using _topic = here.subscribe('topic', (payload) => heard.push(payload));
     const from = '01890a5d-ac96-774b-bcce-b302099a8057';
@@ -199,7 +199,7 @@ export function eventsConformance({
     using _reconnect = events.onReconnect(() => {
       again += 1;
     });
-    const goOn = await silence();
+    const goOn = await suspend();
     try {
       await expect.poll(() => lines.join('')).toContain('the connection for events was lost');
       // It hangs nobody who tells of something meanwhile.

@@ -32,7 +32,7 @@ describe('events over PostgreSQL', () => {
     send: async (text) => {
       await database.query("select pg_notify('outrigger_events', $1)", [text]);
     },
-    overhear: async () => {
+    captureChannel: async () => {
       const client = new Client({ connectionString: database.url });
       await client.connect();
       onTestFinished(() => client.end());
@@ -41,14 +41,14 @@ describe('events over PostgreSQL', () => {
       await client.query('LISTEN outrigger_events');
       return heard;
     },
-    silence: async () => {
+    suspend: async () => {
       const pids = (await listeners()).map(({ pid }) => pid);
       for (const pid of pids) process.kill(pid, 'SIGSTOP');
       return () => {
         for (const pid of pids) process.kill(pid, 'SIGCONT');
       };
     },
-    maxTextLength: 7_999,
+    maxMessageLength: 7_999,
   });
 });
 
@@ -66,7 +66,7 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
       await client.publish('outrigger:events', text);
       client.disconnect();
     },
-    overhear: async () => {
+    captureChannel: async () => {
       const client = new Redis(redis.url);
       onTestFinished(() => client.disconnect());
       const heard: string[] = [];
@@ -74,11 +74,11 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
       await client.subscribe('outrigger:events');
       return heard;
     },
-    silence: async () => {
+    suspend: async () => {
       redis.pause();
       return () => redis.resume();
     },
-    maxTextLength: 20_000_000,
+    maxMessageLength: 20_000_000,
   });
 
   test('processes whose connection was never lost look again when another process lost events', async () => {

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 /** Two processes, whose followers never look by themselves, and what was published in their names. */
-function startProcesses(tellEveryMs = 5) {
+function startProcesses(publishIntervalMs = 5) {
   const published: string[] = [];
   const processes = events.map((each) => {
     const counted = new Proxy(each, {
@@ -43,7 +43,7 @@ function startProcesses(tellEveryMs = 5) {
         return typeof member === 'function' ? (member as (...parameters: unknown[]) => unknown).bind(target) : member;
       },
     });
-    return new LiveTopics(counted, { tellEveryMs, lookMs: [day] });
+    return new LiveTopics(counted, { publishIntervalMs, pollIntervalsMs: [day] });
   });
   return {
     processes: processes as [LiveTopics, LiveTopics],
@@ -93,7 +93,7 @@ test('what nobody follows is told to nobody, and what is written often is told s
 });
 
 test('without news a follower looks by itself, at first soon and then seldom, and ends with its signal', async () => {
-  using live = new LiveTopics(events[0] as PostgresEvents, { lookMs: [1, 1, day] });
+  using live = new LiveTopics(events[0] as PostgresEvents, { pollIntervalsMs: [1, 1, day] });
   using follower = live.follow('quiet');
   await follower.next(never);
   await follower.next(never);

@@ -11,9 +11,9 @@ export interface Follower extends Disposable {
 
 export interface LiveTopicsOptions {
   /** One topic is told at most so often, in milliseconds. */
-  tellEveryMs?: number;
+  publishIntervalMs?: number;
   /** How long a follower waits at first and, step by step, at most, in milliseconds: until its interest has reached all processes, and for what was lost. */
-  lookMs?: readonly number[];
+  pollIntervalsMs?: readonly number[];
   /** How long the interest of another process counts; it is renewed three times as often, in milliseconds. */
   interestMs?: number;
 }
@@ -37,7 +37,12 @@ export class LiveTopics implements Disposable {
 
   constructor(events: Events, options: LiveTopicsOptions = {}) {
     this.#events = events;
-    this.#options = { tellEveryMs: 150, lookMs: [500, 1_000, 2_000, 5_000, 10_000], interestMs: 60_000, ...options };
+    this.#options = {
+      publishIntervalMs: 150,
+      pollIntervalsMs: [500, 1_000, 2_000, 5_000, 10_000],
+      interestMs: 60_000,
+      ...options,
+    };
     this.#owned = [
       events.subscribe(
         interestTopic,
@@ -72,10 +77,10 @@ export class LiveTopics implements Disposable {
     wakes.add(wake);
     const subscription = this.#events.subscribe(topicOf(topic), wake);
     void this.#events.publish(interestTopic, { topic });
-    const { lookMs } = this.#options;
+    const { pollIntervalsMs } = this.#options;
     return {
       async next(signal, atMostMs = Number.POSITIVE_INFINITY) {
-        const most = Math.min(lookMs[Math.min(looks, lookMs.length - 1)] as number, atMostMs);
+        const most = Math.min(pollIntervalsMs[Math.min(looks, pollIntervalsMs.length - 1)] as number, atMostMs);
         looks += 1;
         if (!pending && !signal.aborted) {
           const woken = Promise.withResolvers<void>();
@@ -108,7 +113,7 @@ export class LiveTopics implements Disposable {
       const again = this.#told.get(topic)?.again === true;
       this.#told.delete(topic);
       if (again) this.#tell(topic);
-    }, this.#options.tellEveryMs);
+    }, this.#options.publishIntervalMs);
     this.#told.set(topic, { again: false, timer });
     void this.#events.publish(topicOf(topic), {});
   }

@@ -10,7 +10,7 @@ const channel = 'outrigger_events';
 const reconnectMs = 250;
 const batchSize = 100;
 /** Events that wait for the connection to come back; beyond, the oldest are lost. */
-const maxWaiting = 1_000;
+const maxPendingMessages = 1_000;
 
 /** Topic on which processes say that they are there, and ask who else is. */
 const presenceTopic = 'hub-presence';
@@ -84,7 +84,7 @@ export class PostgresEvents implements Events {
   }
 
   async #send(topic: string, payload: JsonObject): Promise<void> {
-    if (this.#outgoing.push(packEvent(this.#secrets, this.#processId, topic, payload)) > maxWaiting)
+    if (this.#outgoing.push(packEvent(this.#secrets, this.#processId, topic, payload)) > maxPendingMessages)
       this.#outgoing.shift();
     await this.#flush();
   }

@@ -18,7 +18,7 @@ const connect = () =>
   PostgresEvents.connect(database.url, testSecrets, pino({ level: 'silent' }), { answerMs: 150, presenceMs: 900 });
 
 /** What really goes over the channel. */
-async function overhear(): Promise<string[]> {
+async function captureChannel(): Promise<string[]> {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   onTestFinished(() => client.end());
@@ -29,7 +29,7 @@ async function overhear(): Promise<string[]> {
 }
 
 test('a process that is alone notifies nobody, one that comes hears all from then on, and is forgotten once it is gone', async () => {
-  const channel = await overhear();
+  const channel = await captureChannel();
   const told = () => channel.filter((topic) => topic === 'topic').length;
   await using here = await connect();
   const heardHere: unknown[] = [];

@@ -32,7 +32,7 @@ const postgresSchema = 'bullmq';
  * A worker fetches only once it is ready: one whose store refused its connection would ask it again and again without ever letting the event loop have
  * its turn.
  */
-const onceReady = { autorun: false };
+const manualStart = { autorun: false };
 
 /** Makes BullMQ's objects on one of its backends. */
 interface Backend extends AsyncDisposable {
@@ -68,7 +68,7 @@ async function openPostgres(url: string, onError: (error: Error) => void): Promi
       new BullWorker(
         name,
         processor,
-        { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2, ...onceReady },
+        { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2, ...manualStart },
         createPostgresBackend,
       ) as unknown as BullWorker,
     [Symbol.asyncDispose]: () => pool.end(),
@@ -100,7 +100,7 @@ function openRedis(address: string): Backend {
         concurrency,
         lockDuration: lockMs,
         stalledInterval: lockMs / 2,
-        ...onceReady,
+        ...manualStart,
       }),
     [Symbol.asyncDispose]: async () => undefined,
   };

@@ -3,9 +3,9 @@ import type { RateLimit, RateLimiter, RateLimitState } from './rate-limiter.ts';
 import type { SharedCounts } from './shared-counts.ts';
 
 /** A process has at most so small a part of a limit in hand, */
-const largestShare = 1 / 20;
+const maxLeaseShare = 1 / 20;
 /** and never more than so many. */
-const largestLease = 100;
+const maxLeaseSize = 100;
 const maxKeys = 20_000;
 
 /** What a process has of a key in a window. */
@@ -95,7 +95,7 @@ export class LeasingRateLimiter implements RateLimiter {
 
   /** Counts for all who wait, one request after another, until nobody does. */
   async #refill(key: string, limit: RateLimit, refill: Refill): Promise<void> {
-    const largest = Math.max(1, Math.min(largestLease, Math.floor(limit.limit * largestShare)));
+    const largest = Math.max(1, Math.min(maxLeaseSize, Math.floor(limit.limit * maxLeaseShare)));
     try {
       while (refill.waiting.length > 0) {
         const known = this.#current(key);

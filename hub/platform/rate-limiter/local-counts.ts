@@ -24,7 +24,7 @@ export class LocalCounts {
   }
 
   /** Remembers what the shared store said. */
-  heard(key: string, count: number, start: number): void {
+  setShared(key: string, count: number, start: number): void {
     this.#counts.set(key, { start, count, isShared: true });
   }
 

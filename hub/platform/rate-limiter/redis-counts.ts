@@ -23,10 +23,10 @@ return { count, start, (start + window - now) * 1000 - math.ceil(tonumber(time[2
 
 /** How long a request waits for Redis, and how long after it did in vain the next ones do not. */
 const deadlineMs = 1_000;
-const restMs = 1_000;
+const retryDelayMs = 1_000;
 
 /**
- * Counts in Redis, shared by all hub processes. While Redis is away each process goes on from the counts that it heard last, and in windows that begin
+ * Counts in Redis, shared by all hub processes. While Redis is away each process goes on from the counts that it setShared last, and in windows that begin
  * meanwhile lets half of a limit through: never more than the limit for each process.
  * @throws when Redis can't be reached at the start.
  */
@@ -41,13 +41,13 @@ export async function createRedisCounts(
     commandTimeout: deadlineMs,
     lazyConnect: true,
   });
-  const isAway = (error: unknown) =>
+  const onUnavailable = (error: unknown) =>
     logger.warn({ err: error, part: 'redis' }, 'rate limits are counted by each process for itself: Redis is away');
-  await connectRedis(redis, isAway);
+  await connectRedis(redis, onUnavailable);
   const local = new LocalCounts(now);
-  let restUntil = 0;
+  let retryAt = 0;
   const add = async (key: string, limit: RateLimit, amount: number): Promise<SharedCount> => {
-    if (redis.status === 'ready' && performance.now() >= restUntil) {
+    if (redis.status === 'ready' && performance.now() >= retryAt) {
       try {
         const [count, start, leftMs] = (await redis.eval(
           script,
@@ -56,11 +56,11 @@ export async function createRedisCounts(
           limit.windowSeconds,
           amount,
         )) as [number, number, number];
-        local.heard(key, count, start);
+        local.setShared(key, count, start);
         return { count, limit: limit.limit, resetAt: new Date((start + limit.windowSeconds) * 1000), leftMs };
       } catch (error) {
-        restUntil = performance.now() + restMs;
-        isAway(error);
+        retryAt = performance.now() + retryDelayMs;
+        onUnavailable(error);
       }
     }
     return local.add(key, limit, amount);

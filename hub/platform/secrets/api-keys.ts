@@ -26,7 +26,7 @@ function checksum(text: string): string {
 }
 
 /** Live Chat came first: its keys name no product, and its test keys say `live` where the others say theirs. */
-function lead(product: Product, environment: Environment): string {
+function keyStart(product: Product, environment: Environment): string {
   if (product === 'chat') return environment === 'live' ? 'key_live' : 'key_test_live';
   return `key_${environment}_${product}`;
 }
@@ -35,7 +35,7 @@ function lead(product: Product, environment: Environment): string {
 export function newApiKey(product: Product, environment: Environment): { key: string; hint: string; secret: string } {
   const prefix = Array.from({ length: 8 }, () => 'abcdefghijklmnopqrstuvwxyz0123456789'[randomInt(36)]).join('');
   const body = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength);
-  const start = `${lead(product, environment)}_${prefix}`;
+  const start = `${keyStart(product, environment)}_${prefix}`;
   const secret = body + checksum(`${start}_${body}`);
   return { key: `${start}_${secret}`, hint: `${start}_…`, secret };
 }
@@ -57,7 +57,7 @@ export function parseApiKey(key: string): ParsedKey | null {
     string,
   ];
   const product: Product = named === undefined || named === 'live' ? 'chat' : (named as Product);
-  if (keyLead !== lead(product, environment) || sum !== checksum(`${start}_${body}`)) return null;
+  if (keyLead !== keyStart(product, environment) || sum !== checksum(`${start}_${body}`)) return null;
   return { product, environment, secret: body + sum };
 }
 
