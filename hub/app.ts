@@ -10,7 +10,7 @@ import type { Database } from './platform/db/database.ts';
 import { afterCommit } from './platform/db/joined-transaction.ts';
 import { Leadership } from './platform/db/leadership.ts';
 import { monthlyTables, retentionTasks } from './platform/db/row-retention.ts';
-import type { BodyLimits } from './platform/http/routing/body-watch.ts';
+import type { BodyLimits } from './platform/http/routing/body-timeout.ts';
 import { idempotencyRetention } from './platform/http/routing/idempotency.ts';
 import type { Logger } from './platform/observability/logger.ts';
 import { openPlatform } from './platform/open-platform.ts';

@@ -13,7 +13,7 @@ import type { LongPollRoute } from './live/long-polls.ts';
 import type { SocketRoute } from './live/sockets.ts';
 import { createHubPages } from './pages/hub-pages.ts';
 import type { Page } from './pages/page.ts';
-import type { BodyLimits } from './routing/body-watch.ts';
+import type { BodyLimits } from './routing/body-timeout.ts';
 import { createIdempotency } from './routing/idempotency.ts';
 import type { Route } from './routing/implement.ts';
 import { createHttpServer } from './server.ts';

@@ -7,15 +7,15 @@ import helmet from 'helmet';
 import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { clientAddress } from './auth/client-address.ts';
-import { answerPreflight } from './auth/cross-origin.ts';
+import { respondToPreflight } from './auth/cross-origin.ts';
 import type { SocketRights } from './auth/socket-rights.ts';
 import { listen } from './listen.ts';
 import { LongPolls } from './live/long-polls.ts';
 import type { FinishedRequest, LongPollRoute } from './live/long-polls.ts';
 import { Sockets } from './live/sockets.ts';
 import type { SocketRoute } from './live/sockets.ts';
-import { watchBody } from './routing/body-watch.ts';
-import type { BodyLimits, BodyWatch } from './routing/body-watch.ts';
+import { startBodyTimeout } from './routing/body-timeout.ts';
+import type { BodyLimits, BodyTimeout } from './routing/body-timeout.ts';
 import { callerDisconnected } from './routing/caller-disconnected.ts';
 import { closeWithoutRequest, guardConnections, limitPipelining } from './routing/connections.ts';
 import { sendError } from './routing/errors.ts';
@@ -54,7 +54,7 @@ const defaultBodyLimits: BodyLimits = { totalMs: 120_000, idleMs: 30_000 };
 interface RequestState {
   requestId: string;
   startedAt: number;
-  bodyWatch: BodyWatch;
+  bodyTimeout: BodyTimeout;
   operationId: string;
 }
 
@@ -75,10 +75,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   app.use((request, response, next) => {
     const requestId = requestIdOf(request);
-    const bodyWatch = watchBody(request, options.bodyLimits ?? defaultBodyLimits, () =>
+    const bodyTimeout = startBodyTimeout(request, options.bodyLimits ?? defaultBodyLimits, () =>
       endOnBodyTimeout(request, response, requestId, options.logger),
     );
-    const state: RequestState = { requestId, startedAt: performance.now(), bodyWatch, operationId: 'none' };
+    const state: RequestState = { requestId, startedAt: performance.now(), bodyTimeout, operationId: 'none' };
     states.set(request, state);
     response.setHeader('X-Request-ID', state.requestId);
     for (const [name, value] of headers) response.setHeader(name, value);
@@ -113,7 +113,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         const crossOrigin = { origins: auth.identity.origins, hosts: auth.hosts, limitAddress };
         const operations = routes.map(({ operation }) => operation);
         const address = clientAddress(request, options.trustedProxies);
-        if (await answerPreflight(crossOrigin, operations, request, response, address)) return;
+        if (await respondToPreflight(crossOrigin, operations, request, response, address)) return;
       }
       const method = request.method === 'HEAD' ? 'GET' : request.method;
       const route = routes.find((candidate) => candidate.operation.method === method);
@@ -158,7 +158,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
 
   const isWithinPipeline = limitPipelining();
-  // `requestTimeout` is off because the limit for a body depends on the operation: `watchBody` enforces it.
+  // `requestTimeout` is off because the limit for a body depends on the operation: `startBodyTimeout` enforces it.
   const server = createServer(
     {
       maxHeaderSize: 32 * 1024,
@@ -168,7 +168,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       keepAliveTimeout: 65_000,
       // Node.js would respond to requests without a Host header before `limitPipelining` counts them.
       requireHostHeader: false,
-      shouldUpgradeCallback: (request) => sockets.isFor(request),
+      shouldUpgradeCallback: (request) => sockets.handlesUpgrade(request),
     },
     (request, response) => {
       if (!isWithinPipeline(request, response)) return;

@@ -10,7 +10,7 @@ import { Thumbnail } from '../pictures.tsx';
 import { count, describePicture, describeType, durationOf, momentOf, powerWords } from '../words.ts';
 
 const shownPictures = 4;
-const shownCommands = 6;
+const renderCommands = 6;
 
 const wholeSeconds = (ms: number) => Math.max(1, Math.floor(ms / 1_000)) * 1_000;
 
@@ -136,7 +136,7 @@ export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissi
           <Empty>Nothing ran yet. What the hub asks for appears here.</Empty>
         ) : (
           <ul className="rows">
-            {entries.slice(0, shownCommands).map((entry) => (
+            {entries.slice(0, renderCommands).map((entry) => (
               <CommandRow key={entry.commandId} entry={entry} isShort />
             ))}
           </ul>

@@ -44,7 +44,7 @@ export interface CrossOriginOptions {
  * Responds to a CORS preflight request. Returns false when the page may not call the path: the caller then responds as
  * to any other unsupported method.
  */
-export async function answerPreflight(
+export async function respondToPreflight(
   { origins, hosts, limitAddress }: CrossOriginOptions,
   operations: readonly Operation[],
   request: IncomingMessage,

@@ -40,7 +40,7 @@ interface OpenedOptions {
   check: () => Promise<unknown>;
 }
 
-export class Opened implements OpenedSocket {
+export class AuthenticatedSocket implements OpenedSocket {
   readonly socket: WebSocket;
   readonly principal: never;
   readonly requestId: string;

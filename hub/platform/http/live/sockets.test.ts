@@ -55,7 +55,7 @@ async function serve(
     pingMs,
     onFinished: () => undefined,
   });
-  const server = createServer({ shouldUpgradeCallback: (request) => served.isFor(request) });
+  const server = createServer({ shouldUpgradeCallback: (request) => served.handlesUpgrade(request) });
   sockets = served;
   served.serve(server);
   server.listen(0, '127.0.0.1');

@@ -19,7 +19,7 @@ import type { Route } from '../routing/implement.ts';
 import { authenticateLimited, limitCaller } from '../routing/limited-calls.ts';
 import { requestIdOf } from '../routing/request-id.ts';
 import type { ServingOptions } from '../routing/serve-operation.ts';
-import { Opened } from './opened-socket.ts';
+import { AuthenticatedSocket } from './opened-socket.ts';
 import type { OpenedSocket } from './opened-socket.ts';
 import { PartialMessages } from './partial-messages.ts';
 
@@ -157,7 +157,7 @@ export class Sockets implements Disposable {
   }
 
   /** Whether a request opens a WebSocket of this hub. Other `Upgrade` headers are ignored. */
-  isFor(request: IncomingMessage): boolean {
+  handlesUpgrade(request: IncomingMessage): boolean {
     return (
       request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && this.#find(request) !== null
     );
@@ -233,7 +233,7 @@ export class Sockets implements Disposable {
         }
         finished(101);
         // The request is not passed on, so that it does not use memory while the socket is open.
-        route.open(new Opened(opened, operation, principal, requestId, { ...this.#options, check }));
+        route.open(new AuthenticatedSocket(opened, operation, principal, requestId, { ...this.#options, check }));
       });
     } catch (error) {
       const { status, headers, body } = errorResponseOf(error, requestId, logger);

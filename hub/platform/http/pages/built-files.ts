@@ -4,7 +4,7 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { AppError } from '../../../../shared/errors.ts';
-import type { PageAnswer } from './page.ts';
+import type { PageResponse } from './page.ts';
 
 /** A built file in each encoding that the build wrote. */
 interface BuiltFile {
@@ -112,11 +112,11 @@ export const acceptsEncoding = (accepted: string, encoding: string) =>
   });
 
 /** Responds with a file in the smallest encoding that the caller accepts, or with 304 when the caller has the file. */
-export function answerFile(
+export function fileResponse(
   file: BuiltFile,
   { accepted = '', known }: { accepted: string | undefined; known: string | undefined },
   headers: Record<string, string | null>,
-): PageAnswer {
+): PageResponse {
   const encoding = (['br', 'gzip'] as const).find(
     (name) => file.encodings.has(name) && acceptsEncoding(accepted, name),
   );

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import express from 'express';
 import type { Authenticator } from '../auth/auth.ts';
 import { equals } from '../auth/constant-time.ts';
-import { answerFile, compressedFile } from './built-files.ts';
+import { fileResponse, compressedFile } from './built-files.ts';
 import { pageStyle } from './page-layout.ts';
 import { formHeaders, servePages } from './page.ts';
 import type { Page, PageServing } from './page.ts';
@@ -69,7 +69,7 @@ export function createHubPages(options: HubPagesOptions): express.Router {
     router.get(path, async (request, response) => {
       file ??= compressedFile(type, read());
       const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers;
-      const answer = answerFile(await file, { accepted: String(accepted ?? ''), known }, headers);
+      const answer = fileResponse(await file, { accepted: String(accepted ?? ''), known }, headers);
       for (const [name, value] of Object.entries(answer.headers ?? {}))
         if (value !== null) response.setHeader(name, value);
       response.status(answer.status ?? 200).end(answer.bytes);

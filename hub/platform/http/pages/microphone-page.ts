@@ -1,5 +1,5 @@
 import { formHeaders } from './page.ts';
-import type { PageAnswer } from './page.ts';
+import type { PageResponse } from './page.ts';
 
 /** A page with a built script that may use the microphone. */
 export interface MicrophonePage {
@@ -18,7 +18,7 @@ export interface MicrophonePage {
  * Renders a page that is the same for every caller, loads nothing from other hosts, cannot be framed, and alone uses
  * its microphone.
  */
-export function microphonePage({ baseUrl, name, title, script, style, capture }: MicrophonePage): PageAnswer {
+export function microphonePage({ baseUrl, name, title, script, style, capture }: MicrophonePage): PageResponse {
   const sockets = new URL(baseUrl).origin.replace(/^http/, 'ws');
   const policy = [
     "default-src 'none'",

@@ -14,19 +14,19 @@ export function escapeHtml(text: string): string {
 const marked = (name: string) => `<b class="mark">${name}</b>`;
 
 /** Renders a multi-line text as HTML. Misleading characters are marked, and the hosts of URLs are shown. */
-export function shownText(text: string): string {
+export function renderText(text: string): string {
   return visibleText(escapeHtml(withPlainHosts(text)), marked);
 }
 
-/** Renders a text as one line of HTML, like `shownText`. */
-export function shownLine(text: string): string {
+/** Renders a text as one line of HTML, like `renderText`. */
+export function renderLine(text: string): string {
   return visibleLine(escapeHtml(withPlainHosts(text)), marked);
 }
 
 /**
  * Renders commands that wrap only between words, because a hyphen at the end of a line would look like another option.
  */
-export function shownCommands(...commands: string[]): string {
+export function renderCommands(...commands: string[]): string {
   return `<pre>${commands
     .map((command) =>
       command
@@ -96,5 +96,5 @@ ${content}
 
 /** Renders a page with one message. */
 export function renderNotice(title: string, message: string): string {
-  return pageOf(title, `<h1>${shownLine(title)}</h1><p>${shownText(message)}</p>`);
+  return pageOf(title, `<h1>${renderLine(title)}</h1><p>${renderText(message)}</p>`);
 }

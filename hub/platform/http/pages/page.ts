@@ -24,7 +24,7 @@ export interface PageRequest {
   assertSameOrigin: () => void;
 }
 
-export interface PageAnswer {
+export interface PageResponse {
   /** Default 200. */
   status?: number;
   /** Null removes a default header of the hub. */
@@ -48,7 +48,7 @@ export interface Page {
   /** Limits requests by address. */
   limit?: AddressLimit;
   /** @throws AppError, which is rendered as a page. */
-  answer: (request: PageRequest) => Promise<PageAnswer>;
+  answer: (request: PageRequest) => Promise<PageResponse>;
 }
 
 /**
@@ -129,7 +129,11 @@ function requestOf(request: Request, response: Response, { hosts, addressOf }: P
   };
 }
 
-function send(response: Response, answer: PageAnswer, { secureCookies, hosts: { sessionCookie } }: PageServing): void {
+function send(
+  response: Response,
+  answer: PageResponse,
+  { secureCookies, hosts: { sessionCookie } }: PageServing,
+): void {
   for (const [name, value] of Object.entries(answer.headers ?? {}))
     if (value === null) response.removeHeader(name);
     else response.set(name, value);

@@ -218,7 +218,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
  * Erases all stored responses of a workspace when the data of a person is erased. Responses are encrypted, so those
  * that hold data of this person cannot be selected.
  */
-export async function eraseIdempotentAnswers(tx: Transaction, tenantId: string): Promise<void> {
+export async function eraseStoredResponses(tx: Transaction, tenantId: string): Promise<void> {
   await tx.query(
     'erase_idempotent_answers',
     `UPDATE idempotency_keys SET response_status = $2, sealed_answer = '' WHERE tenant_id = $1 AND response_status NOT IN ($2, $3)`,

@@ -17,7 +17,7 @@ import type { DeviceLimiter } from '../auth/device-limits.ts';
 import { senderOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { LiveStreams } from '../live/live-streams.ts';
-import type { BodyWatch } from './body-watch.ts';
+import type { BodyTimeout } from './body-timeout.ts';
 import { reserveReceivedBytes, mediaType, readJsonBody, reserveParsedBody } from './body.ts';
 import { callerDisconnected } from './caller-disconnected.ts';
 import { sendCompressedJson } from './compressed-json.ts';
@@ -63,7 +63,7 @@ interface ReceivedRequest {
   requestId: string;
   /** By the clock of `performance`. */
   startedAt: number;
-  bodyWatch: BodyWatch;
+  bodyTimeout: BodyTimeout;
   /** Aborts when the hub shuts down. */
   stopping: AbortSignal;
 }
@@ -178,12 +178,12 @@ async function executeOperation(
   caller: CallerContext,
 ): Promise<void> {
   const { operation } = route;
-  const { requestId, bodyWatch, stopping } = received;
+  const { requestId, bodyTimeout, stopping } = received;
   const { principal, address, rawParams, confirmed, confirm } = caller;
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, rawParams);
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request.originalUrl));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
-  if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
+  if (isMultipart || operation.upload === true) bodyTimeout.allowSlow();
   const disconnected = new AbortController();
   response.on('close', () => disconnected.abort(callerDisconnected));
   // The event `close` is not emitted again for a caller that disconnected before.

@@ -9,7 +9,7 @@ export interface BodyLimits {
 }
 
 /** Enforces the time limit of one request body. */
-export interface BodyWatch {
+export interface BodyTimeout {
   /** Replaces the total limit by the idle limit. Only for authenticated callers. */
   allowSlow(): void;
 }
@@ -25,10 +25,14 @@ const timeoutOf = (request: Request, totalMs: number): number =>
     ? Math.min(totalMs, baseMs + Number(request.headers['content-length']) / minBytesPerMs)
     : totalMs;
 
-const none: BodyWatch = { allowSlow: () => undefined };
+const none: BodyTimeout = { allowSlow: () => undefined };
 
 /** Calls `onTimeout` when the body of a request takes too long, also when no handler reads the body. */
-export function watchBody(request: Request, { totalMs, idleMs }: BodyLimits, onTimeout: () => void): BodyWatch {
+export function startBodyTimeout(
+  request: Request,
+  { totalMs, idleMs }: BodyLimits,
+  onTimeout: () => void,
+): BodyTimeout {
   if (request.headers['transfer-encoding'] === undefined && Number(request.headers['content-length'] ?? 0) === 0)
     return none;
   const { socket } = request;
