@@ -72,7 +72,7 @@ export class RefusalLimiter {
 
 const keyOf = (address: string) => `refused:${addressBlock(address)}`;
 
-const refusedTooOften = (state: RateLimitState) => rateLimitError(state, 'this address that were refused');
+const refusedTooOften = (state: RateLimitState) => rateLimitError(state, 'this address', 'refused requests');
 
 /** Wrong platform admin keys per address: 30 in 15 minutes. */
 const guessLimit = { limit: 30, windowSeconds: 900 };
@@ -108,11 +108,11 @@ function tooManyGuesses({ limit, resetAt }: RateLimitState): AppError {
   );
 }
 
-export function rateLimitError({ limit, resetAt }: RateLimitState, whose: string): AppError {
+export function rateLimitError({ limit, resetAt }: RateLimitState, owner: string, what = 'requests'): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
   return new AppError(
     'rate_limited',
-    `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`,
+    `More than ${limit} ${what} a minute for ${owner}; try again in ${retryAfterSeconds} seconds.`,
     { retryAfterSeconds, limit },
   );
 }

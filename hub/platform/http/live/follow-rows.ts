@@ -17,7 +17,7 @@ const maxReplayRows = 10_000;
 
 /**
  * Sends rows as they are written, each once, starting after the last row that the client received. A client that missed
- * too many rows gets the oldest of them, then an event `reset` that names the last row sent, then the new rows.
+ * too many rows gets the oldest of them, then an event `reset` with the id of the last row sent. New rows follow.
  */
 export async function followRows<Row extends { id: string }>(
   stream: EventStream,

@@ -69,10 +69,10 @@ export function createHubPages(options: HubPagesOptions): express.Router {
     router.get(path, async (request, response) => {
       file ??= compressedFile(type, read());
       const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers;
-      const answer = fileResponse(await file, { accepted: String(accepted ?? ''), known }, headers);
-      for (const [name, value] of Object.entries(answer.headers ?? {}))
+      const page = fileResponse(await file, { accepted: String(accepted ?? ''), known }, headers);
+      for (const [name, value] of Object.entries(page.headers ?? {}))
         if (value !== null) response.setHeader(name, value);
-      response.status(answer.status ?? 200).end(answer.bytes);
+      response.status(page.status ?? 200).end(page.bytes);
     });
   };
   const script = 'text/javascript; charset=utf-8';

@@ -37,9 +37,9 @@ export function closeWithoutRequest(server: Server): () => void {
 const maxPipelined = 16;
 
 /**
- * Limits pipelined requests. The parser emits all requests of a chunk in one turn of the event loop (2,000 small
- * requests in 64 KiB), and they would block the event loop until all of them are served. A connection that exceeds the
- * limit is destroyed.
+ * Limits pipelined requests. The parser emits all requests of a chunk in one turn of the event loop: 2,000 small
+ * requests in 64 KiB. Without a limit, they would block the event loop until all of them are served. A connection that
+ * exceeds the limit is destroyed.
  * @returns a function to call once for each request. It returns whether the request may be served.
  */
 export function limitPipelining(): (request: IncomingMessage, response: ServerResponse) => boolean {
