@@ -10,7 +10,7 @@ import type { Database } from './platform/db/database.ts';
 import { afterCommit } from './platform/db/joined-transaction.ts';
 import { Leadership } from './platform/db/leadership.ts';
 import { monthlyTables, retentionTasks } from './platform/db/row-retention.ts';
-import type { BodyLimits } from './platform/http/routing/body-watch.ts';
+import type { BodyLimits } from './platform/http/routing/body-timeout.ts';
 import { idempotencyRetention } from './platform/http/routing/idempotency.ts';
 import type { Logger } from './platform/observability/logger.ts';
 import { openPlatform } from './platform/open-platform.ts';
@@ -184,7 +184,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       identity,
       devices: nodes.secrets,
       visitors: chat.visitors,
-      offers: products,
+      products,
       metrics,
       checks: {
         database: (signal) => db.ping(signal),
@@ -193,7 +193,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
         pages: async () => builtFiles(),
       },
       // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too. Artefacts wait at their devices. The API needs no pages.
-      dispensable: ['artifacts', 'pages', ...(config.redisUrl === null ? [] : ['queue'])],
+      optionalParts: ['artifacts', 'pages', ...(config.redisUrl === null ? [] : ['queue'])],
       bodyLimits,
     });
   }

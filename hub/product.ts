@@ -1,6 +1,6 @@
 import type { Skill } from './engine/skill.ts';
 import type { RowRetention } from './platform/db/row-retention.ts';
-import type { WaitRoute } from './platform/http/live/long-polls.ts';
+import type { LongPollRoute } from './platform/http/live/long-polls.ts';
 import type { SocketRoute } from './platform/http/live/sockets.ts';
 import type { Page } from './platform/http/pages/page.ts';
 import type { Route } from './platform/http/routing/implement.ts';
@@ -13,7 +13,7 @@ export interface Product {
   /** Operations of the API that become WebSockets. */
   sockets?: readonly SocketRoute[];
   /** Operations of `routes` whose requests wait. */
-  waits?: readonly WaitRoute[];
+  longPolls?: readonly LongPollRoute[];
   /** Pages beside the API. */
   pages?: readonly Page[];
   /** What steps of workflows and agents can call. */

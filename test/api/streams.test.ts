@@ -93,10 +93,10 @@ describe('a live stream', () => {
     const streams = [await open(own.key), await open(own.key), await open(own.key)];
     const overKey = await send(hub.url, 'GET', live, { headers: { 'x-api-key': own.key } });
     expect(overKey).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
-    expect(overKey.body.message).toContain('This key has its 3');
+    expect(overKey.body.message).toContain('This key has reached its limit of 3');
     await open(key);
     const overWorkspace = await send(hub.url, 'GET', live, { headers: { 'x-api-key': key } });
-    expect(overWorkspace.body.message).toContain('This workspace has its 4');
+    expect(overWorkspace.body.message).toContain('This workspace has reached its limit of 4');
     const other = await hub.workspace();
     await open(other.key);
     streams[0]?.stop();

@@ -132,7 +132,7 @@ test('doctor calls what the settings name, says what to do about what failed, an
     { check: 'pages', ok: true },
     { check: 'settings', ok: true },
     { check: 'database', ok: true },
-    { check: 'port', ok: false, detail: expect.stringContaining(`${PORT} of 127.0.0.1 is taken; stop`) as string },
+    { check: 'port', ok: false, detail: expect.stringContaining(`${PORT} of 127.0.0.1 is in use; stop`) as string },
     { check: 'model', ok: true },
     { check: 'text-to-speech', ok: true },
     { check: 'speech-to-text', ok: false, detail: expect.stringContaining('set STT_API_KEY') as string },

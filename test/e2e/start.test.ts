@@ -86,7 +86,7 @@ describe('the hub starts', () => {
     await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
     const { port } = taken.address() as AddressInfo;
     expect(await refused({ ...base(), PORT: String(port) })).toMatchObject(
-      line(new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is taken`)),
+      line(new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is in use`)),
     );
     taken.close();
     const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
@@ -142,7 +142,9 @@ describe('the hub starts', () => {
     );
     const hub = await startHubProcess(env);
     await hub.stop();
-    expect(await refused({ ...env, SECRET_KEY: '0'.repeat(64) })).toMatchObject(line(/SECRET_KEY is not the one/));
+    expect(await refused({ ...env, SECRET_KEY: '0'.repeat(64) })).toMatchObject(
+      line(/SECRET_KEY differs from the key/),
+    );
   });
 });
 

@@ -183,7 +183,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
     await expect(own.session.call('readMe', {})).rejects.toMatchObject({ status: 401 });
     await page.getByRole('link', { name: 'Outrigger' }).click();
-    await page.getByRole('link', { name: 'Sign in by a password' }).click();
+    await page.getByRole('link', { name: 'Sign in with a password' }).click();
     await page.getByLabel('Email').waitFor();
     expect(tab.complaints).toEqual([]);
   });

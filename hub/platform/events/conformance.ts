@@ -11,68 +11,68 @@ export interface EventsBackend {
   connect: (logger: Logger, options?: EventsOptions) => Promise<Events>;
   /** Ends the connections, as a crash of the store would. */
   restart: () => Promise<void>;
-  /** Sends a text on the channel of the events, as anybody who may use the store can. */
+  /** Sends a text on the channel of the events, as any user of the store can. */
   send: (text: string) => Promise<void>;
-  /** What goes over that channel from now on, until the test ends. */
-  overhear: () => Promise<string[]>;
-  /** Lets the listening connections fall silent without ending; answers how to let them go on. */
-  silence: () => Promise<() => void>;
-  /** The longest text that the channel carries. */
-  maxTextLength: number;
+  /** Collects the messages on the channel until the test ends. */
+  captureChannel: () => Promise<string[]>;
+  /** Suspends the listening connections without closing them. Returns a function that resumes them. */
+  suspend: () => Promise<() => void>;
+  /** Length of the longest message that the channel carries. */
+  maxMessageLength: number;
 }
 
-/** What every adapter of the events must do; run for each backend, between two processes' worth of connections. */
+/** Tests that every adapter of `Events` must pass. Two connections stand for two processes. */
 export function eventsConformance({
   connect: connectLogged,
   restart,
   send,
-  overhear,
-  silence,
-  maxTextLength,
+  captureChannel,
+  suspend,
+  maxMessageLength,
 }: EventsBackend): void {
   const connect = () => connectLogged(pino({ level: 'silent' }));
-  test('an event reaches every listener of its topic once, here and in other processes, and nobody else', async () => {
+  test('an event reaches every listener of its topic once, in this and in other processes, and no other listener', async () => {
     await using here = await connect();
     await using there = await connect();
-    const heard: string[] = [];
-    using _a = here.subscribe('topic', (payload) => heard.push(`here ${String(payload['n'])}`));
-    using _b = there.subscribe('topic', (payload) => heard.push(`there ${String(payload['n'])}`));
-    using _c = there.subscribe('other', () => heard.push('other'));
+    const received: string[] = [];
+    using _a = here.subscribe('topic', (payload) => received.push(`here ${String(payload['n'])}`));
+    using _b = there.subscribe('topic', (payload) => received.push(`there ${String(payload['n'])}`));
+    using _c = there.subscribe('other', () => received.push('other'));
     await here.publish('topic', { n: 1 });
-    await expect.poll(() => heard.toSorted()).toEqual(['here 1', 'there 1']);
+    await expect.poll(() => received.toSorted()).toEqual(['here 1', 'there 1']);
     await here.publish('topic', { n: 2 });
     await there.publish('topic', { n: 3 });
-    await expect.poll(() => heard.length).toBe(6);
-    expect(heard.filter((line) => line === 'here 2')).toHaveLength(1);
+    await expect.poll(() => received.length).toBe(6);
+    expect(received.filter((event) => event === 'here 2')).toHaveLength(1);
   });
 
-  test('a listener of a family hears of each of its topics, here and from other processes, until it is disposed', async () => {
+  test('a listener of a family receives the events of all its topics, from this and other processes, until it is disposed', async () => {
     await using here = await connect();
     await using there = await connect();
-    const heard: string[] = [];
-    const family = here.subscribeFamily('node:', (rest, payload) => heard.push(`${rest} ${String(payload['n'])}`));
+    const received: string[] = [];
+    const family = here.subscribeFamily('node:', (rest, payload) => received.push(`${rest} ${String(payload['n'])}`));
     await here.publish('node:a', { n: 1 });
     await there.publish('node:b:c', { n: 2 });
     await there.publish('nodes:a', { n: 3 });
     await there.publish('node', { n: 4 });
     await there.publish('node:a', { n: 5 });
-    await expect.poll(() => heard).toEqual(['a 1', 'b:c 2', 'a 5']);
+    await expect.poll(() => received).toEqual(['a 1', 'b:c 2', 'a 5']);
     family[Symbol.dispose]();
     await here.publish('node:a', { n: 6 });
-    expect(heard).toHaveLength(3);
+    expect(received).toHaveLength(3);
   });
 
-  test('a listener that is disposed hears no more', async () => {
+  test('a disposed listener receives no more events', async () => {
     await using events = await connect();
-    const heard: JsonObject[] = [];
-    const subscription = events.subscribe('topic', (payload) => heard.push(payload));
+    const received: JsonObject[] = [];
+    const subscription = events.subscribe('topic', (payload) => received.push(payload));
     await events.publish('topic', {});
     subscription[Symbol.dispose]();
     await events.publish('topic', {});
-    expect(heard).toHaveLength(1);
+    expect(received).toHaveLength(1);
   });
 
-  test('ten thousand topics are cheap, and a payload too large to carry still wakes', async () => {
+  test('an event whose payload is too large wakes its listener, also among ten thousand topics', async () => {
     await using here = await connect();
     await using there = await connect();
     let woken = 0;
@@ -86,30 +86,30 @@ export function eventsConformance({
     for (const subscription of subscriptions) subscription[Symbol.dispose]();
   });
 
-  test('a lost connection comes back by itself and tells who waits to look again', async () => {
+  test('a lost connection is restored, and the reconnect listeners are called', async () => {
     await using here = await connect();
     await using there = await connect();
-    let again = 0;
-    const heard: string[] = [];
+    let reconnects = 0;
+    const received: string[] = [];
     using _reconnect = there.onReconnect(() => {
-      again += 1;
+      reconnects += 1;
     });
-    using _topic = there.subscribe('topic', () => heard.push('x'));
+    using _topic = there.subscribe('topic', () => received.push('x'));
     await restart();
     await here.publish('topic', {});
-    await expect.poll(() => again, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => reconnects, { timeout: 20_000 }).toBeGreaterThan(0);
     await expect
       .poll(
         async () => {
           await here.publish('topic', {});
-          return heard.length;
+          return received.length;
         },
         { timeout: 20_000, interval: 200 },
       )
       .toBeGreaterThan(0);
   });
 
-  test('a message that is no event takes nobody down, reaches nobody, and is logged once and not for each', async () => {
+  test('invalid messages stop no process, reach no listener, and are logged once', async () => {
     const lines: string[] = [];
     const logger = createLogger(
       { level: 'info', format: 'json', color: false },
@@ -117,9 +117,9 @@ export function eventsConformance({
     );
     await using events = await connectLogged(logger);
     await using other = await connect();
-    const heard: JsonObject[] = [];
-    using _topic = events.subscribe('topic', (payload) => heard.push(payload));
-    using _proto = events.subscribe('toString', (payload) => heard.push(payload));
+    const received: JsonObject[] = [];
+    using _topic = events.subscribe('topic', (payload) => received.push(payload));
+    using _proto = events.subscribe('toString', (payload) => received.push(payload));
     const from = '01890a5d-ac96-774b-bcce-b302099a8057';
     const hostile = [
       'hello',
@@ -140,11 +140,11 @@ export function eventsConformance({
       JSON.stringify({ from, topic: 'x'.repeat(300), payload: {} }),
       '['.repeat(7_000),
       `{"from":"${from}","topic":"topic","payload":${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`,
-      'x'.repeat(maxTextLength),
+      'x'.repeat(maxMessageLength),
     ];
     for (const text of hostile) await send(text);
     await other.publish('topic', { n: 1 });
-    await expect.poll(() => heard).toEqual([{ n: 1 }]);
+    await expect.poll(() => received).toEqual([{ n: 1 }]);
     expect(lines).toHaveLength(1);
     expect(lines[0]).not.toContain('hello');
   });
@@ -152,9 +152,9 @@ export function eventsConformance({
   test('events are readable and forgeable only with the key of the installation', async () => {
     await using here = await connect();
     await using there = await connect();
-    const channel = await overhear();
-    const heard: JsonObject[] = [];
-    using _topic = here.subscribe('topic', (payload) => heard.push(payload));
+    const channel = await captureChannel();
+    const received: JsonObject[] = [];
+    using _topic = here.subscribe('topic', (payload) => received.push(payload));
     const from = '01890a5d-ac96-774b-bcce-b302099a8057';
     const forged = [
       JSON.stringify({ from, topic: 'topic', payload: { text: 'forged' } }),
@@ -162,7 +162,7 @@ export function eventsConformance({
     ];
     for (const text of forged) await send(text);
     await there.publish('topic', { text: 'confidential' });
-    await expect.poll(() => heard).toEqual([{ text: 'confidential' }]);
+    await expect.poll(() => received).toEqual([{ text: 'confidential' }]);
     // Presence messages of the two connections can arrive before and between the forged texts.
     const others = () => channel.filter((text) => !forged.includes(text));
     await expect.poll(() => channel.length - others().length).toBe(2);
@@ -170,48 +170,48 @@ export function eventsConformance({
     expect(others().join()).not.toMatch(/topic|confidential/);
   });
 
-  test('a listener that throws keeps no event from the others', async () => {
+  test('the other listeners receive an event when one listener throws', async () => {
     await using here = await connect();
     await using there = await connect();
-    const heard: string[] = [];
+    const received: string[] = [];
     const fail = () => {
-      throw new Error('a fault of a listener');
+      throw new Error('an error of a listener');
     };
     using _first = there.subscribe('topic', fail);
-    using _second = there.subscribe('topic', () => heard.push('there'));
+    using _second = there.subscribe('topic', () => received.push('there'));
     using _own = here.subscribe('topic', fail);
     using _failing = there.onReconnect(fail);
-    using _again = there.onReconnect(() => heard.push('again'));
+    using _again = there.onReconnect(() => received.push('reconnected'));
     await here.publish('topic', {});
-    await expect.poll(() => heard).toContain('there');
+    await expect.poll(() => received).toContain('there');
     await restart();
-    await expect.poll(() => heard).toContain('again');
+    await expect.poll(() => received).toContain('reconnected');
   });
 
-  test('a connection that falls silent without ending is replaced, and who waits is told to look again', async () => {
+  test('an open connection that does not respond is replaced, and the reconnect listeners are called', async () => {
     const lines: string[] = [];
     const logger = createLogger(
       { level: 'info', format: 'json', color: false },
       { write: (line: string) => void lines.push(line) },
     );
     await using events = await connectLogged(logger, { pingMs: 50, pingDeadlineMs: 300 });
-    let again = 0;
+    let reconnects = 0;
     using _reconnect = events.onReconnect(() => {
-      again += 1;
+      reconnects += 1;
     });
-    const goOn = await silence();
+    const resume = await suspend();
     try {
       await expect.poll(() => lines.join('')).toContain('the connection for events was lost');
-      // It hangs nobody who tells of something meanwhile.
+      // Publishing does not hang meanwhile.
       await events.publish('topic', {});
     } finally {
-      goOn();
+      resume();
     }
-    await expect.poll(() => again).toBeGreaterThan(0);
+    await expect.poll(() => reconnects).toBeGreaterThan(0);
     await using other = await connect();
-    const heard: JsonObject[] = [];
-    using _topic = events.subscribe('topic', (payload) => heard.push(payload));
+    const received: JsonObject[] = [];
+    using _topic = events.subscribe('topic', (payload) => received.push(payload));
     await other.publish('topic', { n: 1 });
-    await expect.poll(() => heard.length).toBeGreaterThan(0);
+    await expect.poll(() => received.length).toBeGreaterThan(0);
   });
 }

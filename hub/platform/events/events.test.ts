@@ -32,23 +32,23 @@ describe('events over PostgreSQL', () => {
     send: async (text) => {
       await database.query("select pg_notify('outrigger_events', $1)", [text]);
     },
-    overhear: async () => {
+    captureChannel: async () => {
       const client = new Client({ connectionString: database.url });
       await client.connect();
       onTestFinished(() => client.end());
-      const heard: string[] = [];
-      client.on('notification', ({ payload }) => heard.push(payload ?? ''));
+      const messages: string[] = [];
+      client.on('notification', ({ payload }) => messages.push(payload ?? ''));
       await client.query('LISTEN outrigger_events');
-      return heard;
+      return messages;
     },
-    silence: async () => {
+    suspend: async () => {
       const pids = (await listeners()).map(({ pid }) => pid);
       for (const pid of pids) process.kill(pid, 'SIGSTOP');
       return () => {
         for (const pid of pids) process.kill(pid, 'SIGCONT');
       };
     },
-    maxTextLength: 7_999,
+    maxMessageLength: 7_999,
   });
 });
 
@@ -66,22 +66,22 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
       await client.publish('outrigger:events', text);
       client.disconnect();
     },
-    overhear: async () => {
+    captureChannel: async () => {
       const client = new Redis(redis.url);
       onTestFinished(() => client.disconnect());
-      const heard: string[] = [];
-      client.on('message', (_channel, text) => heard.push(text));
+      const messages: string[] = [];
+      client.on('message', (_channel, text) => messages.push(text));
       await client.subscribe('outrigger:events');
-      return heard;
+      return messages;
     },
-    silence: async () => {
+    suspend: async () => {
       redis.pause();
       return () => redis.resume();
     },
-    maxTextLength: 20_000_000,
+    maxMessageLength: 20_000_000,
   });
 
-  test('processes whose connection was never lost look again when another process lost events', async () => {
+  test('lost events of one process call the reconnect listeners of processes whose connection was never lost', async () => {
     const open = new Set<Socket>();
     let isCut = false;
     const proxy = createServer((socket) => {
@@ -104,24 +104,24 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
       testSecrets,
       silent,
     );
-    let looked = 0;
-    const heard: unknown[] = [];
-    using _again = steady.onReconnect(() => (looked += 1));
-    using _topic = steady.subscribe('topic', (payload) => heard.push(payload));
+    let reconnects = 0;
+    const received: unknown[] = [];
+    using _again = steady.onReconnect(() => (reconnects += 1));
+    using _topic = steady.subscribe('topic', (payload) => received.push(payload));
     isCut = true;
     for (const socket of open) socket.destroy();
     await expect.poll(() => cut.isInterrupted).toBe(true);
     await cut.publish('topic', { n: 1 });
     expect(steady.isInterrupted).toBe(false);
-    expect([looked, heard]).toEqual([0, []]);
+    expect([reconnects, received]).toEqual([0, []]);
     isCut = false;
-    await expect.poll(() => looked).toBe(1);
+    await expect.poll(() => reconnects).toBe(1);
     await cut.publish('topic', { n: 2 });
-    await expect.poll(() => heard).toEqual([{ n: 2 }]);
-    expect(looked).toBe(1);
+    await expect.poll(() => received).toEqual([{ n: 2 }]);
+    expect(reconnects).toBe(1);
   });
 
-  test('what ends while its connection comes back leaves no failure that nobody catches', async () => {
+  test('disposing during a reconnect leaves no unhandled rejection', async () => {
     const open = new Set<Socket>();
     let swallowed = 0;
     let isBack = false;

@@ -4,29 +4,37 @@ import type { Logger } from '../observability/logger.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 
 export type EventListener = (payload: JsonObject) => void;
-/** Hears of all topics that begin alike; `rest` is what comes after that. */
+/** Listens to all topics of a family. `rest` is the topic without the family prefix. */
 export type FamilyListener = (rest: string, payload: JsonObject) => void;
 
 /**
- * Live events between all hub processes: they wake whoever waits, and carry nothing that must not be lost. Whoever waits
- * subscribes before it looks, and looks again after its deadline.
+ * Live events between all hub processes. Events wake waiting code; they may be lost, so the state is always in the
+ * database. Waiting code subscribes before it reads the state, and reads again after a deadline.
  */
 export interface Events extends AsyncDisposable {
-  /** Tells local listeners at once and the other processes soon. Never rejects: an event may be lost, its cause may not. */
+  /** Notifies local listeners immediately and the other processes soon. Never rejects, because events may be lost. */
   publish(topic: string, payload: JsonObject): Promise<void>;
   subscribe(topic: string, listener: EventListener): Disposable;
-  /** Subscribes to all topics that begin with `family`, which ends in the first colon of each: one entry, however many there are. */
+  /**
+   * Subscribes to all topics that start with `family`, which ends with the first colon of the topic. Needs one map
+   * entry for all topics.
+   */
   subscribeFamily(family: string, listener: FamilyListener): Disposable;
-  /** Calls the listener when events may have been missed, so that everything that waits looks again. */
+  /** The listener is called when events may have been missed. Waiting code then reads the state again. */
   onReconnect(listener: () => void): Disposable;
-  /** True while events of other processes may be lost: what waits for one should look every second. */
+  /** True while events of other processes may be lost. Waiting code then polls every second. */
   readonly isInterrupted: boolean;
 }
 
-/** NOTIFY carries less than 8,000 bytes; what is larger goes without its payload, and its listener looks for itself. */
+/**
+ * NOTIFY carries less than 8,000 bytes. A larger event is sent without its payload, and the listener reads the state.
+ */
 const maxMessageBytes = 7_500;
 
-/** What an adapter carries between processes. Whoever may use the store may hear and send on its channel, whatever rights they have else: so it is sealed. */
+/**
+ * The content of a message between processes. Messages are encrypted and authenticated, because every user of the store
+ * can listen and send on the channel, whatever other rights the user has.
+ */
 const envelope = z.object({
   from: z.uuid(),
   topic: z.string().min(1).max(200),
@@ -36,15 +44,15 @@ export type Envelope = z.output<typeof envelope>;
 
 const sealPurpose = 'event';
 
-/** The message that carries an event; one that is too large to carry wakes without its payload. */
+/** Creates the message of an event. A payload that is too large is left out. */
 export function packEvent(secrets: Secrets, from: string, topic: string, payload: JsonObject): string {
-  const pack = (carried: JsonObject) =>
-    `${from} ${secrets.seal(sealPurpose, JSON.stringify({ from, topic, payload: carried }))}`;
+  const pack = (content: JsonObject) =>
+    `${from} ${secrets.seal(sealPurpose, JSON.stringify({ from, topic, payload: content }))}`;
   const message = pack(payload);
   return message.length <= maxMessageBytes ? message : pack({});
 }
 
-/** What a message carries; null where no process of this installation sent it. */
+/** Opens a message. Returns null when no process of this installation sent it. */
 export function unpackEvent(secrets: Secrets, text: string): Envelope | null {
   if (text.length > maxMessageBytes) return null;
   try {
@@ -54,7 +62,10 @@ export function unpackEvent(secrets: Secrets, text: string): Envelope | null {
   }
 }
 
-/** Local delivery, which both adapters share; thousands of topics cost a map entry each. What a listener throws reaches nobody else. */
+/**
+ * Local delivery for both adapters. Each topic needs one map entry. An error of a listener does not affect other
+ * listeners.
+ */
 export class LocalEvents {
   readonly #listeners = new Map<string, Set<EventListener>>();
   readonly #families = new Map<string, Set<FamilyListener>>();
@@ -74,15 +85,15 @@ export class LocalEvents {
       this.#call(() => listener(topic.slice(end), payload));
   }
 
-  /** Delivers what another process sent, and answers it; ignores what this one did, and what is no event. */
+  /** Delivers and returns an event of another process. Ignores messages of this process and invalid messages. */
   receive(text: string, ownId: string): Envelope | null {
-    // What comes back of one's own is most of all, and need not be read.
+    // Most messages are those of this process, and are recognized without decryption.
     if (text.startsWith(ownId)) return null;
     const received = unpackEvent(this.#secrets, text);
     if (received === null)
       this.#logger.warn(
         { part: 'channel of the events', bytes: text.length },
-        'a message that is no event was ignored',
+        'ignored an invalid message on the channel of the events',
       );
     else if (received.from !== ownId) {
       this.deliver(received.topic, received.payload as JsonObject);
@@ -112,7 +123,7 @@ export class LocalEvents {
     try {
       listener();
     } catch (error) {
-      this.#logger.error({ err: error }, 'a listener of an event failed');
+      this.#logger.error({ err: error }, 'an event listener failed');
     }
   }
 }
@@ -130,11 +141,13 @@ function addTo<Listener>(all: Map<string, Set<Listener>>, key: string, listener:
 }
 
 export interface EventsOptions {
-  /** How often the connection that listens is asked whether it is still there, and how long it has to answer. */
+  /** Interval of pings on the listening connection. */
   pingMs?: number;
+  /** Time limit for the response to a ping. */
   pingDeadlineMs?: number;
-  /** For how long a process counts as there that was heard of, and one of which nobody knows yet has to answer, in milliseconds. */
+  /** A process counts as present for this time after its last message. */
   presenceMs?: number;
+  /** Time limit for other processes to respond to a presence request. */
   answerMs?: number;
 }
 

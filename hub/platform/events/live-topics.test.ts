@@ -28,8 +28,8 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** Two processes, whose followers never look by themselves, and what was published in their names. */
-function startProcesses(tellEveryMs = 5) {
+/** Starts two processes whose followers do not poll, and records the topics that they publish. */
+function startProcesses(publishIntervalMs = 5) {
   const published: string[] = [];
   const processes = events.map((each) => {
     const counted = new Proxy(each, {
@@ -43,7 +43,7 @@ function startProcesses(tellEveryMs = 5) {
         return typeof member === 'function' ? (member as (...parameters: unknown[]) => unknown).bind(target) : member;
       },
     });
-    return new LiveTopics(counted, { tellEveryMs, lookMs: [day] });
+    return new LiveTopics(counted, { publishIntervalMs, pollIntervalsMs: [day] });
   });
   return {
     processes: processes as [LiveTopics, LiveTopics],
@@ -52,13 +52,13 @@ function startProcesses(tellEveryMs = 5) {
   };
 }
 
-test('whoever follows hears of what was committed, here and in another process, and of nothing that was rolled back', async () => {
+test('a commit wakes followers in this and in another process, and a rollback does not', async () => {
   using started = startProcesses();
   const [here, there] = started.processes;
   db.onWritten((topic) => here.written(topic));
   using local = here.follow('a');
   using remote = there.follow('a');
-  // Only once this process knows of the other's interest does it tell it.
+  // This process publishes the topic only after it has received the interest of the other process.
   const write = (topic: string, fails = false) =>
     db
       .workspace(newId(), async (tx) => {
@@ -66,20 +66,20 @@ test('whoever follows hears of what was committed, here and in another process, 
         if (fails) throw new Error('rolled back');
       })
       .catch(() => undefined);
-  const heard = { local: 0, remote: 0 };
+  const wakes = { local: 0, remote: 0 };
   for (const [name, follower] of Object.entries({ local, remote }))
-    void follower.next(never).then(() => (heard[name as 'local' | 'remote'] += 1));
+    void follower.next(never).then(() => (wakes[name as 'local' | 'remote'] += 1));
   await write('a', true);
   expect(started.published).toEqual([]);
   await expect
     .poll(async () => {
       await write('a');
-      return heard;
+      return wakes;
     })
     .toEqual({ local: 1, remote: 1 });
 });
 
-test('what nobody follows is told to nobody, and what is written often is told seldom, the last of it too', async () => {
+test('a topic without followers is not published, and frequent writes are published at most once per interval', async () => {
   using started = startProcesses(40);
   const [here] = started.processes;
   for (let index = 0; index < 100; index += 1) here.written('unfollowed');
@@ -92,8 +92,8 @@ test('what nobody follows is told to nobody, and what is written often is told s
   follower[Symbol.dispose]();
 });
 
-test('without news a follower looks by itself, at first soon and then seldom, and ends with its signal', async () => {
-  using live = new LiveTopics(events[0] as PostgresEvents, { lookMs: [1, 1, day] });
+test('a follower without events polls at growing intervals, and ends when its signal aborts', async () => {
+  using live = new LiveTopics(events[0] as PostgresEvents, { pollIntervalsMs: [1, 1, day] });
   using follower = live.follow('quiet');
   await follower.next(never);
   await follower.next(never);

@@ -1,43 +1,51 @@
 import type { Events } from './events.ts';
 
-/** Who waits for rows of a topic to be written. */
+/** Waits for rows of a topic to be written. */
 export interface Follower extends Disposable {
   /**
-   * Resolves when rows were written since it was called last, or it began to follow; at the latest after a time that grows to
-   * the slow look of the backstop, or after `atMostMs`, or when the signal aborts. Never rejects.
+   * Resolves when rows were written since the last call, or since the follower was created. Also resolves after the
+   * next poll interval, after `atMostMs`, or when the signal aborts. Never rejects.
    */
   next(signal: AbortSignal, atMostMs?: number): Promise<void>;
 }
 
 export interface LiveTopicsOptions {
-  /** One topic is told at most so often, in milliseconds. */
-  tellEveryMs?: number;
-  /** How long a follower waits at first and, step by step, at most, in milliseconds: until its interest has reached all processes, and for what was lost. */
-  lookMs?: readonly number[];
-  /** How long the interest of another process counts; it is renewed three times as often, in milliseconds. */
+  /** Minimum time between two events of one topic. */
+  publishIntervalMs?: number;
+  /**
+   * Maximum wait of the first, second and further calls of `next`; the last interval repeats. The short first intervals
+   * cover the time until all processes know of the interest; the long ones cover lost events.
+   */
+  pollIntervalsMs?: readonly number[];
+  /** Expiry of the interest of another process. Each process renews its interest three times in this time. */
   interestMs?: number;
 }
 
 const interestTopic = 'live-interest';
 
 /**
- * Tells those who follow a topic, in any process, that rows of it were committed. Where nobody follows, a write costs nothing: a
- * process tells others of a topic only while one of them said that it is followed there.
+ * Wakes the followers of a topic in all processes when rows of the topic are committed. A write without followers
+ * publishes nothing: processes announce the topics that they follow, and other processes publish only these topics.
  */
 export class LiveTopics implements Disposable {
   readonly #events: Events;
   readonly #options: Required<LiveTopicsOptions>;
   readonly #local = new Map<string, Set<() => void>>();
-  /** Until when a topic is followed elsewhere. */
+  /** By topic: the expiry of the interest of other processes. */
   readonly #interest = new Map<string, number>();
-  /** Topics that were told a moment ago, and whether rows were written since. */
-  readonly #told = new Map<string, { again: boolean; timer: NodeJS.Timeout }>();
+  /** Topics that were published within the last interval, and whether rows were written since. */
+  readonly #throttled = new Map<string, { again: boolean; timer: NodeJS.Timeout }>();
   readonly #owned: Disposable[];
   readonly #renewal: NodeJS.Timeout;
 
   constructor(events: Events, options: LiveTopicsOptions = {}) {
     this.#events = events;
-    this.#options = { tellEveryMs: 150, lookMs: [500, 1_000, 2_000, 5_000, 10_000], interestMs: 60_000, ...options };
+    this.#options = {
+      publishIntervalMs: 150,
+      pollIntervalsMs: [500, 1_000, 2_000, 5_000, 10_000],
+      interestMs: 60_000,
+      ...options,
+    };
     this.#owned = [
       events.subscribe(
         interestTopic,
@@ -50,19 +58,19 @@ export class LiveTopics implements Disposable {
     this.#renewal.unref();
   }
 
-  /** To be told after each commit that wrote rows of a topic. */
+  /** Called after each commit that wrote rows of a topic. */
   written(topic: string): void {
     if (!this.#local.has(topic) && (this.#interest.get(topic) ?? 0) < performance.now()) return;
-    const told = this.#told.get(topic);
-    if (told === undefined) this.#tell(topic);
-    else told.again = true;
+    const throttled = this.#throttled.get(topic);
+    if (throttled === undefined) this.#publish(topic);
+    else throttled.again = true;
   }
 
-  /** Begins to follow a topic; to be done before the first look, so that nothing between the two is missed. */
+  /** Starts to follow a topic. Call it before the first read, so that no row is missed. */
   follow(topic: string): Follower {
     let pending = false;
     let resolve: (() => void) | undefined;
-    let looks = 0;
+    let calls = 0;
     const wake = () => {
       pending = true;
       resolve?.();
@@ -72,15 +80,15 @@ export class LiveTopics implements Disposable {
     wakes.add(wake);
     const subscription = this.#events.subscribe(topicOf(topic), wake);
     void this.#events.publish(interestTopic, { topic });
-    const { lookMs } = this.#options;
+    const { pollIntervalsMs } = this.#options;
     return {
       async next(signal, atMostMs = Number.POSITIVE_INFINITY) {
-        const most = Math.min(lookMs[Math.min(looks, lookMs.length - 1)] as number, atMostMs);
-        looks += 1;
+        const waitMs = Math.min(pollIntervalsMs[Math.min(calls, pollIntervalsMs.length - 1)] as number, atMostMs);
+        calls += 1;
         if (!pending && !signal.aborted) {
           const woken = Promise.withResolvers<void>();
           resolve = woken.resolve;
-          const timer = setTimeout(woken.resolve, most);
+          const timer = setTimeout(woken.resolve, waitMs);
           signal.addEventListener('abort', woken.resolve as () => void, { once: true });
           await woken.promise;
           clearTimeout(timer);
@@ -99,17 +107,17 @@ export class LiveTopics implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#renewal);
-    for (const { timer } of this.#told.values()) clearTimeout(timer);
+    for (const { timer } of this.#throttled.values()) clearTimeout(timer);
     for (const owned of this.#owned) owned[Symbol.dispose]();
   }
 
-  #tell(topic: string): void {
+  #publish(topic: string): void {
     const timer = setTimeout(() => {
-      const again = this.#told.get(topic)?.again === true;
-      this.#told.delete(topic);
-      if (again) this.#tell(topic);
-    }, this.#options.tellEveryMs);
-    this.#told.set(topic, { again: false, timer });
+      const again = this.#throttled.get(topic)?.again === true;
+      this.#throttled.delete(topic);
+      if (again) this.#publish(topic);
+    }, this.#options.publishIntervalMs);
+    this.#throttled.set(topic, { again: false, timer });
     void this.#events.publish(topicOf(topic), {});
   }
 

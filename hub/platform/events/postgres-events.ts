@@ -9,15 +9,16 @@ import type { Envelope, EventListener, Events, EventsOptions, FamilyListener } f
 const channel = 'outrigger_events';
 const reconnectMs = 250;
 const batchSize = 100;
-/** Events that wait for the connection to come back; beyond, the oldest are lost. */
-const maxWaiting = 1_000;
+/** Maximum messages that are kept while the connection is lost. Beyond that, the oldest are dropped. */
+const maxPendingMessages = 1_000;
 
-/** Topic on which processes say that they are there, and ask who else is. */
+/** Topic on which processes announce their presence and request that of others. */
 const presenceTopic = 'hub-presence';
 
 /**
- * Events over LISTEN and NOTIFY, for hub processes that share a database and no Redis. A process that is alone notifies nobody: each says
- * from time to time that it listens, and at once to whoever asks.
+ * Events over LISTEN and NOTIFY, for hub processes that share a database without Redis. A process that knows of no
+ * other process sends no notifications. Each process announces its presence periodically, and immediately when another
+ * process requests it.
  */
 export class PostgresEvents implements Events {
   readonly #url: string;
@@ -31,13 +32,16 @@ export class PostgresEvents implements Events {
   #flushing: Promise<void> | undefined;
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
-  #beat: NodeJS.Timeout | undefined;
+  #pingTimer: NodeJS.Timeout | undefined;
   readonly #renewal: NodeJS.Timeout;
-  /** When this process last said that it is there, by `performance.now()`. */
+  /** Time of the last presence announcement, by `performance.now()`. */
   #renewedAt = performance.now();
-  /** Until when somebody else may listen, by `performance.now()`. */
+  /** Other processes may listen until this time, by `performance.now()`. */
   #othersUntil = 0;
-  /** Whether nobody answered yet since it was asked who is there: who did not know of this process may have told it nothing. */
+  /**
+   * Whether no process has responded to the presence request yet. Until then, other processes may have sent this
+   * process nothing.
+   */
   #isUnanswered = true;
 
   private constructor(url: string, secrets: Secrets, logger: Logger, options: EventsOptions) {
@@ -79,12 +83,12 @@ export class PostgresEvents implements Events {
 
   async publish(topic: string, payload: JsonObject): Promise<void> {
     this.#local.deliver(topic, payload);
-    if (this.#closed || (performance.now() > this.#othersUntil && !this.#stoodStill())) return;
+    if (this.#closed || (performance.now() > this.#othersUntil && !this.#wasSuspended())) return;
     await this.#send(topic, payload);
   }
 
   async #send(topic: string, payload: JsonObject): Promise<void> {
-    if (this.#outgoing.push(packEvent(this.#secrets, this.#processId, topic, payload)) > maxWaiting)
+    if (this.#outgoing.push(packEvent(this.#secrets, this.#processId, topic, payload)) > maxPendingMessages)
       this.#outgoing.shift();
     await this.#flush();
   }
@@ -92,7 +96,7 @@ export class PostgresEvents implements Events {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    clearTimeout(this.#beat);
+    clearTimeout(this.#pingTimer);
     clearInterval(this.#renewal);
     await this.#flushing;
     if (this.#client !== undefined) await this.#end(this.#client);
@@ -101,7 +105,7 @@ export class PostgresEvents implements Events {
   #flush(): Promise<void> {
     this.#flushing ??= this.#sendAll().finally(() => {
       this.#flushing = undefined;
-      // What was told of while the last batch settled.
+      // More events may have been added while the last batch was sent.
       if (this.#outgoing.length > 0 && this.#client !== undefined && !this.#closed) void this.#flush();
     });
     return this.#flushing;
@@ -116,7 +120,7 @@ export class PostgresEvents implements Events {
         await client.query('SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message', [channel, batch]);
       } catch (error) {
         this.#outgoing.unshift(...batch);
-        this.#lost(client, error);
+        this.#onConnectionLost(client, error);
       }
     }
   }
@@ -130,11 +134,11 @@ export class PostgresEvents implements Events {
       connectionTimeoutMillis: 10_000,
       query_timeout: pingDeadlineMs,
     });
-    client.on('error', (error) => this.#lost(client, error));
-    client.on('end', () => this.#lost(client));
+    client.on('error', (error) => this.#onConnectionLost(client, error));
+    client.on('end', () => this.#onConnectionLost(client));
     client.on('notification', ({ payload }) => {
       const received = this.#local.receive(payload ?? '', this.#processId);
-      if (received !== null) this.#heardOther(received);
+      if (received !== null) this.#onReceived(received);
     });
     try {
       await client.connect();
@@ -149,59 +153,65 @@ export class PostgresEvents implements Events {
     }
     this.#client = client;
     this.#renewedAt = performance.now();
-    this.#askWhoIsThere();
-    this.#beat = setTimeout(() => void this.#askAgain(client), pingMs);
+    this.#requestPresence();
+    this.#pingTimer = setTimeout(() => void this.#ping(client), pingMs);
   }
 
-  /** Whether this process did nothing for so long that it knows nothing of the others, nor they of it. */
-  #stoodStill(): boolean {
+  /**
+   * Whether this process was suspended for so long that the presence of other processes, and its own, may have expired.
+   */
+  #wasSuspended(): boolean {
     return performance.now() - this.#renewedAt > this.#options.presenceMs / 2;
   }
 
   #renew(): void {
-    const stoodStill = this.#stoodStill();
+    const wasSuspended = this.#wasSuspended();
     this.#renewedAt = performance.now();
-    if (stoodStill) this.#askWhoIsThere();
-    else this.#sayPresent(false);
-    // What others told of meanwhile they may have told nobody.
-    if (stoodStill) this.#local.reconnected();
+    if (wasSuspended) this.#requestPresence();
+    else this.#announcePresence(false);
+    // Other processes may have sent no notifications meanwhile.
+    if (wasSuspended) this.#local.reconnected();
   }
 
-  #askWhoIsThere(): void {
+  #requestPresence(): void {
     this.#othersUntil = Math.max(this.#othersUntil, performance.now() + this.#options.answerMs);
     this.#isUnanswered = true;
-    this.#sayPresent(true);
+    this.#announcePresence(true);
   }
 
-  #sayPresent(asks: boolean): void {
+  /** @param asks whether other processes should announce their presence as well. */
+  #announcePresence(asks: boolean): void {
     if (this.#client !== undefined && !this.#closed) void this.#send(presenceTopic, { asks });
   }
 
-  /** Another process is there, whatever it says. */
-  #heardOther({ topic, payload }: Envelope): void {
+  /** Any message shows that another process is present. */
+  #onReceived({ topic, payload }: Envelope): void {
     this.#othersUntil = performance.now() + this.#options.presenceMs;
-    if (topic === presenceTopic && payload['asks'] === true) this.#sayPresent(false);
+    if (topic === presenceTopic && payload['asks'] === true) this.#announcePresence(false);
     else if (this.#isUnanswered) {
       this.#isUnanswered = false;
       this.#local.reconnected();
     }
   }
 
-  /** A connection may fall silent without ending: its server is stopped, or a router forgot it. Nothing comes in then, so it has to be asked. */
-  async #askAgain(client: Client): Promise<void> {
+  /**
+   * Pings detect a connection that stops working without an error, for example when its server hangs or a router drops
+   * its state.
+   */
+  async #ping(client: Client): Promise<void> {
     try {
       await client.query('SELECT 1');
       if (this.#client === client && !this.#closed)
-        this.#beat = setTimeout(() => void this.#askAgain(client), this.#options.pingMs);
+        this.#pingTimer = setTimeout(() => void this.#ping(client), this.#options.pingMs);
     } catch (error) {
-      this.#lost(client, error);
+      this.#onConnectionLost(client, error);
     }
   }
 
-  #lost(client: Client, error?: unknown): void {
+  #onConnectionLost(client: Client, error?: unknown): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
-    clearTimeout(this.#beat);
+    clearTimeout(this.#pingTimer);
     void this.#end(client);
     this.#logger.warn(
       { part: 'database', ...(error === undefined ? {} : { err: error }) },
@@ -223,10 +233,10 @@ export class PostgresEvents implements Events {
     }, reconnectMs);
   }
 
-  /** Closes a connection; one that does not answer is cut. */
+  /** Closes a connection. It is destroyed when the server does not respond. */
   async #end(client: Client): Promise<void> {
-    const cut = setTimeout(() => client.connection.stream.destroy(), this.#options.pingDeadlineMs);
+    const timer = setTimeout(() => client.connection.stream.destroy(), this.#options.pingDeadlineMs);
     await client.end().catch(() => undefined);
-    clearTimeout(cut);
+    clearTimeout(timer);
   }
 }

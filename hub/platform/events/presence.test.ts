@@ -17,72 +17,73 @@ afterAll(() => database[Symbol.asyncDispose]());
 const connect = () =>
   PostgresEvents.connect(database.url, testSecrets, pino({ level: 'silent' }), { answerMs: 150, presenceMs: 900 });
 
-/** What really goes over the channel. */
-async function overhear(): Promise<string[]> {
+/** Collects the topics of the messages on the channel. */
+async function captureChannel(): Promise<string[]> {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   onTestFinished(() => client.end());
-  const heard: string[] = [];
-  client.on('notification', ({ payload }) => heard.push(unpackEvent(testSecrets, payload ?? '')?.topic ?? ''));
+  const topics: string[] = [];
+  client.on('notification', ({ payload }) => topics.push(unpackEvent(testSecrets, payload ?? '')?.topic ?? ''));
   await client.query('LISTEN outrigger_events');
-  return heard;
+  return topics;
 }
 
-test('a process that is alone notifies nobody, one that comes hears all from then on, and is forgotten once it is gone', async () => {
-  const channel = await overhear();
-  const told = () => channel.filter((topic) => topic === 'topic').length;
+test('a process sends notifications only while another process is present, and a new process receives all events', async () => {
+  const channel = await captureChannel();
+  const sent = () => channel.filter((topic) => topic === 'topic').length;
   await using here = await connect();
-  const heardHere: unknown[] = [];
-  using _own = here.subscribe('topic', (payload) => heardHere.push(payload['n']));
-  const tellUntil = async (isTold: boolean) => {
+  const receivedHere: unknown[] = [];
+  using _own = here.subscribe('topic', (payload) => receivedHere.push(payload['n']));
+  const publishUntil = async (isSent: boolean) => {
     await expect
       .poll(async () => {
-        const before = told();
+        const before = sent();
         await here.publish('topic', {});
         await new Promise((resolve) => setTimeout(resolve, 20));
-        return told() > before;
+        return sent() > before;
       })
-      .toBe(isTold);
+      .toBe(isSent);
   };
-  // At first somebody may be there who has not answered yet.
+  // At first, a process may be present that has not responded yet.
   await here.publish('topic', { n: 1 });
-  await expect.poll(told).toBe(1);
-  await tellUntil(false);
+  await expect.poll(sent).toBe(1);
+  await publishUntil(false);
 
-  let lookedAgain = 0;
+  let reconnects = 0;
   const there = await connect();
   using _again = there.onReconnect(() => {
-    lookedAgain += 1;
+    reconnects += 1;
   });
-  const heardThere: unknown[] = [];
-  using _topic = there.subscribe('topic', (payload) => heardThere.push(payload['n']));
-  // Whoever did not know of it yet may have told it nothing: so it looks again.
-  await expect.poll(() => lookedAgain).toBeGreaterThan(0);
-  await tellUntil(true);
-  // Longer than it is remembered without a word.
+  const receivedThere: unknown[] = [];
+  using _topic = there.subscribe('topic', (payload) => receivedThere.push(payload['n']));
+  // The other process may have sent no notifications before it knew of the new process.
+  await expect.poll(() => reconnects).toBeGreaterThan(0);
+  await publishUntil(true);
+  // Longer than the presence of a process lasts without a message.
   await new Promise((resolve) => setTimeout(resolve, 1_200));
-  // On a busy machine a process may be late to say that it is there, and then looks again: what is published meanwhile does not reach it.
+  // On a busy machine a process may announce its presence late. It misses the events until then, and its reconnect
+  // listeners are called.
   let published = 0;
   await expect
     .poll(async () => {
       published += 1;
       await here.publish('topic', { n: 2 });
-      return heardThere;
+      return receivedThere;
     })
     .toContain(2);
   await expect
     .poll(async () => {
       await there.publish('topic', { n: 3 });
-      return heardHere;
+      return receivedHere;
     })
     .toContain(3);
 
   await there[Symbol.asyncDispose]();
-  await tellUntil(false);
-  expect(heardHere.filter((n) => n === 2)).toHaveLength(published);
+  await publishUntil(false);
+  expect(receivedHere.filter((n) => n === 2)).toHaveLength(published);
 });
 
-test('a process that stood still for longer than it is remembered is told to look again, and hears what comes then', async () => {
+test('a process suspended for longer than its presence lasts calls its reconnect listeners, and receives later events', async () => {
   await using here = await connect();
   const child = spawn(
     process.execPath,
@@ -93,22 +94,22 @@ test('a process that stood still for longer than it is remembered is told to loo
     },
   );
   onTestFinished(() => void child.kill('SIGKILL'));
-  let said = '';
-  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  const tellUntilHeard = async (n: number) => {
-    const tell = async () => {
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const publishUntilReceived = async (n: number) => {
+    const publish = async () => {
       await here.publish('topic', { n });
-      return said;
+      return output;
     };
-    await expect.poll(tell).toContain(`heard ${n}`);
+    await expect.poll(publish).toContain(`heard ${n}`);
   };
-  await expect.poll(() => said).toContain('listens');
-  await tellUntilHeard(1);
+  await expect.poll(() => output).toContain('listens');
+  await publishUntilReceived(1);
   child.kill('SIGSTOP');
   await new Promise((resolve) => setTimeout(resolve, 1_800));
   await here.publish('topic', { n: 2 });
-  said = '';
+  output = '';
   child.kill('SIGCONT');
-  await expect.poll(() => said).toMatch(/looks again/);
-  await tellUntilHeard(3);
+  await expect.poll(() => output).toMatch(/looks again/);
+  await publishUntilReceived(3);
 });

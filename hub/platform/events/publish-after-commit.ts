@@ -1,15 +1,18 @@
 import { afterCommit } from '../db/joined-transaction.ts';
 import type { Events } from './events.ts';
 
-/** The same events, but what is published within a joined transaction is told once that is committed, and never when it is not. */
+/**
+ * Wraps `events` so that an event within a joined transaction is published after the commit, and not at all after a
+ * rollback.
+ */
 export function publishAfterCommit(events: Events): Events {
   return {
     publish(topic, payload) {
-      let told = Promise.resolve();
+      let published = Promise.resolve();
       afterCommit(() => {
-        told = events.publish(topic, payload);
+        published = events.publish(topic, payload);
       });
-      return told;
+      return published;
     },
     subscribe: (topic, listener) => events.subscribe(topic, listener),
     subscribeFamily: (family, listener) => events.subscribeFamily(family, listener),

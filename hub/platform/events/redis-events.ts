@@ -8,7 +8,10 @@ import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
 import type { EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
 
 const channel = 'outrigger:events';
-/** A process publishes it when events of its own were lost: the other processes then look again. */
+/**
+ * A process publishes this topic after it has lost events of its own. The other processes then call their `onReconnect`
+ * listeners.
+ */
 const lostTopic = 'hub-events-lost';
 
 /** Events over Redis pub/sub, for many hub processes. */
@@ -19,23 +22,23 @@ export class RedisEvents implements Events {
   readonly #logger: Logger;
   readonly #local: LocalEvents;
   readonly #processId = randomUUID();
-  #beat: NodeJS.Timeout | undefined;
+  #pingTimer: NodeJS.Timeout | undefined;
   #isSubscribed = false;
-  /** Whether an event could not be published since the other processes were told of lost ones. */
+  /** Whether an event was lost since `lostTopic` was last published. */
   #hasLost = false;
 
   private constructor(url: string, secrets: Secrets, logger: Logger, { pingDeadlineMs }: Required<EventsOptions>) {
     this.#secrets = secrets;
     this.#logger = logger;
     this.#local = new LocalEvents(secrets, logger);
-    // Whoever tells of something must not wait for a Redis that is away.
+    // Publishing must not wait for an unavailable Redis.
     this.#publisher = new Redis(url, {
       maxRetriesPerRequest: 1,
       lazyConnect: true,
       enableOfflineQueue: false,
       commandTimeout: pingDeadlineMs,
     });
-    // It subscribes again itself: of what the client would do nobody could catch the failure, as when this ends meanwhile.
+    // `autoResubscribe` is off because its errors cannot be caught, for example when this object is disposed meanwhile.
     this.#subscriber = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true, autoResubscribe: false });
     this.#subscriber.on('message', (_channel: string, text: string) => {
       if (this.#local.receive(text, this.#processId)?.topic === lostTopic) this.#local.reconnected();
@@ -60,7 +63,8 @@ export class RedisEvents implements Events {
       await events[Symbol.asyncDispose]();
       throw error;
     }
-    // Only once the channel is subscribed to again can nothing be missed between looking and hearing.
+    // Listeners are notified after the channel is subscribed again, so that no event is missed after they read the
+    // state.
     events.#subscriber.on(
       'ready',
       () =>
@@ -70,7 +74,7 @@ export class RedisEvents implements Events {
         ),
     );
     events.#publisher.on('ready', () => void events.#publishLost());
-    events.#watch(ping);
+    events.#startPings(ping);
     return events;
   }
 
@@ -100,7 +104,10 @@ export class RedisEvents implements Events {
     }
   }
 
-  /** Makes the other processes look again, once Redis takes events again. Their own connections may never have been lost. */
+  /**
+   * Publishes `lostTopic` when Redis is available again. The connections of the other processes may never have been
+   * lost.
+   */
   async #publishLost(): Promise<void> {
     if (!this.#hasLost || this.#publisher.status !== 'ready') return;
     this.#hasLost = false;
@@ -112,7 +119,7 @@ export class RedisEvents implements Events {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#beat);
+    clearInterval(this.#pingTimer);
     this.#publisher.disconnect();
     this.#subscriber.disconnect();
   }
@@ -122,14 +129,14 @@ export class RedisEvents implements Events {
     this.#isSubscribed = true;
   }
 
-  /** Replaces the connections when they fall silent without ending. */
-  #watch({ pingMs, pingDeadlineMs }: Required<EventsOptions>): void {
-    this.#beat = setInterval(() => {
+  /** Pings detect connections that stop working without an error. Such a connection is replaced. */
+  #startPings({ pingMs, pingDeadlineMs }: Required<EventsOptions>): void {
+    this.#pingTimer = setInterval(() => {
       void this.#publishLost();
       for (const client of [this.#publisher, this.#subscriber]) {
         if (client.status !== 'ready') continue;
         const late = setTimeout(() => {
-          this.#logger.warn({ part: 'redis' }, 'the connection for events was lost: it fell silent; connecting again');
+          this.#logger.warn({ part: 'redis' }, 'the connection for events was lost: no response; connecting again');
           client.disconnect(true);
         }, pingDeadlineMs);
         client

@@ -1,10 +1,10 @@
 import type { Transaction } from '../db/transaction.ts';
 import { noteWritten } from '../db/transaction.ts';
 
-/** Topic under which it is told live that something changed of which the stream of a workspace tells. */
+/** Topic of the changes that the event stream of a workspace contains. */
 export const workspaceTopic = (tenantId: string) => `workspace:${tenantId}`;
 
-/** Notes that a transaction changes such a row, so that those who follow the workspace look at once instead of a few seconds later. */
+/** Marks a transaction as a change of the workspace. Followers of the workspace wake immediately after the commit. */
 export function noteWorkspaceChange(tx: Transaction, tenantId: string): void {
   noteWritten(tx, workspaceTopic(tenantId));
 }

@@ -9,11 +9,11 @@ import { createDeviceLimiter } from './auth/device-limits.ts';
 import { createOwnHosts } from './auth/own-hosts.ts';
 import { SocketRights } from './auth/socket-rights.ts';
 import { LiveStreams } from './live/live-streams.ts';
-import type { WaitRoute } from './live/long-polls.ts';
+import type { LongPollRoute } from './live/long-polls.ts';
 import type { SocketRoute } from './live/sockets.ts';
 import { createHubPages } from './pages/hub-pages.ts';
 import type { Page } from './pages/page.ts';
-import type { BodyLimits } from './routing/body-watch.ts';
+import type { BodyLimits } from './routing/body-timeout.ts';
 import { createIdempotency } from './routing/idempotency.ts';
 import type { Route } from './routing/implement.ts';
 import { createHttpServer } from './server.ts';
@@ -34,10 +34,11 @@ export interface ServeSettings {
   secrets: { platformAdminKey: string | null };
 }
 
-interface Offer {
+/** The HTTP interfaces of a product. */
+interface ServedProduct {
   routes?: readonly Route[];
   sockets?: readonly SocketRoute[];
-  waits?: readonly WaitRoute[];
+  longPolls?: readonly LongPollRoute[];
   pages?: readonly Page[];
 }
 
@@ -46,22 +47,24 @@ export interface ServeOptions {
   identity: Authenticator;
   devices: DeviceAuthenticator;
   visitors: VisitorAuthenticator;
-  /** What each product has to be served. */
-  offers: readonly Offer[];
+  products: readonly ServedProduct[];
   metrics: Metrics;
   checks: Record<string, PartCheck>;
-  /** Names of the parts without which work goes on. */
-  dispensable: readonly string[];
-  /** How long the bodies of requests may take; for tests. */
+  /** Names of the parts whose failure only degrades the hub. */
+  optionalParts: readonly string[];
+  /** Time limits for request bodies; set by tests. */
   bodyLimits?: BodyLimits | undefined;
 }
 
-/** Serves the API and the pages until `stack` ends it; answers where. @throws AppError when the port is taken. */
+/**
+ * Serves the API and the pages until `stack` is disposed. Returns the URL.
+ * @throws AppError when the port is in use.
+ */
 export async function serveHttp(
   stack: AsyncDisposableStack,
   { db, events, secrets, rateLimiter, answerMemory, incomingMemory, bodyMemory, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
-  { version, identity, devices, visitors, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
+  { version, identity, devices, visitors, products, metrics, checks, optionalParts, bodyLimits }: ServeOptions,
 ): Promise<string> {
   let url: string | null = null;
   const check = () => checkParts(checks);
@@ -72,12 +75,12 @@ export async function serveHttp(
     listensAt: () => url ?? `http://${http.host}:${http.port}`,
   });
   const server = createHttpServer({
-    routes: [...systemRoutes({ version, check, dispensable }), ...offers.flatMap(({ routes = [] }) => routes)],
-    sockets: offers.flatMap(({ sockets = [] }) => sockets),
-    waits: offers.flatMap(({ waits = [] }) => waits),
+    routes: [...systemRoutes({ version, check, optionalParts }), ...products.flatMap(({ routes = [] }) => routes)],
+    sockets: products.flatMap(({ sockets = [] }) => sockets),
+    longPolls: products.flatMap(({ longPolls = [] }) => longPolls),
     pages: createHubPages({
       identity,
-      pages: offers.flatMap(({ pages = [] }) => pages),
+      pages: products.flatMap(({ pages = [] }) => pages),
       metrics: metrics.text,
       metricsToken: http.metricsToken,
       hosts,
@@ -98,7 +101,7 @@ export async function serveHttp(
     },
     socketRights: stack.use(new SocketRights({ auth: { identity, visitors }, events, logger })),
     idempotency: createIdempotency(db, secrets),
-    streams: stack.use(new LiveStreams({ events, visitors, shares: streams })),
+    streams: stack.use(new LiveStreams({ events, visitors, limits: streams })),
     answerMemory,
     incomingMemory,
     bodyMemory,

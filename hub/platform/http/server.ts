@@ -7,16 +7,16 @@ import helmet from 'helmet';
 import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { clientAddress } from './auth/client-address.ts';
-import { answerPreflight } from './auth/cross-origin.ts';
+import { respondToPreflight } from './auth/cross-origin.ts';
 import type { SocketRights } from './auth/socket-rights.ts';
 import { listen } from './listen.ts';
 import { LongPolls } from './live/long-polls.ts';
-import type { FinishedRequest, WaitRoute } from './live/long-polls.ts';
+import type { FinishedRequest, LongPollRoute } from './live/long-polls.ts';
 import { Sockets } from './live/sockets.ts';
 import type { SocketRoute } from './live/sockets.ts';
-import { watchBody } from './routing/body-watch.ts';
-import type { BodyLimits, BodyWatch } from './routing/body-watch.ts';
-import { callerGone } from './routing/caller-gone.ts';
+import { startBodyTimeout } from './routing/body-timeout.ts';
+import type { BodyLimits, BodyTimeout } from './routing/body-timeout.ts';
+import { callerDisconnected } from './routing/caller-disconnected.ts';
 import { closeWithoutRequest, guardConnections, limitPipelining } from './routing/connections.ts';
 import { sendError } from './routing/errors.ts';
 import type { Route } from './routing/implement.ts';
@@ -27,38 +27,38 @@ import type { ServingOptions } from './routing/serve-operation.ts';
 export interface HttpServerOptions extends ServingOptions {
   routes: readonly Route[];
   sockets: readonly SocketRoute[];
-  /** Operations among `routes` whose plain requests wait without all that others have around them. */
-  waits: readonly WaitRoute[];
+  /** Operations among `routes` that are long polls, served without the overhead of Express. */
+  longPolls: readonly LongPollRoute[];
   /** Pages beside the API: the status page, the reference, the metrics. */
   pages: express.Router;
   socketRights: SocketRights;
   logger: Logger;
   publicUrl: string | null;
-  /** How long bodies may take; for tests. */
+  /** Time limits for request bodies; set by tests. */
   bodyLimits?: BodyLimits;
   onFinished: (operationId: string, status: number, seconds: number) => void;
 }
 
 /** The HTTP server of the hub. */
 export interface HttpServer {
-  /** @throws AppError when the port is taken. */
+  /** @throws AppError when the port is in use. */
   listen(host: string, port: number): Promise<string>;
-  /** Takes no more requests, ends long polls, and waits for the rest until the deadline. */
+  /** Accepts no more connections, ends long polls, and waits for other requests until the deadline. */
   drain(deadlineMs: number): Promise<void>;
 }
 
-/** How long an answer to a body that took too long may take to leave, in milliseconds. */
+/** Time to send the error response for a request body that timed out, before its connection is destroyed. */
 const errorFlushMs = 1_000;
 const defaultBodyLimits: BodyLimits = { totalMs: 120_000, idleMs: 30_000 };
 
 interface RequestState {
   requestId: string;
   startedAt: number;
-  bodyWatch: BodyWatch;
+  bodyTimeout: BodyTimeout;
   operationId: string;
 }
 
-/** Serves the routes by their declarations: who may call, what a request must hold, what it is answered. */
+/** Creates the server of the routes, WebSockets and pages. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = express();
   app.disable('x-powered-by');
@@ -75,10 +75,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   app.use((request, response, next) => {
     const requestId = requestIdOf(request);
-    const bodyWatch = watchBody(request, options.bodyLimits ?? defaultBodyLimits, () =>
-      endLate(request, response, requestId, options.logger),
+    const bodyTimeout = startBodyTimeout(request, options.bodyLimits ?? defaultBodyLimits, () =>
+      endOnBodyTimeout(request, response, requestId, options.logger),
     );
-    const state: RequestState = { requestId, startedAt: performance.now(), bodyWatch, operationId: 'none' };
+    const state: RequestState = { requestId, startedAt: performance.now(), bodyTimeout, operationId: 'none' };
     states.set(request, state);
     response.setHeader('X-Request-ID', state.requestId);
     for (const [name, value] of headers) response.setHeader(name, value);
@@ -96,9 +96,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     rights: options.socketRights,
     onFinished: options.onFinished,
   });
-  const waits = new LongPolls({
+  const longPolls = new LongPolls({
     serving: options,
-    routes: options.waits,
+    routes: options.longPolls,
     logger: options.logger,
     stopping: stopping.signal,
     headers: headers.flat(),
@@ -110,10 +110,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const state = states.get(request) as RequestState;
       if (request.method === 'OPTIONS') {
         const { auth, limitAddress } = options;
-        const asked = { origins: auth.identity.origins, hosts: auth.hosts, limitAddress };
+        const crossOrigin = { origins: auth.identity.origins, hosts: auth.hosts, limitAddress };
         const operations = routes.map(({ operation }) => operation);
         const address = clientAddress(request, options.trustedProxies);
-        if (await answerPreflight(asked, operations, request, response, address)) return;
+        if (await respondToPreflight(crossOrigin, operations, request, response, address)) return;
       }
       const method = request.method === 'HEAD' ? 'GET' : request.method;
       const route = routes.find((candidate) => candidate.operation.method === method);
@@ -121,7 +121,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         const allow = routes.map((candidate) => candidate.operation.method).join(', ');
         sendError(
           response,
-          new AppError('method_not_allowed', `${request.method} is not possible here; allowed: ${allow}.`, {
+          new AppError('method_not_allowed', `${request.method} is not supported here; allowed: ${allow}.`, {
             headers: { Allow: allow },
           }),
           state.requestId,
@@ -132,8 +132,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       state.operationId = route.operation.id;
       serveOperation(options, route, request, response, { ...state, stopping: stopping.signal }).catch(
         (error: unknown) => {
-          // Nobody is there to hear of it, and nothing failed.
-          if (error === callerGone) response.destroy();
+          // The caller disconnected, which is not a failure.
+          if (error === callerDisconnected) response.destroy();
           else sendError(response, error, state.requestId, options.logger);
         },
       );
@@ -149,7 +149,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     );
   });
   app.use((error: unknown, request: Request, response: Response, _next: express.NextFunction) => {
-    // Express itself throws when a path can't be decoded.
+    // Express throws when a path cannot be decoded.
     const known =
       error instanceof URIError || (error as { status?: number }).status === 400
         ? new AppError('validation_failed', 'The path is not valid percent-encoding.', { cause: error })
@@ -158,7 +158,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
 
   const isWithinPipeline = limitPipelining();
-  // How long a body may take depends on the operation, so `watchBody` minds it.
+  // `requestTimeout` is off because the limit for a body depends on the operation: `startBodyTimeout` enforces it.
   const server = createServer(
     {
       maxHeaderSize: 32 * 1024,
@@ -166,9 +166,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       headersTimeout: 20_000,
       connectionsCheckingInterval: 5_000,
       keepAliveTimeout: 65_000,
-      // Node.js would answer requests without a Host header before the limit of pipelined requests counts them.
+      // Node.js would respond to requests without a Host header before `limitPipelining` counts them.
       requireHostHeader: false,
-      shouldUpgradeCallback: (request) => sockets.isFor(request),
+      shouldUpgradeCallback: (request) => sockets.handlesUpgrade(request),
     },
     (request, response) => {
       if (!isWithinPipeline(request, response)) return;
@@ -176,7 +176,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         response.writeHead(400, { Connection: 'close' }).end();
         return;
       }
-      if (!waits.serve(request, response)) app(request, response);
+      if (!longPolls.serve(request, response)) app(request, response);
     },
   );
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -190,8 +190,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     listen: (host, port) => listen(server, host, port),
     async drain(deadlineMs) {
       stopping.abort();
-      // Connections and requests that have arrived and are not read yet would be reset.
-      await delay(arrivedMs);
+      // Connections that have arrived and are not accepted yet would be reset.
+      await delay(acceptGraceMs);
       await acceptPending(server, deadlineMs / 2);
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeIdleConnections();
@@ -199,14 +199,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         sockets[Symbol.dispose]();
         server.closeAllConnections();
       }, deadlineMs);
-      // Connections that were busy become idle one by one and would else be kept alive.
+      // Busy connections become idle one by one, and would otherwise be kept alive.
       const startedAt = performance.now();
       const sweep = setInterval(async () => {
-        // On a busy machine timers fire before requests that the kernel already holds are read.
+        // On a busy machine, timers fire before received requests are read from the kernel.
         await setImmediate();
         server.closeIdleConnections();
-        // A request that was on its way has come by then.
-        if (performance.now() - startedAt > halfRequestMs) closeRest();
+        // A partial request has had the time to arrive completely.
+        if (performance.now() - startedAt > partialRequestGraceMs) closeRest();
       }, 100);
       await closed;
       clearTimeout(timer);
@@ -216,12 +216,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** How long a stop goes on to accept connections, in milliseconds. */
-const arrivedMs = 100;
+/** Time for which a shutdown continues to accept connections. */
+const acceptGraceMs = 100;
 
 /**
- * Waits until the event loop has accepted the connections that the kernel holds, and has read their requests. A turn of the loop
- * accepts one connection, the next turn reads its request, and on a busy machine timers fire before either.
+ * Waits until the event loop has accepted the pending connections of the kernel and has read their requests. One turn
+ * of the loop accepts a connection, the next turn reads its request, and on a busy machine timers fire before either.
  */
 async function acceptPending(server: Server, deadlineMs: number): Promise<void> {
   let accepted = 0;
@@ -236,10 +236,10 @@ async function acceptPending(server: Server, deadlineMs: number): Promise<void> 
   server.off('connection', count);
 }
 
-/** How long a stop waits for the rest of a request of which only a part came, in milliseconds. */
-const halfRequestMs = 1_000;
+/** Time for which a shutdown waits for the rest of a partial request. */
+const partialRequestGraceMs = 1_000;
 
-/** The headers that keep browsers from what they should not do, which are the same for every answer. */
+/** Security headers for browsers, the same for every response. */
 function securityHeaders(isHttps: boolean): [name: string, value: string][] {
   const found: [string, string][] = [];
   const setHeader = (name: string, value: string) => void found.push([name, value]);
@@ -253,14 +253,17 @@ function securityHeaders(isHttps: boolean): [name: string, value: string][] {
   return found;
 }
 
-/** The pattern of the path that a request matched: paths hold tokens of links, which nobody may read in a log. */
+/** The path pattern that a request matched. Logs must not contain paths, because some paths contain tokens of links. */
 function routeOf(request: Request): string {
   return (request.route as { path?: string } | undefined)?.path ?? 'none';
 }
 
-/** Answers a body that took too long, and takes its connection away, whether or not the answer is read. */
-function endLate(request: Request, response: Response, requestId: string, logger: Logger): void {
-  // Once the answer is out, the end of the connection alone would not be told to whoever still reads the body.
+/**
+ * Sends an error response for a body that timed out, and destroys the connection, also when the response is not read.
+ */
+function endOnBodyTimeout(request: Request, response: Response, requestId: string, logger: Logger): void {
+  // The request is destroyed as well, because a destroyed socket alone does not notify a handler that still reads the
+  // body.
   const end = () => {
     request.destroy();
     request.socket.destroy();

@@ -17,32 +17,35 @@ export interface BullMqQueueOptions {
   closeDeadlineMs?: number;
 }
 
-/** Jobs leave no trace when they are done, so that the same id can be added again. */
+/** Finished jobs are removed, so that their ids can be added again. */
 const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };
 
 const addDeadlineMs = 5_000;
 
-/** After a worker was silent for so long BullMQ gives its job to another, in milliseconds; the run's own lease decides. */
+/**
+ * BullMQ passes a job to another worker when its lock is not renewed for this time. The lease of the run decides which
+ * worker executes it.
+ */
 const lockMs = 60_000;
 
 const redisPrefix = 'outrigger';
 const postgresSchema = 'bullmq';
 
 /**
- * A worker fetches only once it is ready: one whose store refused its connection would ask it again and again without ever letting the event loop have
- * its turn.
+ * A worker is started after it is ready. Otherwise, a worker whose store refuses the connection would retry in a loop
+ * that blocks the event loop.
  */
-const onceReady = { autorun: false };
+const manualStart = { autorun: false };
 
-/** Makes BullMQ's objects on one of its backends. */
+/** Creates the BullMQ objects on one backend. */
 interface Backend extends AsyncDisposable {
   queue(name: string): BullQueue;
   worker(name: string, processor: Processor, concurrency: number): BullWorker;
 }
 
 async function openPostgres(url: string, onError: (error: Error) => void): Promise<Backend> {
-  // BullMQ sets a search_path only on pools that it makes itself, and it can make none from an ES module. The rows in this
-  // schema are repaired from ours, so their commits need not wait for the disk.
+  // BullMQ sets the search_path only for pools that it creates, and it cannot create pools from an ES module. The sweep
+  // restores lost rows of this schema, so commits need not wait for the disk.
   const pool = new Pool({
     connectionString: url,
     max: 12,
@@ -68,7 +71,7 @@ async function openPostgres(url: string, onError: (error: Error) => void): Promi
       new BullWorker(
         name,
         processor,
-        { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2, ...onceReady },
+        { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2, ...manualStart },
         createPostgresBackend,
       ) as unknown as BullWorker,
     [Symbol.asyncDispose]: () => pool.end(),
@@ -86,7 +89,8 @@ function openRedis(address: string): Backend {
     ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
   };
   return {
-    // A producer must not hang a request while Redis is away; a worker waits for it to come back.
+    // While Redis is unavailable, a producer fails fast, so that requests do not hang. A worker waits until Redis is
+    // back.
     queue: (name) =>
       new BullQueue(name, {
         connection: { ...connection, maxRetriesPerRequest: 1 },
@@ -100,13 +104,13 @@ function openRedis(address: string): Backend {
         concurrency,
         lockDuration: lockMs,
         stalledInterval: lockMs / 2,
-        ...onceReady,
+        ...manualStart,
       }),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
-/** The queue over BullMQ, on PostgreSQL or on Redis. */
+/** Creates a queue with BullMQ on PostgreSQL or Redis. */
 export async function createBullMqQueue({
   backend: { kind, url },
   name,
@@ -115,7 +119,7 @@ export async function createBullMqQueue({
 }: BullMqQueueOptions): Promise<Queue> {
   const part = kind === 'postgres' ? 'database' : 'redis';
   const onError = (error: Error) =>
-    logger.warn({ err: error, part, queue: name }, 'the queue had an error; it reconnects by itself');
+    logger.warn({ err: error, part, queue: name }, 'the queue had an error; it reconnects automatically');
   const backend = kind === 'postgres' ? await openPostgres(url, onError) : openRedis(url);
   const queue = backend.queue(name);
   queue.on('error', onError);
@@ -137,7 +141,7 @@ export async function createBullMqQueue({
         })),
       );
       try {
-        // A store that is silent answers nothing at all; a job that arrives after all changes nothing.
+        // A hanging store never responds. A job that is added after the deadline does no harm.
         await withinDeadline(added, addDeadlineMs);
       } catch (error) {
         throw new AppError('unavailable', 'The queue is out of reach.', { cause: error, internal: { part } });
@@ -194,7 +198,7 @@ class BullMqWorker implements QueueWorker {
       } catch (error) {
         logger.error(
           { err: error, job: job.name, jobId: job.id },
-          'a job failed; the sweep brings back what is left to do',
+          'a job failed; the sweep adds a new job for unfinished work',
         );
       }
     };
@@ -207,12 +211,12 @@ class BullMqWorker implements QueueWorker {
     };
     const worker = backend.worker(name, process, concurrency);
     const onError = (error: Error) =>
-      logger.warn({ err: error, part, queue: name }, 'a worker had an error; it reconnects by itself');
+      logger.warn({ err: error, part, queue: name }, 'a worker had an error; it reconnects automatically');
     worker.on('error', onError);
     try {
       await worker.waitUntilReady();
     } catch (error) {
-      // It has no jobs to finish, and its store may not respond.
+      // The worker has no jobs to finish, and its store may not respond.
       worker.close(true).catch(() => undefined);
       throw new AppError('unavailable', 'The queue is out of reach.', { cause: error, internal: { part } });
     }
@@ -228,24 +232,21 @@ class BullMqWorker implements QueueWorker {
   async #drain(deadlineMs: number): Promise<void> {
     const closed = this.#worker.close();
     const endsAt = performance.now() + deadlineMs;
-    // A job that was being fetched may begin while those before it end.
+    // A job that was being fetched may start while earlier jobs end.
     do {
       const done = await isDoneWithin(Promise.race([closed, Promise.all(this.#jobs)]), endsAt - performance.now());
       if (!done) {
-        this.#logger.warn(
-          { deadlineMs },
-          'jobs were still under way at the deadline; their leases will end by themselves',
-        );
+        this.#logger.warn({ deadlineMs }, 'jobs were still active at the deadline; their leases will expire');
         break;
       }
       if (await isDoneWithin(closed, shutdownFlushMs)) return;
     } while (this.#jobs.size > 0);
-    // A connection that is just being made again tells nobody that it ended, and BullMQ waits for that without end.
+    // A connection that is reconnecting emits no `end` event, and BullMQ would wait for this event without a limit.
     this.#worker.disconnect().catch(() => undefined);
   }
 }
 
-/** Whether something ended before its deadline. @throws what it throws. */
+/** Whether a promise resolves before a deadline. @throws the error of the promise. */
 async function isDoneWithin(work: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), deadlineMs);
@@ -258,7 +259,7 @@ async function isDoneWithin(work: Promise<unknown>, deadlineMs: number): Promise
 
 async function withinDeadline<Result>(work: Promise<Result>, deadlineMs: number): Promise<Result> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+  const timer = setTimeout(() => late.reject(new Error(`no response within ${deadlineMs} ms`)), deadlineMs);
   try {
     return await Promise.race([work, late.promise]);
   } finally {

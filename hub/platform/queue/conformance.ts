@@ -7,11 +7,11 @@ import type { Queue, WorkOptions } from './queue.ts';
 
 export interface ConformanceBackend {
   backend(): QueueBackend;
-  /** Kills the store as a crash would and brings it back. */
+  /** Kills the store and starts it again. */
   restart(): Promise<void>;
 }
 
-/** What every adapter of the queue must do; run for each backend. */
+/** Tests that every adapter of `Queue` must pass. */
 export function queueConformance({ backend, restart }: ConformanceBackend): void {
   const opened: Queue[] = [];
   afterEach(async () => {
@@ -25,7 +25,7 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
   }
   const jobs = (ids: string[]) => ids.map((id) => ({ name: 'run', id, data: { runId: id } }));
 
-  test('every job that is added is handled, with its name, id and data', async () => {
+  test('every added job is handled with its name, id and data', async () => {
     const queue = await open();
     const ids = Array.from({ length: 1_000 }, (_value, index) => `job-${index}`);
     const handled: string[] = [];
@@ -40,7 +40,7 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
     expect(new Set(handled)).toEqual(new Set(ids.map((id) => `run ${id} ${id}`)));
   });
 
-  test('a job whose id is still waiting is not added again, and one that is done can be', async () => {
+  test('the id of a waiting job cannot be added again, and the id of a finished job can', async () => {
     const queue = await open();
     const handled: string[] = [];
     await queue.add(jobs(['same', 'same']));
@@ -57,7 +57,7 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
       .toBeGreaterThanOrEqual(2);
   });
 
-  test('a job with a time waits for it', async () => {
+  test('a delayed job does not run before its time', async () => {
     const queue = await open();
     const handled: { id: string; at: number }[] = [];
     await queue.work({ concurrency: 2, handler: async ({ id }) => void handled.push({ id, at: Date.now() }) });
@@ -68,16 +68,16 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
     expect(handled[1]?.at).toBeGreaterThanOrEqual(notBefore.getTime() - 5);
   });
 
-  test('no more jobs run at a time than the worker may take', async () => {
+  test('a worker runs at most as many jobs concurrently as its limit', async () => {
     const queue = await open();
     let running = 0;
-    let most = 0;
+    let maxRunning = 0;
     let done = 0;
     await queue.work({
       concurrency: 3,
       handler: async () => {
         running += 1;
-        most = Math.max(most, running);
+        maxRunning = Math.max(maxRunning, running);
         await new Promise((resolve) => setTimeout(resolve, 20));
         running -= 1;
         done += 1;
@@ -85,10 +85,10 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
     });
     await queue.add(jobs(Array.from({ length: 30 }, (_value, index) => `c-${index}`)));
     await expect.poll(() => done, { timeout: 20_000 }).toBe(30);
-    expect(most).toBe(3);
+    expect(maxRunning).toBe(3);
   });
 
-  test('a handler that fails does not hold up the others', async () => {
+  test('a failing job does not block the next jobs', async () => {
     const queue = await open();
     const handled: string[] = [];
     await queue.work({
@@ -102,7 +102,7 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
     await expect.poll(() => handled).toEqual(['bad', 'good']);
   });
 
-  test('a drain waits for the jobs under way, takes no more, and keeps its deadline', async () => {
+  test('a drain waits for active jobs and fetches no more jobs', async () => {
     const queue = await open();
     const release = Promise.withResolvers<void>();
     const handled: string[] = [];
@@ -121,7 +121,7 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
     await expect.poll(() => handled).toEqual(['slow', 'next']);
   });
 
-  test('work goes on by itself after the store was killed', async () => {
+  test('a worker continues after the store was killed and restarted', async () => {
     const queue = await open();
     const handled = new Set<string>();
     await queue.work({ concurrency: 4, handler: async ({ id }) => void handled.add(id) });

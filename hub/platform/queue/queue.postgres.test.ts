@@ -25,14 +25,14 @@ describe('the queue on PostgreSQL', () => {
 
   queueConformance({
     backend: () => ({ kind: 'postgres', url: server.url }),
-    // Its owner starts it again by itself.
+    // `startPostgresServer` restarts the killed server.
     restart: async () => {
       process.kill(Number(readFileSync(join(home, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGKILL');
     },
   });
 });
 
-test('a worker whose database takes no connection says so, and leaves the process its time', async () => {
+test('starting a worker fails while the database refuses connections, and does not block the event loop', async () => {
   const database = await acquireDatabase();
   const admin = new Client({ connectionString: database.url.replace(/\/[^/]+$/, '/postgres') });
   await admin.connect();
@@ -51,7 +51,7 @@ test('a worker whose database takes no connection says so, and leaves the proces
     const timer = setInterval(() => (ticks += 1), 1);
     await expect.poll(() => ticks).toBeGreaterThan(20);
     clearInterval(timer);
-    // Back again, it takes workers.
+    // After the database accepts connections again, workers can start.
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
     const done = Promise.withResolvers<string>();
     const worker = await queue.work({ concurrency: 1, handler: async ({ id }) => done.resolve(id) });

@@ -14,7 +14,7 @@ describe.skipIf(!redisAvailable)('the queue on Redis (needs redis-server)', () =
 
   queueConformance({ backend: () => ({ kind: 'redis', url: redis.url }), restart: () => redis.restart() });
 
-  test('a queue whose store fell silent is closed all the same', async () => {
+  test('a queue whose store does not respond is closed within its deadline', async () => {
     await using silent = await startRedis();
     const queue = await createBullMqQueue({
       backend: { kind: 'redis', url: silent.url },
@@ -27,7 +27,7 @@ describe.skipIf(!redisAvailable)('the queue on Redis (needs redis-server)', () =
     silent.resume();
   });
 
-  test('a worker without a job drains at once while its connection is being made again', async () => {
+  test('a worker without a job drains immediately while its connection is reconnecting', async () => {
     await using killed = await startRedis();
     await using queue = await createBullMqQueue({
       backend: { kind: 'redis', url: killed.url },

@@ -1,34 +1,34 @@
 import type { JsonObject } from '../../../shared/json.ts';
 
 /**
- * The queue wakes workers and keeps time. What is true stands in our own tables: a job carries ids only, may come twice, and
- * may be lost with the queue; the sweep then adds it again.
+ * The queue wakes workers, immediately or at a time. The state of runs is in the hub's own tables: a job contains ids
+ * only, may be delivered twice, and may be lost with the queue. The sweep then adds the job again.
  */
 export interface Queue extends AsyncDisposable {
-  /** Adds jobs; one whose id is still waiting, delayed or active changes nothing. */
+  /** Adds jobs. A job is ignored while a job with the same id is waiting, delayed or active. */
   add(jobs: QueueJob[]): Promise<void>;
-  /** Starts to take jobs. */
+  /** Starts a worker. */
   work(options: WorkOptions): Promise<QueueWorker>;
-  /** Whether the queue's store answers. */
+  /** Rejects when the store of the queue does not respond. */
   ping(signal: AbortSignal): Promise<void>;
 }
 
 export interface QueueJob {
   name: string;
-  /** May hold letters, digits, `-`, `_` and `.`. */
+  /** May contain letters, digits, `-`, `_` and `.`. */
   id: string;
   data: JsonObject;
   notBefore?: Date;
 }
 
 export interface WorkOptions {
-  /** Jobs at a time. */
+  /** Maximum concurrent jobs. */
   concurrency: number;
-  /** One that throws is logged and done with: the sweep brings back what still has to be done. */
+  /** A job whose handler throws is logged and removed. The sweep adds a new job for unfinished work. */
   handler: (job: { name: string; id: string; data: JsonObject }) => Promise<void>;
 }
 
 export interface QueueWorker {
-  /** Takes no more jobs and waits for those under way, at most until the deadline. */
+  /** Stops fetching jobs, and waits for active jobs until the deadline. */
   drain(deadlineMs: number): Promise<void>;
 }

@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-/** What of an address is limited: an IPv4 address, however it is written, or the /64 of IPv6, which is what one customer gets. */
+/**
+ * Returns the unit by which addresses are limited: a normalized IPv4 address, or the /64 block of an IPv6 address,
+ * which one customer has.
+ */
 export function addressBlock(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

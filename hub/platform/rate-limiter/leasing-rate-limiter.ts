@@ -2,23 +2,23 @@ import { LRUCache } from 'lru-cache';
 import type { RateLimit, RateLimiter, RateLimitState } from './rate-limiter.ts';
 import type { SharedCounts } from './shared-counts.ts';
 
-/** A process has at most so small a part of a limit in hand, */
-const largestShare = 1 / 20;
-/** and never more than so many. */
-const largestLease = 100;
+/** Maximum share of a limit that a process leases. */
+const maxLeaseShare = 1 / 20;
+/** Maximum requests that a process leases. */
+const maxLeaseSize = 100;
 const maxKeys = 20_000;
 
-/** What a process has of a key in a window. */
+/** Requests of a key in a window that this process may allow without accessing the store. */
 interface Lease {
-  /** When the window ends, by the clock of `performance`. */
+  /** End of the window, by the clock of `performance`. */
   endsAt: number;
   resetAt: Date;
-  /** The shared count, as far as this process knows it. */
+  /** The shared count when this process last accessed the store. */
   count: number;
-  /** Counted already, and not yet used. */
+  /** Leased requests that are not used yet. The shared count includes them. */
   left: number;
   limit: number;
-  /** How many were asked for, so that who asks often asks for more the next time. */
+  /** Size of the lease. The next lease is twice as large. */
   size: number;
 }
 
@@ -27,8 +27,9 @@ interface Refill {
 }
 
 /**
- * Takes small shares of a shared count and lets through as many without asking for each: never more than the limit over all processes, and
- * less by what another process has in hand. Who is over a limit is refused without asking until its window ends.
+ * Leases small shares of a limit, so that most requests do not access the shared store. All processes together never
+ * allow more than the limit; they may allow fewer, by the unused leases of other processes. A key that exceeds its
+ * limit is refused without accessing the store until its window ends.
  */
 export class LeasingRateLimiter implements RateLimiter {
   readonly #counts: SharedCounts;
@@ -47,7 +48,7 @@ export class LeasingRateLimiter implements RateLimiter {
     if (lease !== undefined && lease.left > 0) {
       return Promise.resolve(this.#use(lease, limit));
     }
-    // Not when less is let through while the store is away: it may be back.
+    // `exceeded` is null for the reduced limit of an unavailable store, because the store may be available again.
     const exceeded = refill === undefined ? this.exceeded(key, limit) : null;
     if (exceeded !== null) return Promise.resolve(exceeded);
     return new Promise((done, fail) => {
@@ -56,9 +57,9 @@ export class LeasingRateLimiter implements RateLimiter {
         refill.waiting.push(settle);
         return;
       }
-      const begun: Refill = { waiting: [settle] };
-      this.#refills.set(key, begun);
-      void this.#refill(key, limit, begun);
+      const started: Refill = { waiting: [settle] };
+      this.#refills.set(key, started);
+      void this.#refill(key, limit, started);
     });
   }
 
@@ -93,26 +94,26 @@ export class LeasingRateLimiter implements RateLimiter {
     return stateOf(lease, lease.count - lease.left, limit);
   }
 
-  /** Counts for all who wait, one request after another, until nobody does. */
+  /** Leases until no request waits, with one access to the store at a time. */
   async #refill(key: string, limit: RateLimit, refill: Refill): Promise<void> {
-    const largest = Math.max(1, Math.min(largestLease, Math.floor(limit.limit * largestShare)));
+    const largest = Math.max(1, Math.min(maxLeaseSize, Math.floor(limit.limit * maxLeaseShare)));
     try {
       while (refill.waiting.length > 0) {
         const known = this.#current(key);
-        // What came while it was asked is let through by what that brought.
+        // Requests that arrived during the last access use its lease.
         for (const settle of refill.waiting.splice(0, known?.left ?? 0)) settle(this.#use(known as Lease, limit));
         const served = refill.waiting.splice(0);
         if (served.length === 0) break;
         const size = Math.min(largest, (known?.size ?? 0) * 2 || 1);
         const amount = Math.max(size, served.length);
-        // From before it was asked, so that what is left of a window is never used in the next one.
-        const askedAt = this.#now();
+        // Measured before the access, so that a lease is never used after its window has ended.
+        const requestedAt = this.#now();
         try {
           const { count, limit: allowed, resetAt, leftMs } = await this.#counts.add(key, limit, amount);
           const before = count - amount;
           const granted = Math.min(amount, Math.max(0, allowed - before));
           const lease: Lease = {
-            endsAt: askedAt + leftMs,
+            endsAt: requestedAt + leftMs,
             resetAt,
             count: Math.max(before, 0) + granted,
             left: Math.max(0, granted - served.length),
@@ -131,7 +132,7 @@ export class LeasingRateLimiter implements RateLimiter {
   }
 }
 
-/** The state after `count` were let through, or would have been. */
+/** The state after `count` requests, allowed or not. */
 function stateOf(
   { limit: allowed, resetAt }: Pick<Lease, 'limit' | 'resetAt'>,
   count: number,

@@ -3,18 +3,18 @@ import type { RateLimit } from './rate-limiter.ts';
 import type { SharedCount } from './shared-counts.ts';
 
 interface Count {
-  /** Seconds since 1970 at which its window began. */
+  /** Start of the window, in Unix seconds. */
   start: number;
   count: number;
-  /** Whether the shared store told it in this window; then it is the count of all processes. */
+  /** Whether the count came from the shared store in this window, and so includes all processes. */
   isShared: boolean;
 }
 
 const maxKeys = 20_000;
-/** The longest window that anybody uses, in seconds; what is older is over. */
+/** The longest window in use. Older windows have ended. */
 const maxWindowSeconds = 3_600;
 
-/** The counts of this process, for while the store that all processes share is away. */
+/** Counts of this process, used while the shared store is unavailable. */
 export class LocalCounts {
   readonly #counts = new LRUCache<string, Count>({ max: maxKeys });
   readonly #now: () => number;
@@ -23,8 +23,8 @@ export class LocalCounts {
     this.#now = now;
   }
 
-  /** Remembers what the shared store said. */
-  heard(key: string, count: number, start: number): void {
+  /** Stores a count of the shared store. */
+  setShared(key: string, count: number, start: number): void {
     this.#counts.set(key, { start, count, isShared: true });
   }
 

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { SharedCounts } from './shared-counts.ts';
 
-/** How many windows that are over one statement of a sweep forgets. */
+/** Ended windows that one statement deletes. */
 const pruneBatch = 1_000;
 
 const windowStart = `to_timestamp(floor(extract(epoch from clock_timestamp()) / $2) * $2)`;
@@ -12,7 +12,7 @@ interface Counted {
   left_ms: number;
 }
 
-/** Counts in an unlogged table: exact while the database lives, anew after a crash of it. */
+/** Counts in an unlogged table: exact, but reset by a crash of the database. */
 export function createPostgresCounts(db: Database): SharedCounts {
   return {
     async add(key, { limit, windowSeconds }, amount) {

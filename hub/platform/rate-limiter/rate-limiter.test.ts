@@ -14,10 +14,10 @@ import { createRedisCounts } from './redis-counts.ts';
 import type { SharedCounts } from './shared-counts.ts';
 
 function suite(pair: () => [RateLimiter, RateLimiter]): void {
-  // A window of an hour does not end under the test, but for once in thousands of runs.
+  // A window of an hour ends during the test only once in thousands of runs.
   const limit = { limit: 60, windowSeconds: 3_600 };
 
-  test('of two hundred at once from two processes the limit is let through, but for what one of them has in hand', async () => {
+  test('200 concurrent requests of two processes are allowed up to the limit, less an unused lease', async () => {
     const limiters = pair();
     const key = `k-${Math.random()}`;
     const states = await Promise.all(
@@ -31,7 +31,7 @@ function suite(pair: () => [RateLimiter, RateLimiter]): void {
     expect(await limiters[1].peek(`other-${key}`, limit)).toMatchObject({ allowed: true, remaining: 60 });
   });
 
-  test('a new window begins anew', async () => {
+  test('a new window starts with a count of zero', async () => {
     const [limiter] = pair();
     const key = `w-${Math.random()}`;
     const short = { limit: 1, windowSeconds: 1 };
@@ -59,7 +59,7 @@ describe('the rate limiter on PostgreSQL', () => {
     new LeasingRateLimiter(createPostgresCounts(pools[1] as Database)),
   ]);
 
-  test('every window that is over is forgotten by the next sweep, however many there are, and none that counts', async () => {
+  test('pruning deletes all ended windows, also thousands of them, and no current window', async () => {
     const limiter = new LeasingRateLimiter(createPostgresCounts(pools[0] as Database));
     const limit = { limit: 1, windowSeconds: 3_600 };
     await limiter.take('counts', limit);
@@ -97,7 +97,7 @@ describe.skipIf(!redisAvailable)('the rate limiter on Redis (needs redis-server)
   });
   suite(() => [limiters[0] as RateLimiter, limiters[1] as RateLimiter]);
 
-  test('while Redis is away each process goes on from what it heard last, then lets half through, and never more than the limit', async () => {
+  test('while Redis is unavailable, a process continues from the last count, then allows half of the limit per window', async () => {
     await using store = await startRedis();
     let now = Date.now();
     await using limiter = new LeasingRateLimiter(
@@ -119,7 +119,7 @@ describe.skipIf(!redisAvailable)('the rate limiter on Redis (needs redis-server)
     expect(await take('known', 20)).toBe(5);
   });
 
-  test('counts of a process have a bound, whoever sends under however many names', () => {
+  test('the number of local counts is limited, also with many keys', () => {
     const counts = new LocalCounts(Date.now);
     for (let key = 0; key < 50_000; key += 1) counts.add(`address ${key}`, { limit: 1, windowSeconds: 60 }, 1);
     expect(counts.size).toBeLessThanOrEqual(20_000);
@@ -127,14 +127,14 @@ describe.skipIf(!redisAvailable)('the rate limiter on Redis (needs redis-server)
   });
 });
 
-describe('shares of a limit', () => {
-  /** A store as the others, whose clock is ours, and that counts how often it is asked. */
-  function memoryCounts(clock: { now: number }): SharedCounts & { asked: number } {
+describe('leases of a limit', () => {
+  /** A store in memory with a clock that the test sets. It counts its accesses. */
+  function memoryCounts(clock: { now: number }): SharedCounts & { accesses: number } {
     const counts = new Map<string, number>();
     return {
-      asked: 0,
+      accesses: 0,
       async add(key, { limit, windowSeconds }, amount) {
-        this.asked += 1;
+        this.accesses += 1;
         const windowMs = windowSeconds * 1000;
         const start = clock.now - (clock.now % windowMs);
         const name = `${key}:${start}`;
@@ -148,7 +148,7 @@ describe('shares of a limit', () => {
     };
   }
 
-  test('never let more through in a window than the limit, whichever processes ask, and when', async () => {
+  test('never allow more requests in a window than the limit, in any order of processes and times', async () => {
     const command = fc.record({
       process: fc.integer({ min: 0, max: 3 }),
       times: fc.integer({ min: 1, max: 40 }),
@@ -158,11 +158,11 @@ describe('shares of a limit', () => {
       fc.asyncProperty(
         fc.integer({ min: 1, max: 300 }),
         fc.array(command, { maxLength: 30 }),
-        async (most, commands) => {
+        async (maxRequests, commands) => {
           const clock = { now: 5_000 };
           const counts = memoryCounts(clock);
           const processes = Array.from({ length: 4 }, () => new LeasingRateLimiter(counts, () => clock.now));
-          const limit = { limit: most, windowSeconds: 1 };
+          const limit = { limit: maxRequests, windowSeconds: 1 };
           const allowed = new Map<number, number>();
           for (const { process, times, waitMs } of commands) {
             clock.now += waitMs;
@@ -170,17 +170,17 @@ describe('shares of a limit', () => {
               Array.from({ length: times }, () => (processes[process] as LeasingRateLimiter).take('k', limit)),
             );
             const window = Math.floor(clock.now / 1000);
-            const through = states.filter((state) => state.allowed).length;
-            allowed.set(window, (allowed.get(window) ?? 0) + through);
-            expect(states.every(({ remaining }) => remaining >= 0 && remaining < most)).toBe(true);
+            const allowedNow = states.filter((state) => state.allowed).length;
+            allowed.set(window, (allowed.get(window) ?? 0) + allowedNow);
+            expect(states.every(({ remaining }) => remaining >= 0 && remaining < maxRequests)).toBe(true);
           }
-          expect([...allowed.values()].every((count) => count <= most)).toBe(true);
+          expect([...allowed.values()].every((count) => count <= maxRequests)).toBe(true);
         },
       ),
     );
   });
 
-  test('are asked for seldom by who asks often, and not at all by who is over the limit', async () => {
+  test('keep the accesses to the store few for a frequent key, and zero for a key above its limit', async () => {
     const clock = { now: 0 };
     const counts = memoryCounts(clock);
     const limiter = new LeasingRateLimiter(counts, () => clock.now);
@@ -188,12 +188,12 @@ describe('shares of a limit', () => {
     let allowed = 0;
     for (let index = 0; index < 2_000; index += 1) allowed += (await limiter.take('k', limit)).allowed ? 1 : 0;
     expect(allowed).toBe(600);
-    expect(counts.asked).toBeLessThanOrEqual(26);
+    expect(counts.accesses).toBeLessThanOrEqual(26);
     clock.now += 60_000;
     expect(await limiter.take('k', limit)).toMatchObject({ allowed: true, remaining: 599 });
   });
 
-  test('of a small limit are single ones, so that it counts exactly', async () => {
+  test('have the size 1 for a small limit, so that it is counted exactly', async () => {
     const counts = memoryCounts({ now: 0 });
     const limiters = [new LeasingRateLimiter(counts, () => 0), new LeasingRateLimiter(counts, () => 0)];
     const limit = { limit: 20, windowSeconds: 60 };
@@ -206,11 +206,11 @@ describe('shares of a limit', () => {
     );
   });
 
-  test('that can not be had fail those who wait for them, and nobody after', async () => {
+  test('that the store fails to grant reject the waiting requests, and no later requests', async () => {
     const counts = memoryCounts({ now: 0 });
     const limiter = new LeasingRateLimiter(counts, () => 0);
     const { add } = counts;
-    counts.add = () => Promise.reject(new Error('away'));
+    counts.add = () => Promise.reject(new Error('unavailable'));
     const limit = { limit: 600, windowSeconds: 60 };
     const failed = await Promise.allSettled([limiter.take('k', limit), limiter.take('k', limit)]);
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

@@ -1,4 +1,4 @@
-/** How many, in how long. */
+/** Maximum requests per window. */
 export interface RateLimit {
   limit: number;
   windowSeconds: number;
@@ -8,18 +8,21 @@ export interface RateLimitState {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** When the window ends and the count begins anew. */
+  /** End of the window, when the count is reset. */
   resetAt: Date;
 }
 
-/** Lets so many through in each window, over all hub processes, by the clock of the store that they share. */
+/** Limits requests in fixed windows across all hub processes, by the clock of the shared store. */
 export interface RateLimiter extends AsyncDisposable {
-  /** Counts one; `allowed` says whether it was within the limit. */
+  /** Counts a request. `allowed` is false when the request exceeds the limit. */
   take(key: string, limit: RateLimit): Promise<RateLimitState>;
-  /** Tells whether one more would be allowed, without counting it. */
+  /** Returns whether another request would be allowed, without counting one. */
   peek(key: string, limit: RateLimit): Promise<RateLimitState>;
-  /** The state of a key that this process knows to be over its limit, without asking the store; else null. */
+  /**
+   * Returns the state of a key that this process knows to exceed its limit, without accessing the store; otherwise
+   * null.
+   */
   exceeded(key: string, limit: RateLimit): RateLimitState | null;
-  /** Forgets windows that are over; part of the sweep. */
+  /** Deletes ended windows; called by the sweep. */
   prune(): Promise<void>;
 }

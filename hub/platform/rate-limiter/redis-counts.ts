@@ -5,7 +5,10 @@ import { LocalCounts } from './local-counts.ts';
 import type { RateLimit } from './rate-limiter.ts';
 import type { SharedCount, SharedCounts } from './shared-counts.ts';
 
-/** Counts by Redis's own clock, in one step; ARGV: window in seconds, what to add. Answers the count, the window's start, and what is left of it in milliseconds. */
+/**
+ * Counts atomically, by the clock of Redis. ARGV: the window in seconds, the amount to add. Returns the count, the
+ * start of the window and its remaining time in milliseconds.
+ */
 const script = `
 local time = redis.call('TIME')
 local now = tonumber(time[1])
@@ -21,14 +24,16 @@ else
 end
 return { count, start, (start + window - now) * 1000 - math.ceil(tonumber(time[2]) / 1000) }`;
 
-/** How long a request waits for Redis, and how long after it did in vain the next ones do not. */
+/** Time limit for a command of Redis. */
 const deadlineMs = 1_000;
-const restMs = 1_000;
+/** After an error, local counts are used for this time before Redis is tried again. */
+const retryDelayMs = 1_000;
 
 /**
- * Counts in Redis, shared by all hub processes. While Redis is away each process goes on from the counts that it heard last, and in windows that begin
- * meanwhile lets half of a limit through: never more than the limit for each process.
- * @throws when Redis can't be reached at the start.
+ * Counts in Redis, shared by all hub processes. While Redis is unavailable, each process continues from the last shared
+ * counts. In windows that start meanwhile, each process allows half of the limit. No process allows more than the
+ * limit.
+ * @throws when Redis is unavailable at the start.
  */
 export async function createRedisCounts(
   url: string,
@@ -41,13 +46,13 @@ export async function createRedisCounts(
     commandTimeout: deadlineMs,
     lazyConnect: true,
   });
-  const isAway = (error: unknown) =>
-    logger.warn({ err: error, part: 'redis' }, 'rate limits are counted by each process for itself: Redis is away');
-  await connectRedis(redis, isAway);
+  const onUnavailable = (error: unknown) =>
+    logger.warn({ err: error, part: 'redis' }, 'Redis is unavailable; each process counts rate limits separately');
+  await connectRedis(redis, onUnavailable);
   const local = new LocalCounts(now);
-  let restUntil = 0;
+  let retryAt = 0;
   const add = async (key: string, limit: RateLimit, amount: number): Promise<SharedCount> => {
-    if (redis.status === 'ready' && performance.now() >= restUntil) {
+    if (redis.status === 'ready' && performance.now() >= retryAt) {
       try {
         const [count, start, leftMs] = (await redis.eval(
           script,
@@ -56,11 +61,11 @@ export async function createRedisCounts(
           limit.windowSeconds,
           amount,
         )) as [number, number, number];
-        local.heard(key, count, start);
+        local.setShared(key, count, start);
         return { count, limit: limit.limit, resetAt: new Date((start + limit.windowSeconds) * 1000), leftMs };
       } catch (error) {
-        restUntil = performance.now() + restMs;
-        isAway(error);
+        retryAt = performance.now() + retryDelayMs;
+        onUnavailable(error);
       }
     }
     return local.add(key, limit, amount);

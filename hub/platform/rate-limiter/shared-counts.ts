@@ -1,20 +1,20 @@
 import type { RateLimit } from './rate-limiter.ts';
 
-/** What a store that all processes share answers of a count. */
+/** The count of a key in the current window, from the store that all processes share. */
 export interface SharedCount {
-  /** In the window that is now, with what was added. */
+  /** Includes the added amount. */
   count: number;
-  /** How many may be let through in it: less than was asked for while the store is away. */
+  /** Requests that are allowed in the window: fewer than the requested limit while the store is unavailable. */
   limit: number;
   resetAt: Date;
-  /** What is left of the window by the store's own clock, in milliseconds. */
+  /** Remaining time of the window by the clock of the store, in milliseconds. */
   leftMs: number;
 }
 
-/** Counts in fixed windows, exactly, over all hub processes, by the clock of the store. */
+/** Exact counts in fixed windows across all hub processes, by the clock of the store. */
 export interface SharedCounts extends AsyncDisposable {
-  /** Adds to a count; 0 only reads it. */
+  /** Adds an amount to a count. The amount 0 only reads the count. */
   add(key: string, limit: RateLimit, amount: number): Promise<SharedCount>;
-  /** Forgets windows that are over; part of the sweep. */
+  /** Deletes ended windows; called by the sweep. */
   prune(): Promise<void>;
 }

@@ -20,22 +20,25 @@ function toBase62(value: bigint, length: number): string {
   return text;
 }
 
-/** Lets a secret scanner tell a real key from a look-alike without asking anybody. */
+/** The checksum lets a secret scanner recognize real keys offline. */
 function checksum(text: string): string {
   return toBase62(BigInt(crc32(text)), checksumLength);
 }
 
-/** Live Chat came first: its keys name no product, and its test keys say `live` where the others say theirs. */
-function lead(product: Product, environment: Environment): string {
+/**
+ * Start of a key. Live Chat is the oldest product: its live keys name no product, and its test keys have `live` in
+ * place of the product.
+ */
+function keyStart(product: Product, environment: Environment): string {
   if (product === 'chat') return environment === 'live' ? 'key_live' : 'key_test_live';
   return `key_${environment}_${product}`;
 }
 
-/** A new API key and what of it may be shown later. */
+/** Creates an API key. `hint` is the part that may be shown later. */
 export function newApiKey(product: Product, environment: Environment): { key: string; hint: string; secret: string } {
   const prefix = Array.from({ length: 8 }, () => 'abcdefghijklmnopqrstuvwxyz0123456789'[randomInt(36)]).join('');
   const body = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength);
-  const start = `${lead(product, environment)}_${prefix}`;
+  const start = `${keyStart(product, environment)}_${prefix}`;
   const secret = body + checksum(`${start}_${body}`);
   return { key: `${start}_${secret}`, hint: `${start}_…`, secret };
 }
@@ -43,7 +46,7 @@ export function newApiKey(product: Product, environment: Environment): { key: st
 const keyPattern =
   /^((key_(live|test)(?:_(ai|automations|voice|live))?)_[a-z0-9]{8})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
-/** Takes an API key apart; null when it can't be one: a wrong shape, or a checksum that differs. */
+/** Parses an API key. Returns null for a wrong format or checksum. */
 export function parseApiKey(key: string): ParsedKey | null {
   const match = keyPattern.exec(key);
   if (match === null) return null;
@@ -57,11 +60,11 @@ export function parseApiKey(key: string): ParsedKey | null {
     string,
   ];
   const product: Product = named === undefined || named === 'live' ? 'chat' : (named as Product);
-  if (keyLead !== lead(product, environment) || sum !== checksum(`${start}_${body}`)) return null;
+  if (keyLead !== keyStart(product, environment) || sum !== checksum(`${start}_${body}`)) return null;
   return { product, environment, secret: body + sum };
 }
 
-/** What of a secret is stored; it has full entropy, so a plain hash does. */
+/** Hash of a secret, as it is stored. Secrets are random, so they need no slow hash. */
 export function secretHash(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

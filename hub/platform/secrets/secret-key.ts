@@ -7,14 +7,17 @@ import { eq } from '../db/orm.ts';
 import { hubSettings } from '../db/schema.ts';
 import { createStateFile } from '../process/state-file.ts';
 
-/** The secret key of a data folder; made, readable by its owner alone, when there is none. @throws AppError when the file is broken. */
+/**
+ * Reads the secret key of a data folder. Creates one, readable by its owner only, if it is missing.
+ * @throws AppError when the file is invalid.
+ */
 export function loadSecretKey(home: string): Buffer {
   const path = join(home, 'secret.key');
   if (!existsSync(path)) {
     try {
       createStateFile(path, `${randomBytes(32).toString('hex')}\n`);
     } catch (error) {
-      // Two processes that begin together: one made it.
+      // Another process that started at the same time has created the file.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
@@ -22,12 +25,16 @@ export function loadSecretKey(home: string): Buffer {
   if (!/^[0-9a-f]{64}$/i.test(text))
     throw new AppError(
       'unavailable',
-      `${path} does not hold a secret key; put the right file back, or set SECRET_KEY.`,
+      `${path} does not contain a secret key; restore the file from a backup, or set SECRET_KEY.`,
     );
   return Buffer.from(text, 'hex');
 }
 
-/** All processes of an installation must share one key; with another, sealed secrets could not be opened. */
+/**
+ * Checks that all processes of an installation use the same secret key. With another key, encrypted secrets could not
+ * be decrypted.
+ * @throws AppError when the key differs from that of the database.
+ */
 export async function assertSecretKey(db: Database, fingerprint: string): Promise<void> {
   await db.system(async (tx) => {
     await tx.insert(hubSettings).values({ key: 'secret_key_fingerprint', value: fingerprint }).onConflictDoNothing();
@@ -38,7 +45,7 @@ export async function assertSecretKey(db: Database, fingerprint: string): Promis
     if (row?.value !== fingerprint)
       throw new AppError(
         'unavailable',
-        'SECRET_KEY is not the one that this database was set up with; give every process of an installation the same key.',
+        'SECRET_KEY differs from the key that this database was set up with; set the same key for every process of an installation.',
       );
   });
 }

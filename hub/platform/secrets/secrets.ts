@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Keys and sealed texts, all derived from the one secret key of an installation. */
+/** Encryption and derived keys. All keys are derived from the secret key of the installation. */
 export interface Secrets {
-  /** Encrypts a text so that only this installation reads it, and only for the same purpose. */
+  /** Encrypts and authenticates a text for a purpose. */
   seal(purpose: string, text: string): string;
-  /** @throws when the text was changed, or sealed with another key or for another purpose. */
+  /** Decrypts a sealed text. @throws when it was changed, or sealed with another key or for another purpose. */
   open(purpose: string, sealed: string): string;
-  /** A 32-byte key of its own for one purpose. */
+  /** Derives a 32-byte key for a purpose. */
   subkey(purpose: string): Buffer;
-  /** Tells one secret key from another without giving it away. */
+  /** Identifies the secret key without revealing it. */
   fingerprint: string;
 }
 
@@ -36,14 +36,14 @@ export function createSecrets(key: Buffer): Secrets {
     },
     open(purpose, sealed) {
       const [foundVersion, body] = sealed.split(':');
-      if (foundVersion !== version || body === undefined) throw new Error('this is no sealed text');
+      if (foundVersion !== version || body === undefined) throw new Error('this is not a sealed text');
       const bytes = Buffer.from(body, 'base64url');
       try {
         const decipher = createDecipheriv('aes-256-gcm', subkey(`seal ${purpose}`), bytes.subarray(0, nonceBytes));
         decipher.setAuthTag(bytes.subarray(-tagBytes));
         return decipher.update(bytes.subarray(nonceBytes, -tagBytes)).toString('utf8') + decipher.final('utf8');
       } catch (error) {
-        throw new Error('a sealed text was changed, or SECRET_KEY is not the one that sealed it', { cause: error });
+        throw new Error('a sealed text was changed, or was sealed with another SECRET_KEY', { cause: error });
       }
     },
     subkey,

@@ -1,6 +1,6 @@
-import { pageOf, renderNotice, shownLine } from '../../platform/http/pages/page-layout.ts';
+import { pageOf, renderNotice, renderLine } from '../../platform/http/pages/page-layout.ts';
 import { linkHeaders } from '../../platform/http/pages/page.ts';
-import type { Page, PageAnswer } from '../../platform/http/pages/page.ts';
+import type { Page, PageResponse } from '../../platform/http/pages/page.ts';
 import type { UnsubscribeLinks } from './unsubscribe-links.ts';
 
 function renderUnsubscribePage(contact: { email: string; unsubscribed: boolean }): string {
@@ -8,11 +8,11 @@ function renderUnsubscribePage(contact: { email: string; unsubscribed: boolean }
     return renderNotice('You are unsubscribed', `${contact.email} will not receive these mails any more.`);
   return pageOf(
     'Unsubscribe',
-    `<h1>Unsubscribe from these mails?</h1><p>They are sent to ${shownLine(contact.email)}.</p><form method="post"><nav><button>Unsubscribe</button></nav></form>`,
+    `<h1>Unsubscribe from these mails?</h1><p>They are sent to ${renderLine(contact.email)}.</p><form method="post"><nav><button>Unsubscribe</button></nav></form>`,
   );
 }
 
-const invalidLink: PageAnswer = {
+const invalidLink: PageResponse = {
   status: 404,
   headers: linkHeaders,
   html: renderNotice('This link does not work', 'Reply to the mail instead and ask to be removed from its list.'),

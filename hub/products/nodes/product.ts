@@ -72,7 +72,7 @@ export function createNodes(
       ...artifactRoutes(artifacts),
     ],
     sockets: [new NodeChannels({ devices, polls, results, events, logger }).route],
-    waits: [pollRoute(polls)],
+    longPolls: [pollRoute(polls)],
     skills: nodeSkills(),
     tasks: [
       { name: 'node commands', everyMs: 1_000, run: (stopping) => commands.sweep(stopping) },

@@ -7,7 +7,7 @@ import { actorOf, runCallerOf } from '../../platform/http/auth/principal.ts';
 import { readerStallMs } from '../../platform/http/live/event-stream.ts';
 import { implementLongPoll } from '../../platform/http/live/long-polls.ts';
 import type { WaitingRequest } from '../../platform/http/live/long-polls.ts';
-import { mediaType, readPieces } from '../../platform/http/routing/body.ts';
+import { mediaType, readChunks } from '../../platform/http/routing/body.ts';
 import { implement } from '../../platform/http/routing/implement.ts';
 import type { RawExchange } from '../../platform/http/routing/implement.ts';
 import type { ArtifactContent, ArtifactQuota, ArtifactUploads, Artifacts } from './artifacts/index.ts';
@@ -87,7 +87,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
         using _reservation = quota.reserve(principal.tenantId, declaredBytes);
         await using upload = await readMultipartResult(
           request.headers,
-          uploads.passMultipart(principal, params.commandId, readPieces(request, signal)),
+          uploads.passMultipart(principal, params.commandId, readChunks(request, signal)),
           partials,
           { incoming: incomingMemory, parsed: bodyMemory },
         );
@@ -95,9 +95,9 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
       },
       readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),
       uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) =>
-        uploads.receive(principal, params.commandId, params.name, query, readPieces(request, signal)),
+        uploads.receive(principal, params.commandId, params.name, query, readChunks(request, signal)),
     },
-    { confirming: ['heartbeatAutomationNode', 'completeAutomationNodeCommand'] },
+    { confirmsCaller: ['heartbeatAutomationNode', 'completeAutomationNodeCommand'] },
   );
 
 /** The long-poll endpoint that devices without a channel use. */
@@ -150,16 +150,16 @@ function rangeOf(request: RawExchange['request'], bytes: number): { start: numbe
 
 export const artifactRoutes = (artifacts: Artifacts) =>
   implement(artifactsResource, {
-    getAutomationArtifact: async ({ principal, params, refused, raw }) =>
-      sendArtifact(await artifacts.find(principal.tenantId, params.id), raw, refused),
-    readAutomationCommandFile: async ({ principal, params, refused, raw }) =>
-      sendArtifact(await artifacts.findForCommand(principal, params.commandId, params.artifactId), raw, refused),
+    getAutomationArtifact: async ({ principal, params, accessRevoked, raw }) =>
+      sendArtifact(await artifacts.find(principal.tenantId, params.id), raw, accessRevoked),
+    readAutomationCommandFile: async ({ principal, params, accessRevoked, raw }) =>
+      sendArtifact(await artifacts.findForCommand(principal, params.commandId, params.artifactId), raw, accessRevoked),
   });
 
 async function sendArtifact(
   artifact: ArtifactContent,
   { request, response }: RawExchange,
-  refused: AbortSignal,
+  accessRevoked: AbortSignal,
 ): Promise<undefined> {
   const range = rangeOf(request, artifact.bytes);
   // A browser must not run an artefact as a page of this hub.
@@ -180,9 +180,11 @@ async function sendArtifact(
   }
   // Without a `timeout` listener, Node.js destroys the connection of a client that stops reading.
   response.setTimeout(readerStallMs);
-  await pipeline(await artifact.open(range ?? undefined), response, { signal: refused }).catch((error: unknown) => {
-    // The client disconnected, so there is no error to report.
-    if (!response.destroyed) throw error;
-  });
+  await pipeline(await artifact.open(range ?? undefined), response, { signal: accessRevoked }).catch(
+    (error: unknown) => {
+      // The client disconnected, so there is no error to report.
+      if (!response.destroyed) throw error;
+    },
+  );
   return undefined;
 }

@@ -10,7 +10,7 @@ import { Thumbnail } from '../pictures.tsx';
 import { count, describePicture, describeType, durationOf, momentOf, powerWords } from '../words.ts';
 
 const shownPictures = 4;
-const shownCommands = 6;
+const renderCommands = 6;
 
 const wholeSeconds = (ms: number) => Math.max(1, Math.floor(ms / 1_000)) * 1_000;
 
@@ -135,7 +135,7 @@ export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissi
           <Empty>No commands yet. Commands from the hub appear here.</Empty>
         ) : (
           <ul className="rows">
-            {entries.slice(0, shownCommands).map((entry) => (
+            {entries.slice(0, renderCommands).map((entry) => (
               <CommandRow key={entry.commandId} entry={entry} isShort />
             ))}
           </ul>

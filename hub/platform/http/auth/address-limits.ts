@@ -2,7 +2,10 @@ import { AppError } from '../../../../shared/errors.ts';
 import { addressBlock } from '../../rate-limiter/address-block.ts';
 import type { RateLimit, RateLimiter, RateLimitState } from '../../rate-limiter/rate-limiter.ts';
 
-/** What a stranger may do so often: operations say it themselves, `page` is every page that asks the database. */
+/**
+ * Kinds of requests that are limited by address. Operations declare their kind; `page` is every page that queries the
+ * database.
+ */
 export type AddressLimit = 'sign-in' | 'claim' | 'hook' | 'chat' | 'picture' | 'page';
 
 const windowSeconds = 60;
@@ -15,7 +18,7 @@ const pagesPerMinute = 240;
 const chatsPerMinute = 120;
 const picturesPerMinute = 600;
 
-/** Limits by address, or by /64 for IPv6, shared by all hub processes. */
+/** Limits requests by address, or by /64 block for IPv6, across all hub processes. */
 export function createAddressLimiter(
   rateLimiter: RateLimiter,
   limits: { hook: number; signIn: number },
@@ -33,13 +36,14 @@ export function createAddressLimiter(
       limit: perMinute[kind],
       windowSeconds,
     });
-    if (!state.allowed) throw tooMany(state, 'this address');
+    if (!state.allowed) throw rateLimitError(state, 'this address');
     return state;
   };
 }
 
 /**
- * Limits calls with credentials that do not count, by address, shared by all hub processes. Calls that succeed are not counted, and so cost the store nothing.
+ * Limits refused calls by address, across all hub processes. Successful calls are not counted, so they do not access
+ * the store of the rate limiter.
  */
 export class RefusalLimiter {
   readonly #rateLimiter: RateLimiter;
@@ -56,7 +60,10 @@ export class RefusalLimiter {
     if (!state.allowed) throw refusedTooOften(state);
   }
 
-  /** Refuses an address that this process knows to be over the limit, without asking the store. @throws AppError `rate_limited`. */
+  /**
+   * Refuses an address that this process knows to exceed the limit, without accessing the store.
+   * @throws AppError `rate_limited`.
+   */
   assertOpen(address: string): void {
     const state = this.#rateLimiter.exceeded(keyOf(address), this.#limit);
     if (state !== null) throw refusedTooOften(state);
@@ -65,14 +72,18 @@ export class RefusalLimiter {
 
 const keyOf = (address: string) => `refused:${addressBlock(address)}`;
 
-const refusedTooOften = (state: RateLimitState) => tooMany(state, 'this address that were refused');
+const refusedTooOften = (state: RateLimitState) => rateLimitError(state, 'this address', 'refused requests');
 
-/** Wrong guesses of the platform admin key that one address has in a quarter of an hour. */
+/** Wrong platform admin keys per address: 30 in 15 minutes. */
 const guessLimit = { limit: 30, windowSeconds: 900 };
 
-/** Counts guesses of a secret by address, or by /64 for IPv6, over all hub processes. */
+/** Limits wrong guesses of a secret by address, or by /64 block for IPv6, across all hub processes. */
 export interface GuessLimiter {
-  /** @throws AppError `rate_limited` for an address that guessed too often, the right secret included: it must not stand out. */
+  /**
+   * Called for a correct secret. Above the limit it is refused like a wrong one, so that the response does not reveal
+   * that it is correct.
+   * @throws AppError `rate_limited`.
+   */
   assertMayTry(address: string): Promise<void>;
   countWrong(address: string): Promise<void>;
 }
@@ -92,16 +103,16 @@ function tooManyGuesses({ limit, resetAt }: RateLimitState): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
   return new AppError(
     'rate_limited',
-    `This address sent the platform admin key wrong too often; try again in ${retryAfterSeconds} seconds.`,
+    `This address sent too many wrong platform admin keys; try again in ${retryAfterSeconds} seconds.`,
     { retryAfterSeconds, limit },
   );
 }
 
-export function tooMany({ limit, resetAt }: RateLimitState, whose: string): AppError {
+export function rateLimitError({ limit, resetAt }: RateLimitState, owner: string, what = 'requests'): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
   return new AppError(
     'rate_limited',
-    `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`,
+    `More than ${limit} ${what} a minute for ${owner}; try again in ${retryAfterSeconds} seconds.`,
     { retryAfterSeconds, limit },
   );
 }

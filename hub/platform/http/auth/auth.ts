@@ -20,7 +20,7 @@ import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
 
-/** A refusal of a caller whose credentials count: the refused call counts towards the limit of that caller. */
+/** An authorization error of an authenticated caller. The refused call counts towards the limit of this caller. */
 export class RefusedCaller extends AppError {
   readonly principal: Principal;
 
@@ -30,37 +30,38 @@ export class RefusedCaller extends AppError {
   }
 }
 
-/**
- * Who knows the credentials of callers.
- */
+/** Verifies API keys and sessions. */
 export interface Authenticator {
   tokens: {
     /** @throws AppError `invalid_token`, `token_expired`, `token_revoked`. */
     authenticate(secret: string): Promise<TokenIdentity>;
-    /** As whom a token was known lately; null for one that was not. */
-    recall(secret: string): TokenIdentity | null;
+    /** Returns the cached identity of a token, which may be outdated; null when it is not cached. */
+    findCached(secret: string): TokenIdentity | null;
   };
   /** Origins of other sites whose pages may call workspaces. */
   origins: AllowedOrigins;
   /** @throws AppError `unauthenticated`. */
   authenticateSession(token: string): Promise<SessionIdentity>;
-  /** The sessions among those that have not ended. */
+  /** Returns those of the sessions that have not ended. */
   sessions(ids: readonly string[]): Promise<Map<string, SessionIdentity>>;
 }
 
 export interface DeviceAuthenticator {
-  /** Who presents a device's secret; null for nobody. */
+  /** Verifies the secret of a device; null when it is wrong. */
   authenticate(nodeId: string, secret: string): Promise<DeviceIdentity | null>;
-  /** Whether it still is the device that it was; null when not. */
+  /** Verifies again that the device is paired with this secret; null when not. */
   confirm(device: DeviceIdentity): Promise<DeviceIdentity | null>;
-  /** As which device a secret was known lately; null for one that was not. */
-  recall(nodeId: string, secret: string): DeviceIdentity | null;
+  /** Returns the cached identity of a device, which may be outdated; null when it is not cached. */
+  findCached(nodeId: string, secret: string): DeviceIdentity | null;
 }
 
 export interface VisitorAuthenticator {
-  /** Who presents the token of a visitor's session. @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`. */
+  /**
+   * Verifies the token of a visitor session.
+   * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`.
+   */
   authenticate(token: string): Promise<VisitorIdentity>;
-  /** Which sessions count no more, and why. */
+  /** Returns those of the sessions that are no longer valid, each with the reason. */
   refused(sessionIds: readonly string[]): Promise<Map<string, AppError>>;
 }
 
@@ -76,15 +77,15 @@ export interface AuthDependencies {
 
 const webhookTokenHeader = 'x-service-automation-token';
 
-/** Headers by which a channel or its provider proves itself. */
-const channelProofs = [
+/** Headers with credentials of a channel or its provider. */
+const channelCredentialHeaders = [
   webhookTokenHeader,
   'x-telegram-bot-api-secret-token',
   'x-slack-signature',
   'x-hub-signature-256',
 ];
 
-/** Finds out who calls an operation and whether they may. @throws AppError 401, 403 or 404. */
+/** Authenticates and authorizes the caller of an operation. @throws AppError 401, 403 or 404. */
 export function authenticate(
   deps: AuthDependencies,
   operation: Operation,
@@ -95,8 +96,10 @@ export function authenticate(
   return authenticateAs(callerOf(operation, request, deps.hosts), deps, operation, request, address, params);
 }
 
-/** As whom a request would most likely be let in, by what is known of its key from a request before; null where nothing is. */
-export function recall(
+/**
+ * Returns the cached caller of a request with an API key, not verified; null when it is not cached or not authorized.
+ */
+export function cachedCaller(
   deps: AuthDependencies,
   operation: Operation,
   request: IncomingMessage,
@@ -105,7 +108,7 @@ export function recall(
   if (callerOf(operation, request, deps.hosts) !== 'token') return null;
   try {
     const parsed = parseApiKey(apiKeyOf(request));
-    const token = parsed === null ? null : deps.identity.tokens.recall(parsed.secret);
+    const token = parsed === null ? null : deps.identity.tokens.findCached(parsed.secret);
     return token === null ? null : admitToken(operation, token, address);
   } catch (error) {
     if (error instanceof AppError) return null;
@@ -113,22 +116,22 @@ export function recall(
   }
 }
 
-/** As which device a request would most likely be let in, by what is known of its secret from a request before; null where nothing is. */
-export function recallDevice(
+/** Returns the cached device of a request, not verified; null when it is not cached. */
+export function cachedDevice(
   { devices }: AuthDependencies,
   request: IncomingMessage,
   params: Record<string, string>,
 ): Extract<Principal, { kind: 'device' }> | null {
   const secret = bearerOf(request);
-  const device = secret === null ? null : devices.recall(params['id'] as string, secret);
+  const device = secret === null ? null : devices.findCached(params['id'] as string, secret);
   return device === null
     ? null
     : { kind: 'device', tenantId: device.tenantId, nodeId: device.nodeId, secretHash: device.secretHash };
 }
 
 /**
- * Keeps those out whose address was refused too often, before it is looked at what they present. A key that was good lately is let through: others
- * may share its address. A session is, too: its holder could not sign in again.
+ * Refuses an address with too many refused calls, before the credential is verified. Cached keys pass, because other
+ * callers may share the address. Sessions pass as well, because their users could not sign in again.
  * @throws AppError `rate_limited`.
  */
 export function assertAddressOpen(
@@ -141,11 +144,11 @@ export function assertAddressOpen(
   if (caller !== 'token' && caller !== 'hook' && caller !== 'channel') return;
   const key = request.headers['x-api-key'] ?? bearerOf(request);
   const parsed = typeof key === 'string' ? parseApiKey(key) : null;
-  if (parsed === null || identity.tokens.recall(parsed.secret) === null) refusals.assertOpen(address);
+  if (parsed === null || identity.tokens.findCached(parsed.secret) === null) refusals.assertOpen(address);
 }
 
-/** Has a refusal name the caller who is refused. */
-function refusing<Result>(principal: Principal, admit: () => Result): Result {
+/** Converts an authorization error into a `RefusedCaller`. */
+function authorizeAs<Result>(principal: Principal, admit: () => Result): Result {
   try {
     return admit();
   } catch (error) {
@@ -153,15 +156,15 @@ function refusing<Result>(principal: Principal, admit: () => Result): Result {
   }
 }
 
-/** As whom a request presents itself, of those whom the operation takes. */
+/** Determines which kind of caller a request claims to be, among those that the operation allows. */
 function callerOf({ callers, socket }: Operation, request: IncomingMessage, hosts: OwnHosts): Caller {
   const [first] = callers;
-  const takesBoth = callers.includes('token') && callers.includes('session');
-  if (!takesBoth) return first;
+  const allowsBoth = callers.includes('token') && callers.includes('session');
+  if (!allowsBoth) return first;
   if (request.headers['x-api-key'] !== undefined) return 'token';
   const bearer = bearerOf(request);
   if (bearer !== null) return looksLikeJwt(bearer) ? 'session' : 'token';
-  // Only a session can be named in the query, so a key there is not accepted.
+  // The query may contain the token of a session only, so a key there is not accepted.
   if (socket?.tokenInQuery === true && queryTokenOf(request) !== null) return 'session';
   return sessionCookieOf(request, hosts) === null ? 'token' : 'session';
 }
@@ -182,11 +185,11 @@ async function authenticateAs(
     case 'pairing':
       return { kind: 'public' };
     case 'token': {
-      // A subprotocol is for pages, where no API key belongs.
+      // Only pages send a token as a subprotocol, and pages must not hold an API key.
       if (operation.socket !== undefined && bearerProtocolOf(request) !== null)
         throw new AppError('unauthenticated', 'Send an API key in the header Authorization or X-API-Key only.');
       const principal = await authenticateToken(deps, operation, apiKeyOf(request), address);
-      refusing(principal, () => assertOwnWorkspace(params, principal.tenantId));
+      authorizeAs(principal, () => assertOwnWorkspace(params, principal.tenantId));
       return principal;
     }
     case 'hook': {
@@ -195,8 +198,8 @@ async function authenticateAs(
       return authenticateToken(deps, operation, apiKeyOf(request), address);
     }
     case 'channel': {
-      // A provider proves itself by its own signature, which the channel knows how to check.
-      if (channelProofs.some((name) => request.headers[name] !== undefined)) return { kind: 'channel-call' };
+      // The channel verifies the signature of its provider.
+      if (channelCredentialHeaders.some((name) => request.headers[name] !== undefined)) return { kind: 'channel-call' };
       return authenticateToken(deps, operation, apiKeyOf(request), address);
     }
     case 'session':
@@ -214,7 +217,7 @@ async function authenticateAs(
       if (deps.platformAdminKey === null || presented === null || !equals(presented, deps.platformAdminKey)) {
         throw new AppError(
           'unauthenticated',
-          'This needs the platform admin key, as Authorization: Bearer; the operator sets it as PLATFORM_ADMIN_KEY.',
+          'This requires the platform admin key as Authorization: Bearer; the operator sets it as PLATFORM_ADMIN_KEY.',
         );
       }
       return { kind: 'public' };
@@ -248,10 +251,10 @@ async function authenticateToken(
   const parsed = parseApiKey(key);
   if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
   const token = await identity.tokens.authenticate(parsed.secret);
-  return refusing({ kind: 'token', ...token }, () => admitToken(operation, token, address));
+  return authorizeAs({ kind: 'token', ...token }, () => admitToken(operation, token, address));
 }
 
-/** @throws AppError for a token that may not call an operation, or not from there. */
+/** Authorizes a token. @throws AppError when it may not call the operation, or not from this address. */
 function admitToken(
   operation: Operation,
   token: TokenIdentity,
@@ -276,7 +279,10 @@ function admitToken(
 function assertPermission(token: TokenIdentity, operation: Operation, permission: Permission): void {
   const product = productOf(permission);
   if (token.product !== product)
-    throw new AppError('wrong_product', `This key is for ${token.product}; this operation needs one for ${product}.`);
+    throw new AppError(
+      'wrong_product',
+      `This key is for ${token.product}; this operation requires one for ${product}.`,
+    );
   const accepted = acceptedPermissions(operation);
   if (!accepted.some((each) => token.permissions.includes(each)))
     throw new AppError('missing_permission', `This key lacks the permission ${accepted.join(' or ')}.`);
@@ -291,7 +297,7 @@ async function authenticateSession(
   params: Record<string, string>,
 ): Promise<Principal> {
   const bearer = bearerOf(request) ?? (operation.socket?.tokenInQuery === true ? queryTokenOf(request) : null);
-  // A browser adds the cookie to every WebSocket of the same site, whichever page asks for it.
+  // A browser sends the cookie with every WebSocket to this site, whichever page opens it.
   const isForeign = operation.socket !== undefined && foreignOriginOf(request, hosts) !== null;
   const cookie = isForeign ? null : sessionCookieOf(request, hosts);
   const token = bearer ?? cookie;
@@ -299,23 +305,27 @@ async function authenticateSession(
     throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
   if (bearer === null && operation.method !== 'GET') assertSameOrigin(request, hosts);
   const session: SessionIdentity = await identity.authenticateSession(token);
-  return refusing({ kind: 'session', ...session }, () => {
+  return authorizeAs({ kind: 'session', ...session }, () => {
     assertOwnWorkspace(params, session.tenantId);
     admitSession(operation, session);
     return { kind: 'session', ...session };
   });
 }
 
-/** @throws AppError for a person who may not call an operation. */
+/** Authorizes a user. @throws AppError when the user may not call the operation. */
 export function admitSession(operation: Operation, session: SessionIdentity): void {
   const missing = entitlementsOf(operation).find((entitlement) => !session.entitlements[entitlement]);
   if (missing !== undefined)
     throw new AppError('product_not_entitled', `This workspace is not entitled to ${missing}.`);
   if (operation.role === 'admin' && session.user.role !== 'admin')
-    throw new AppError('role_required', 'This needs the role admin.');
+    throw new AppError('role_required', 'This requires the role admin.');
 }
 
-/** The workspace of another caller is answered like one that does not exist. A malformed id is refused later. @throws AppError `not_found`. */
+/**
+ * Reports the workspace of another caller as missing, so that its existence is not revealed. Validation refuses a
+ * malformed id later.
+ * @throws AppError `not_found`.
+ */
 function assertOwnWorkspace({ tenantId }: Record<string, string>, own: string): void {
   if (tenantId !== undefined && isUuid(tenantId) && tenantId.toLowerCase() !== own)
     throw new AppError('not_found', `There is no workspace ${tenantId}.`);
@@ -329,7 +339,7 @@ async function authenticateDevice(
   const secret = bearerOf(request);
   if (secret === null) throw new AppError('unauthenticated', 'Send the device secret as Authorization: Bearer.');
   const id = params['id'] ?? '';
-  // The id belongs to the credential, and a device that is refused with 401 takes itself for unpaired.
+  // The id is a part of the credential, but a 401 response would make the device unpair itself.
   if (!isUuid(id))
     throw new AppError('validation_failed', 'params.id must be the UUID of a node.', {
       details: [{ path: 'params.id', message: 'must be the UUID of a node' }],
@@ -337,7 +347,7 @@ async function authenticateDevice(
   return admitDevice(await deps.devices.authenticate(id, secret));
 }
 
-/** Finds out whether a device that was let in before still may. @throws AppError `device_secret_invalid`. */
+/** Verifies again that an authenticated device is paired. @throws AppError `device_secret_invalid`. */
 export const confirmDevice = async ({ devices }: AuthDependencies, device: DeviceIdentity): Promise<Principal> =>
   admitDevice(await devices.confirm(device));
 
@@ -349,8 +359,9 @@ function admitDevice(device: DeviceIdentity | null): Principal {
 }
 
 /**
- * A browser sends its cookie along with whatever page asks; only pages of this hub, under a name that is its own, may ask for changes.
- * An origin that is kept back (`null`) may be anybody's.
+ * Protects changes by cookie against cross-site request forgery: the request must come from a page of this hub, under a
+ * host name of this hub. A request with the origin `null` is refused, because any page can cause it.
+ * @throws AppError `origin_not_allowed`.
  */
 export function assertSameOrigin(request: IncomingMessage, hosts: OwnHosts): void {
   const { origin } = request.headers;
@@ -360,11 +371,14 @@ export function assertSameOrigin(request: IncomingMessage, hosts: OwnHosts): voi
   if (!hosts.isSafe(request))
     throw new AppError(
       'origin_not_allowed',
-      'This hub does not know the name under which it was called; its operator sets it as PUBLIC_URL.',
+      'This hub does not know the host name of the request; its operator sets it as PUBLIC_URL.',
     );
 }
 
-/** The session cookie of a request; null without one, and where two of that name came, since one of them may be another site's. */
+/**
+ * Returns the session cookie of a request; null without one, or with several, because another site may have set one of
+ * them.
+ */
 export function sessionCookieOf({ headers }: IncomingMessage, { sessionCookie }: OwnHosts): string | null {
   const header = headers.cookie ?? '';
   const named = header.split(';').filter((pair) => pair.split('=', 1)[0]?.trim() === sessionCookie);

@@ -6,26 +6,28 @@ import { isOriginOfHost } from './own-hosts.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { Principal } from './principal.ts';
 
-/** Says whether an origin may call a workspace from a browser, or any workspace where `tenantId` is null. */
+/** The origins whose pages may call the API. */
 export interface AllowedOrigins {
+  /** Whether an origin may call the workspace; with `tenantId` null, whether it may call any workspace. */
   isAllowed(origin: string, tenantId: string | null): Promise<boolean>;
 }
 
 /** Headers that a page may send with a request. */
 const requestHeaders =
   'Authorization, Content-Type, Accept-Language, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-ID';
-/** Headers that a page may read from an answer. */
-const answerHeaders =
+/** Headers that a page may read from a response. */
+const responseHeaders =
   'Content-Disposition, ETag, Idempotency-Replayed, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-ID';
 const preflightSeconds = '600';
 
 /**
- * Whether pages of other origins may call an operation: those of signed-in users, and the public ones by which they sign in. API keys belong on servers.
+ * Whether pages of other origins may call an operation: operations of signed-in users, and public operations for
+ * signing in. API keys are for servers only.
  */
 const isForPages = ({ callers, path }: Operation) =>
   callers.includes('session') || (callers.includes('public') && path.startsWith('/auth/'));
 
-/** The origin of a page of another site; null for a page of this hub and for a caller that is no page. */
+/** Returns the origin of a page of another site; null for a page of this hub and for a caller that is not a page. */
 export function foreignOriginOf(request: IncomingMessage, hosts: OwnHosts): string | null {
   const { origin } = request.headers;
   if (origin === undefined) return null;
@@ -39,10 +41,10 @@ export interface CrossOriginOptions {
 }
 
 /**
- * Answers the question of a browser whether a page of another origin may call a path. False where it may not: then it is answered as any other method
- * that the path does not have.
+ * Responds to a CORS preflight request. Returns false when the page may not call the path: the caller then responds as
+ * to any other unsupported method.
  */
-export async function answerPreflight(
+export async function respondToPreflight(
   { origins, hosts, limitAddress }: CrossOriginOptions,
   operations: readonly Operation[],
   request: IncomingMessage,
@@ -67,13 +69,19 @@ export async function answerPreflight(
   return true;
 }
 
-/** A request of a page of another origin that at least one workspace allows. */
+/** A request from a page of another origin that at least one workspace allows. */
 export interface CrossOriginRequest {
-  /** Takes the right to read the answer from the page unless the workspace of the caller allows it. @throws AppError `origin_not_allowed`. */
+  /**
+   * Removes the CORS headers unless the workspace of the caller allows the origin.
+   * @throws AppError `origin_not_allowed` for a signed-in user.
+   */
   assertAllowed(principal: Principal): Promise<void>;
 }
 
-/** Lets a page of an allowed origin read the answer. Null for every other caller. Credentials are never allowed, so a browser sends no cookie and hides the answer to one. */
+/**
+ * Sets the CORS headers for a page of an allowed origin. Returns null for every other caller. Credentials are never
+ * allowed: a browser hides the response to a request with a cookie.
+ */
 export async function admitPage(
   { origins, hosts }: Pick<CrossOriginOptions, 'origins' | 'hosts'>,
   operation: Operation,
@@ -85,7 +93,7 @@ export async function admitPage(
   const origin = foreignOriginOf(request, hosts);
   if (origin === null || !(await origins.isAllowed(origin, null))) return null;
   response.setHeader('Access-Control-Allow-Origin', origin);
-  response.setHeader('Access-Control-Expose-Headers', answerHeaders);
+  response.setHeader('Access-Control-Expose-Headers', responseHeaders);
   return {
     async assertAllowed(principal) {
       if (principal.kind === 'public') return;
@@ -107,5 +115,5 @@ export const notAllowed = (origin: string) =>
 export const notOwnOrigin = () =>
   new AppError(
     'origin_not_allowed',
-    'A page can open this WebSocket only from this hub, under a name that the hub knows (its operator sets it as PUBLIC_URL), or from an origin that its workspace allows.',
+    'Only pages of this hub, under a host name that the hub knows (PUBLIC_URL), and pages of origins that the workspace allows can open this WebSocket.',
   );

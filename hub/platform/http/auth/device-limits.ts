@@ -1,16 +1,19 @@
 import { LRUCache } from 'lru-cache';
 import type { RateLimiter } from '../../rate-limiter/rate-limiter.ts';
-import { tooMany } from './address-limits.ts';
+import { rateLimitError } from './address-limits.ts';
 
 /** Counts a request of a device. @throws AppError `rate_limited`. */
 export type DeviceLimiter = (nodeId: string) => Promise<void>;
 
-/** A device makes so small a part of its requests at each process uncounted: all that one makes that is quiet, so that thousands of them cost the store nothing. */
+/**
+ * The share of the limit that each process does not count. A quiet device stays below it, so that thousands of quiet
+ * devices do not access the store of the rate limiter.
+ */
 const uncountedShare = 1 / 50;
 const windowSeconds = 60;
 const maxDevices = 20_000;
 
-/** Limits by device, shared by all hub processes. */
+/** Limits requests by device, across all hub processes. */
 export function createDeviceLimiter(rateLimiter: RateLimiter, perMinute: number): DeviceLimiter {
   const recent = new LRUCache<string, { window: number; count: number }>({ max: maxDevices });
   const uncounted = Math.ceil(perMinute * uncountedShare);
@@ -21,6 +24,6 @@ export function createDeviceLimiter(rateLimiter: RateLimiter, perMinute: number)
     recent.set(nodeId, { window, count });
     if (count <= uncounted) return;
     const state = await rateLimiter.take(`device:${nodeId}`, { limit: perMinute, windowSeconds });
-    if (!state.allowed) throw tooMany(state, 'this device');
+    if (!state.allowed) throw rateLimitError(state, 'this device');
   };
 }

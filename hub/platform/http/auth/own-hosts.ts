@@ -2,15 +2,24 @@ import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 
-/** The names under which people reach this hub. A Host header is what its sender likes, so that alone it proves nothing. */
+/** The host names of this hub. A client can send any Host header, so the header alone is not trusted. */
 export interface OwnHosts {
-  /** Whether a page of another site can't have this Host header: a name that leads here, or any address, which no name server can bend. */
+  /**
+   * Whether the Host header is safe against DNS rebinding: a host name of this hub, or any IP address, because a name
+   * server cannot redirect an address.
+   */
   isSafe(request: IncomingMessage): boolean;
-  /** Whether the caller is on this machine, speaks to it by its loopback name and came through no proxy. */
+  /** Whether the caller is on this machine, uses a loopback name and is not behind a proxy. */
   isLocal(request: IncomingMessage): boolean;
-  /** Where the caller reaches this hub, such as `https://hub.example.org`: by its own words only when they name this hub for sure. */
+  /**
+   * URL under which the caller reached this hub, for example `https://hub.example.org`. Uses the Host header only if it
+   * names this hub.
+   */
   baseUrlOf(request: Request): string;
-  /** The name of the session cookie. On https its prefix lets no other host and no http page set it. */
+  /**
+   * Name of the session cookie. With https it has the prefix `__Host-`, so that no other host and no http page can set
+   * it.
+   */
   readonly sessionCookie: string;
 }
 
@@ -18,15 +27,15 @@ const cookieName = 'outrigger_session';
 
 export interface OwnHostsOptions {
   publicUrl: string | null;
-  /** The address to listen on. */
+  /** The address that the hub listens on. */
   host: string;
-  /** Where the hub listens, as a URL. */
+  /** URL of the address that the hub listens on. */
   listensAt: () => string;
 }
 
 const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
 
-/** Characters of a scheme, a host name and a port. Node.js takes quadratic time to parse some longer ones. */
+/** Maximum length of a parsed origin, in characters. Node.js takes quadratic time to parse some longer ones. */
 const maxOriginLength = 300;
 
 const parseOrigin = (origin: string): URL | null => (origin.length > maxOriginLength ? null : URL.parse(origin));
@@ -40,7 +49,7 @@ function hostnameOf({ headers: { host } }: IncomingMessage): string | null {
   return url === null ? null : withoutBrackets(url.hostname);
 }
 
-/** Whether a name or an address always leads to the machine itself. */
+/** Whether a host name or an address always refers to the machine itself. */
 function isLoopback(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true;
   return ipaddr.isValid(hostname) && ipaddr.process(hostname).range() === 'loopback';

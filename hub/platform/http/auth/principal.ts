@@ -1,7 +1,7 @@
 import type { Entitlement, Permission, Product, Role } from '../../../../shared/contract/define.ts';
 import type { Events } from '../../events/events.ts';
 
-/** An API token that was presented and counts. */
+/** An authenticated API key. */
 export interface TokenIdentity {
   tokenId: string;
   tenantId: string;
@@ -13,7 +13,7 @@ export interface TokenIdentity {
   expiresAt: Date | null;
 }
 
-/** A person who is signed in. */
+/** A signed-in user. */
 export interface SessionIdentity {
   sessionId: string;
   tenantId: string;
@@ -23,15 +23,15 @@ export interface SessionIdentity {
   expiresAt: Date;
 }
 
-/** A device that proved its secret. */
+/** An authenticated device. */
 export interface DeviceIdentity {
   tenantId: string;
   nodeId: string;
-  /** As base64: for whoever confirms later that it still is the device's. */
+  /** Base64; compared when the device is verified again. */
   secretHash: string;
 }
 
-/** A visitor in a chat. */
+/** An authenticated session of a chat visitor. */
 export interface VisitorIdentity {
   sessionId: string;
   tenantId: string;
@@ -41,7 +41,7 @@ export interface VisitorIdentity {
   expiresAt: Date;
 }
 
-/** Who calls an operation, as its declaration allows. */
+/** The caller of an operation. */
 export type Principal =
   | ({ kind: 'token' } & TokenIdentity)
   | ({ kind: 'session' } & SessionIdentity)
@@ -67,25 +67,26 @@ export type PrincipalOf<Shape> = Shape extends { callers: readonly (infer Caller
   ? Extract<Principal, { kind: PrincipalKinds[Caller] }>
   : Principal;
 
-/** Topic on which it is told that a key, a session or an entitlement of a workspace ended. */
+/** Topic of access changes: a key, a session or an entitlement of the workspace may have ended. */
 export const accessTopic = (tenantId: string) => `access:${tenantId}`;
 
-/** Tells that one of them ended. */
-export const tellAccess = (events: Events, tenantId: string): void => void events.publish(accessTopic(tenantId), {});
+/** Publishes an access change. */
+export const publishAccessChange = (events: Events, tenantId: string): void =>
+  void events.publish(accessTopic(tenantId), {});
 
-/** Who runs or saves something, and in which environment; a person at the dashboard does so in the live one. */
+/** The actor and environment of a run or a change. Signed-in users act in the live environment. */
 export function runCallerOf(principal: Principal): { actor: string; environment: 'live' | 'test' } {
   return { actor: actorOf(principal), environment: principal.kind === 'token' ? principal.environment : 'live' };
 }
 
 /**
- * Whose memory the bytes use that a caller sends: a workspace's, or that of all callers of one kind together. Anyone can become a visitor or call
- * without a credential, and must not take the memory of workspaces.
+ * The owner that received bytes count for: the workspace, or one owner for all callers of a kind. Anyone can become a
+ * visitor or call without a credential, and must not use the memory of workspaces.
  */
 export const senderOf = (principal: Principal): string =>
   principal.kind === 'visitor' || !('tenantId' in principal) ? principal.kind : principal.tenantId;
 
-/** How an audit entry names a caller. */
+/** Name of a caller in audit entries. */
 export function actorOf(principal: Principal): string {
   switch (principal.kind) {
     case 'token':

@@ -13,49 +13,49 @@ export interface SocketRightsOptions {
   auth: Pick<AuthDependencies, 'identity' | 'visitors'>;
   events: Events;
   logger: Logger;
-  /** How often all are looked at again without being told of a change, in milliseconds. */
+  /** Interval at which all sessions are checked, also without an access change. */
   recheckMs?: number;
 }
 
-type Watched = Extract<Principal, { kind: 'session' | 'visitor' | 'token' }>;
+type WatchedCaller = Extract<Principal, { kind: 'session' | 'visitor' | 'token' }>;
 
-/** The sockets of one session. */
+/** The sockets of one session or API key. */
 interface Entry {
-  kind: Watched['kind'];
+  kind: WatchedCaller['kind'];
   tenantId: string;
   sockets: Map<WebSocket, Operation>;
-  /** Authenticates the API key again. @throws AppError when it is not valid any more. */
+  /** Verifies the API key again. @throws AppError when it is no longer valid. */
   check: (() => Promise<unknown>) | undefined;
 }
 
 const defaultRecheckMs = 1_000;
-/** Sessions that one statement looks at. */
-const sessionsAtOnce = 2_000;
-/** As many pages as one person has open, and a few that are about to be given up: of a session, and of all sessions of a visitor together. */
-const socketsEach = 20;
-/** A server serves many people with one API key. */
-const socketsOfKey = 200;
-/** Visitors make as many sessions as they like. */
-const holderOf = (caller: Watched) => (caller.kind === 'visitor' ? caller.visitorId : idOf(caller));
-const idOf = (caller: Watched) => (caller.kind === 'token' ? caller.tokenId : caller.sessionId);
+const maxSessionsPerStatement = 2_000;
+/** Limit per session of a user and per visitor: the open pages of one person, plus some that are not closed yet. */
+const maxSocketsPerCaller = 20;
+/** A server uses one API key for many people. */
+const maxSocketsPerKey = 200;
+/** The sockets of a visitor are counted together, because a visitor can open any number of sessions. */
+const holderOf = (caller: WatchedCaller) => (caller.kind === 'visitor' ? caller.visitorId : idOf(caller));
+const idOf = (caller: WatchedCaller) => (caller.kind === 'token' ? caller.tokenId : caller.sessionId);
 const nouns = { session: 'session', visitor: 'visitor', token: 'API key' } as const;
 
 /**
- * Watches the rights of those who opened sockets: when a session ends or may no longer what it opened, each of its sockets is closed
- * within a moment of being told, and within a second and the time of a statement when nobody told it. All are looked at together.
+ * Closes the sockets of a session, visitor or API key that loses access. An access change triggers a check of the
+ * workspace immediately. All sessions are also checked every second, with one statement for up to
+ * `maxSessionsPerStatement` of them.
  */
 export class SocketRights implements Disposable {
   readonly #options: SocketRightsOptions;
   readonly #entries = new Map<string, Entry>();
-  /** How many sockets each session of a member has, or each visitor. */
+  /** Number of sockets by session of a user, visitor or API key. */
   readonly #counts = new Map<string, number>();
-  /** Who closes a socket in the place of this. */
+  /** Functions that close a socket instead of this class. */
   readonly #closers = new WeakMap<WebSocket, (code: string) => void>();
   readonly #owned: Disposable[];
   readonly #timer: NodeJS.Timeout;
-  /** Workspaces to look at; null for all of them. */
+  /** Workspaces to check; null for all of them. */
   #due: Set<string> | null = new Set();
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(options: SocketRightsOptions) {
     this.#options = options;
@@ -67,19 +67,19 @@ export class SocketRights implements Disposable {
     this.#timer.unref();
   }
 
-  /** @throws AppError `rate_limited` when a session or a visitor has as many sockets as it may. */
-  assertRoom(caller: Watched): void {
-    const most = caller.kind === 'token' ? socketsOfKey : socketsEach;
+  /** @throws AppError `rate_limited` when the session, visitor or API key has reached its limit of sockets. */
+  assertBelowLimit(caller: WatchedCaller): void {
+    const most = caller.kind === 'token' ? maxSocketsPerKey : maxSocketsPerCaller;
     if ((this.#counts.get(holderOf(caller)) ?? 0) >= most)
       throw new AppError(
         'rate_limited',
-        `This ${nouns[caller.kind]} has its ${most} live connections; close one of them.`,
+        `This ${nouns[caller.kind]} has reached its limit of ${most} live connections; close one of them.`,
         { retryAfterSeconds: 5, limit: most },
       );
   }
 
-  /** @param check authenticates an API key again. */
-  watch(socket: WebSocket, caller: Watched, operation: Operation, check?: () => Promise<unknown>): void {
+  /** @param check verifies an API key again. */
+  watch(socket: WebSocket, caller: WatchedCaller, operation: Operation, check?: () => Promise<unknown>): void {
     const { kind, tenantId } = caller;
     const entry = this.#entries.get(idOf(caller)) ?? { kind, tenantId, sockets: new Map(), check };
     this.#entries.set(idOf(caller), entry);
@@ -88,12 +88,12 @@ export class SocketRights implements Disposable {
     this.#counts.set(holder, (this.#counts.get(holder) ?? 0) + 1);
   }
 
-  /** Leaves it to somebody else to close a socket once its caller may not have it open any more. */
-  handOver(socket: WebSocket, close: (code: string) => void): void {
+  /** Sets the function that closes a socket when its caller loses access. */
+  setCloser(socket: WebSocket, close: (code: string) => void): void {
     this.#closers.set(socket, close);
   }
 
-  forget(socket: WebSocket, caller: Watched): void {
+  unwatch(socket: WebSocket, caller: WatchedCaller): void {
     const entry = this.#entries.get(idOf(caller));
     if (entry?.sockets.delete(socket) !== true) return;
     if (entry.sockets.size === 0) this.#entries.delete(idOf(caller));
@@ -111,12 +111,12 @@ export class SocketRights implements Disposable {
   #recheck(tenantId: string | null): void {
     if (tenantId === null) this.#due = null;
     else this.#due?.add(tenantId);
-    if (!this.#isLooking) void this.#look();
+    if (!this.#isChecking) void this.#checkDue();
   }
 
-  async #look(): Promise<void> {
-    this.#isLooking = true;
-    // What is told while one look waits for the database is part of the next.
+  async #checkDue(): Promise<void> {
+    this.#isChecking = true;
+    // Access changes that arrive during a check are handled by the next one.
     while (this.#due === null || this.#due.size > 0) {
       const due = this.#due;
       this.#due = new Set();
@@ -124,20 +124,20 @@ export class SocketRights implements Disposable {
       try {
         for (const kind of ['session', 'visitor'] as const) {
           const ids = found.filter(([, entry]) => entry.kind === kind).map(([id]) => id);
-          for (let from = 0; from < ids.length; from += sessionsAtOnce)
-            await this.#lookAt(kind, ids.slice(from, from + sessionsAtOnce));
+          for (let from = 0; from < ids.length; from += maxSessionsPerStatement)
+            await this.#checkSessions(kind, ids.slice(from, from + maxSessionsPerStatement));
         }
         await Promise.all(found.flatMap(([id, { check }]) => (check === undefined ? [] : [this.#checkKey(id, check)])));
       } catch (error) {
-        // A database that does not answer says nothing about a caller; the next beat asks again.
-        this.#options.logger.debug({ err: error }, 'the rights of open sockets could not be looked at');
+        // An unavailable database does not mean that a caller lost access. The timer starts the next check.
+        this.#options.logger.debug({ err: error }, 'checking the access of open sockets failed');
         break;
       }
     }
-    this.#isLooking = false;
+    this.#isChecking = false;
   }
 
-  async #lookAt(kind: 'session' | 'visitor', ids: string[]): Promise<void> {
+  async #checkSessions(kind: 'session' | 'visitor', ids: string[]): Promise<void> {
     const { identity, visitors } = this.#options.auth;
     if (kind === 'visitor') {
       for (const [id, refusal] of await visitors.refused(ids)) this.#close(id, () => refusal);
@@ -147,7 +147,7 @@ export class SocketRights implements Disposable {
     for (const id of ids)
       this.#close(id, (operation) => {
         try {
-          admitEnding(operation, sessions.get(id));
+          assertSession(operation, sessions.get(id));
           return null;
         } catch (error) {
           return error as Error;
@@ -175,17 +175,17 @@ export class SocketRights implements Disposable {
   }
 }
 
-/** @throws AppError for a session that has ended, or may not call an operation any more. */
-function admitEnding(operation: Operation, session: SessionIdentity | undefined): void {
+/** @throws AppError for a session that has ended, or may no longer call the operation. */
+function assertSession(operation: Operation, session: SessionIdentity | undefined): void {
   if (session === undefined) throw new AppError('unauthenticated', 'This session has ended; sign in again.');
   admitSession(operation, session);
 }
 
-/** Finds out whether a session that was let in before still may call an operation. @throws AppError when not. */
+/** Verifies again that a session may call an operation. @throws AppError when not. */
 export async function confirmSession(
   identity: AuthDependencies['identity'],
   operation: Operation,
   sessionId: string,
 ): Promise<void> {
-  admitEnding(operation, (await identity.sessions([sessionId])).get(sessionId));
+  assertSession(operation, (await identity.sessions([sessionId])).get(sessionId));
 }

@@ -6,17 +6,17 @@ import { streamEvents } from './event-stream.ts';
 
 const lineBytes = 64 * 1024;
 
-/** Serves a stream of lines without end; answers how much of it was made, and the end of each stream. */
+/** Serves an event stream. Returns the number of produced lines, a promise for its end, and a connected socket. */
 async function serveLines(lines: number, stallMs: number) {
-  const made = { lines: 0 };
+  const produced = { lines: 0 };
   const ended = Promise.withResolvers<void>();
   const server = createServer((_request, response) => {
-    const gone = new AbortController();
-    response.on('close', () => gone.abort());
-    void streamEvents(response, gone.signal, { maxSeconds: 600, stallMs }, async (stream) => {
+    const disconnected = new AbortController();
+    response.on('close', () => disconnected.abort());
+    void streamEvents(response, disconnected.signal, { maxSeconds: 600, stallMs }, async (stream) => {
       const line = 'x'.repeat(lineBytes);
-      while (!stream.signal.aborted && made.lines < lines) {
-        made.lines += 1;
+      while (!stream.signal.aborted && produced.lines < lines) {
+        produced.lines += 1;
         await stream.send('line', line);
       }
     }).then(ended.resolve);
@@ -31,20 +31,20 @@ async function serveLines(lines: number, stallMs: number) {
   onTestFinished(() => {
     socket.destroy();
   });
-  return { made, ended: ended.promise, socket };
+  return { produced, ended: ended.promise, socket };
 }
 
-test('a reader that takes nothing holds up the rows, and is cut off when it stays like that', async () => {
-  const { made, ended, socket } = await serveLines(4_000, 300);
+test('a client that does not read pauses the producer, and is disconnected after the stall time-out', async () => {
+  const { produced, ended, socket } = await serveLines(4_000, 300);
   socket.pause();
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await ended;
-  // What the two ends of a connection keep themselves is all that was made.
-  expect(made.lines * lineBytes).toBeLessThan(64 * 1024 * 1024);
+  // At most the buffers of the two ends of the connection were filled.
+  expect(produced.lines * lineBytes).toBeLessThan(64 * 1024 * 1024);
 });
 
-test('a reader that is slow, but reads, gets everything', async () => {
-  const { made, ended, socket } = await serveLines(400, 300);
+test('a client that reads slowly receives everything', async () => {
+  const { produced, ended, socket } = await serveLines(400, 300);
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
@@ -53,6 +53,6 @@ test('a reader that is slow, but reads, gets everything', async () => {
   });
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await ended;
-  expect(made.lines).toBe(400);
+  expect(produced.lines).toBe(400);
   await expect.poll(() => bytes).toBeGreaterThan(400 * lineBytes);
 });

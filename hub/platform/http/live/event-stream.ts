@@ -1,33 +1,35 @@
 import type { ServerResponse } from 'node:http';
 import { AppError } from '../../../../shared/errors.ts';
 
-/** A stream of server-sent events to one caller. */
+/** A stream of server-sent events to one client. */
 export interface EventStream {
-  /** Resolves once there is room for more: whoever reads rows only then holds no more of them than the reader takes. */
+  /**
+   * Resolves when the client can receive more. A producer that awaits it does not buffer more than the client reads.
+   */
   send(event: string, data: unknown, id?: string): Promise<void>;
-  /** Ends with the caller, what the caller may do, the hub, or its own time. */
+  /** Aborts when the client disconnects or loses access, when the hub shuts down, and after `maxSeconds`. */
   signal: AbortSignal;
 }
 
-/** One that also takes what was written as JSON already, once for many callers. */
+/** An event stream that also sends JSON text, which is serialized once for many clients. */
 export interface TextEventStream extends EventStream {
   sendText(event: string, json: string, id?: string): Promise<void>;
 }
 
 export interface EventStreamOptions {
   maxSeconds: number;
-  /** A reader that takes nothing for so long is cut off. */
+  /** A client that reads nothing for this long is disconnected. */
   stallMs?: number;
 }
 
-/** A reader that takes nothing for so long is gone or a burden, in milliseconds. */
+/** Default time without reading after which a client is disconnected. */
 export const readerStallMs = 30_000;
 const keepAliveMs = 15_000;
 const retryMs = 2_000;
 
 /**
- * Opens a stream, runs `produce` until it returns or the stream ends, and closes it. When the caller's right to it ends before,
- * the last event is `end` with the code of the refusal.
+ * Opens a stream, runs `produce` until it returns or the stream ends, and closes the stream. When the client loses
+ * access before, the last event is `end` with the code of the error.
  */
 export async function streamEvents(
   response: ServerResponse,
@@ -43,24 +45,24 @@ export async function streamEvents(
   response.flushHeaders();
   response.write(`retry: ${retryMs}\n\n`);
   const until = AbortSignal.any([signal, AbortSignal.timeout(maxSeconds * 1000)]);
-  const room = async () => {
+  const untilDrained = async () => {
     if (!response.writableNeedDrain || response.destroyed || until.aborted) return;
-    // Counts as silent only while nothing of what waits is taken; without a listener, the time-out destroys the connection.
+    // The time-out applies only while data is buffered. Without a listener, it destroys the connection.
     response.setTimeout(stallMs);
     const drained = Promise.withResolvers<void>();
-    const onRoom = () => drained.resolve();
-    response.once('drain', onRoom);
-    until.addEventListener('abort', onRoom, { once: true });
+    const onDrain = () => drained.resolve();
+    response.once('drain', onDrain);
+    until.addEventListener('abort', onDrain, { once: true });
     await drained.promise;
-    response.off('drain', onRoom);
-    until.removeEventListener('abort', onRoom);
+    response.off('drain', onDrain);
+    until.removeEventListener('abort', onDrain);
     response.setTimeout(0);
   };
   const sendText: TextEventStream['sendText'] = async (event, json, id) => {
     if (until.aborted) return;
-    // JSON holds no line breaks, so one data line is enough.
+    // JSON contains no line breaks, so one data line is enough.
     response.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`);
-    await room();
+    await untilDrained();
   };
   const keepAlive = setInterval(() => response.writableNeedDrain || response.write(': still here\n\n'), keepAliveMs);
   try {
@@ -72,7 +74,7 @@ export async function streamEvents(
   } finally {
     clearInterval(keepAlive);
     const { reason } = signal as { reason: unknown };
-    // A reader that does not take what is left is cut off as well.
+    // A client that does not read the rest is disconnected as well.
     response.setTimeout(stallMs);
     response.end(
       reason instanceof AppError

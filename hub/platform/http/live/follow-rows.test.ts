@@ -2,10 +2,10 @@ import { expect, test, vi } from 'vitest';
 import { newIdAt } from '../../ids.ts';
 import { followRows } from './follow-rows.ts';
 
-/** Unlike that of node:timers/promises, it follows a faked clock. */
+/** Unlike `setTimeout` of node:timers/promises, it follows a fake clock. */
 const delay = (ms: number) => new Promise<void>((done) => void setTimeout(done, ms));
 
-test('a row is sent once, also when it becomes older than late rows while its pages are read again', async () => {
+test('a row is sent once, also when it becomes older than the limit for late commits while its pages are read again', async () => {
   const startedAt = Date.now();
   // The rows are 9.8 s old at the first pass, and older than 10 s during the second.
   const ids = Array.from({ length: 250 }, () => newIdAt(new Date(startedAt - 9_800))).toSorted();
@@ -42,7 +42,10 @@ test('a row is sent once, also when it becomes older than late rows while its pa
   expect(sent).toEqual(ids);
 });
 
-/** Follows rows of a table in memory, woken `wakes` times, `everyMs` apart or when the follower asks to wait no longer. */
+/**
+ * Follows rows of a table in memory, woken `wakes` times, `everyMs` apart or earlier when `next` is called with a
+ * shorter limit.
+ */
 async function follow(table: string[], wakes: number, everyMs: number, each: (wake: number) => void, sendMs = 0) {
   const stop = new AbortController();
   const sent: string[] = [];
@@ -80,7 +83,7 @@ async function follow(table: string[], wakes: number, everyMs: number, each: (wa
   return { sent, read };
 }
 
-test('frequent wake-ups do not read the rows of the last seconds again each time', async () => {
+test('frequent wake-ups do not read the rows of the last 10 s each time', async () => {
   using _ = useFakeTime();
   const table = Array.from({ length: 1_000 }, () => newIdAt(new Date(Date.now() - 5_000)));
   const before = table.toSorted();
@@ -96,7 +99,7 @@ test('frequent wake-ups do not read the rows of the last seconds again each time
   expect(read, 'rows that were read for 1,020 sent ones').toBeLessThan(2_000);
 });
 
-test('a row that commits seconds after later ones is sent', async () => {
+test('a row that commits seconds after later rows is sent', async () => {
   using _ = useFakeTime();
   const table = [newIdAt(new Date(Date.now() - 3_000))];
   const late = newIdAt(new Date(Date.now() - 4_000));
@@ -109,7 +112,7 @@ test('a row that commits seconds after later ones is sent', async () => {
   expect(sent).toHaveLength(2);
 });
 
-test('rows that are written while a slow reader takes one for longer than late rows are waited for are sent', async () => {
+test('rows written while a slow client receives one row for longer than the limit for late commits are sent', async () => {
   using _ = useFakeTime();
   const table = [newIdAt(new Date())];
   const written: string[] = [];

@@ -2,22 +2,22 @@ import type { Follower } from '../../events/live-topics.ts';
 import { idBefore } from '../../ids.ts';
 import type { EventStream } from './event-stream.ts';
 
-/** A row is sent if its transaction commits within this time after the row was written, in milliseconds. */
+/** A row is sent if its transaction commits within this time after the row was written. */
 const lateCommitMs = 10_000;
 /**
- * A pass over all rows of that time is made at most this often, in milliseconds. Under load each pass reads thousands of rows, and a
- * topic wakes its followers several times a second.
+ * Minimum interval of late passes, which read all rows of the last `lateCommitMs`. Under load a late pass reads
+ * thousands of rows, and a topic wakes its followers several times a second.
  */
-const latePassEveryMs = 2_000;
-/** The passes between read only rows that were written this long before the last read, in milliseconds. */
+const latePassIntervalMs = 2_000;
+/** Other passes read rows that were written at most this long before the last read. */
 const recentMs = 250;
-const rowsAtOnce = 100;
-/** How many rows a reader that comes back may catch up on. */
+const maxRowsPerRead = 100;
+/** Maximum missed rows that a client receives when it reconnects. */
 const maxReplayRows = 10_000;
 
 /**
- * Sends rows as they are written, each once, beginning after the last one that the caller saw. One that missed too many gets the
- * oldest of them, then an event `reset` that names the last one sent, and goes on with what is new.
+ * Sends rows as they are written, each once, starting after the last row that the client received. A client that missed
+ * too many rows gets the oldest of them, then an event `reset` with the id of the last row sent. New rows follow.
  */
 export async function followRows<Row extends { id: string }>(
   stream: EventStream,
@@ -33,32 +33,33 @@ export async function followRows<Row extends { id: string }>(
   let from = isId ? lastEventId.toLowerCase() : idBefore(new Date());
   let replayable = isId ? maxReplayRows : Number.POSITIVE_INFINITY;
   let after = from;
-  const shown = new Set<string>();
+  const sentIds = new Set<string>();
+  /** Start of the last late pass, by the monotonic clock. */
   let latePassAt = performance.now();
-  /** By the clock of ids, when the last pass began that read all rows that may commit late. */
-  let lookedAt = Date.now();
-  /** Whether a pass since the last late one left rows out that may commit late. */
-  let isLatePassOpen = false;
+  /** Start of the last late pass, by the clock of row ids. */
+  let latePassDate = Date.now();
+  /** Whether a pass after the last late pass may have skipped rows that commit late. */
+  let isLatePassDue = false;
   using follower = follow();
   while (!stream.signal.aborted) {
-    // What commits late may have an id that is lower than one that was sent.
-    const lateOf = () => idBefore(new Date(lookedAt - lateCommitMs));
+    // A row that commits late may have a lower id than a row that was sent.
+    const lateStart = () => idBefore(new Date(latePassDate - lateCommitMs));
     let readAt = Date.now();
     while (!stream.signal.aborted) {
       readAt = Date.now();
-      const rows = await read(after, rowsAtOnce);
-      for (const row of rows.filter(({ id }) => !shown.has(id))) {
+      const rows = await read(after, maxRowsPerRead);
+      for (const row of rows.filter(({ id }) => !sentIds.has(id))) {
         if (stream.signal.aborted) return;
-        shown.add(row.id);
+        sentIds.add(row.id);
         await stream.send(event, show(row), row.id);
       }
       const last = rows.at(-1);
-      if (last === undefined || rows.length < rowsAtOnce) break;
+      if (last === undefined || rows.length < maxRowsPerRead) break;
       after = last.id;
-      // Rows after the cursor come again in this pass, also those that become older than the late ones meanwhile.
-      const late = lateOf();
+      // This pass reads all rows after the cursor again, also rows that become older than `lateCommitMs` meanwhile.
+      const late = lateStart();
       const passed = after < late ? after : late;
-      for (const id of shown) if (id < passed) shown.delete(id);
+      for (const id of sentIds) if (id < passed) sentIds.delete(id);
       replayable -= rows.length;
       if (replayable > 0) continue;
       if ((await read(after, 1)).length === 0) break;
@@ -67,28 +68,28 @@ export async function followRows<Row extends { id: string }>(
         'reset',
         {
           after,
-          message: `More than ${maxReplayRows} rows were missed; list those after this one, and go on from here.`,
+          message: `More than ${maxReplayRows} rows were missed; list the rows after this one, then continue here.`,
         },
         from,
       );
       break;
     }
     replayable = Number.POSITIVE_INFINITY;
-    // Once what there was is sent, only what is written from now on matters, and what commits late.
-    const untilLatePassMs = () => latePassAt + latePassEveryMs - performance.now();
-    await follower.next(stream.signal, isLatePassOpen ? Math.max(0, untilLatePassMs()) : undefined);
+    // The existing rows are sent. The following passes find new rows and rows that commit late.
+    const untilLatePassMs = () => latePassAt + latePassIntervalMs - performance.now();
+    await follower.next(stream.signal, isLatePassDue ? Math.max(0, untilLatePassMs()) : undefined);
     const isLatePass = untilLatePassMs() <= 0;
-    isLatePassOpen = !isLatePass;
-    // What committed since the last late pass was written at most so long before that pass.
-    const late = lateOf();
+    isLatePassDue = !isLatePass;
+    // Rows that committed after the last late pass were written at most `lateCommitMs` before that pass.
+    const late = lateStart();
     if (isLatePass) {
       latePassAt = performance.now();
-      lookedAt = Date.now();
+      latePassDate = Date.now();
     }
-    // Sending may have taken longer than late rows are waited for, so every pass begins before the last read.
+    // Sending may have taken longer than `lateCommitMs`, so every pass starts before the last read.
     const recent = idBefore(new Date(readAt - recentMs));
     const start = isLatePass && late < recent ? late : recent;
     after = from > start ? from : start;
-    for (const id of shown) if (id < late && id < start) shown.delete(id);
+    for (const id of sentIds) if (id < late && id < start) sentIds.delete(id);
   }
 }

@@ -34,11 +34,11 @@ function localEvents(): Events {
   };
 }
 
-test('rights are looked at again without being told, and a database that does not answer ends nothing', async () => {
+test('access is checked periodically without an access change, and an unavailable database ends no stream', async () => {
   using streams = new LiveStreams({
     events: localEvents(),
     visitors,
-    shares: { perWorkspace: 9, perKey: 9 },
+    limits: { perWorkspace: 9, perKey: 9 },
     recheckMs: 5,
   });
   let checks = 0;
@@ -56,11 +56,11 @@ test('rights are looked at again without being told, and a database that does no
   expect(one.signal.reason).toBe(refusal);
 });
 
-test('streams of one caller under one right are looked at together', async () => {
+test('streams of one caller with one right share a check', async () => {
   using streams = new LiveStreams({
     events: localEvents(),
     visitors,
-    shares: { perWorkspace: 50, perKey: 50 },
+    limits: { perWorkspace: 50, perKey: 50 },
     recheckMs: 1_000_000,
   });
   let checks = 0;
@@ -78,29 +78,29 @@ test('streams of one caller under one right are looked at together', async () =>
   expect(checks).toBe(1);
 });
 
-test('looks at rights do not pile up while one waits for an answer, and what changes meanwhile is looked at after it', async () => {
+test('checks do not pile up during a slow check, and access changes during a check cause one more check', async () => {
   const events = localEvents();
-  using streams = new LiveStreams({ events, visitors, shares: { perWorkspace: 9, perKey: 9 }, recheckMs: 1_000_000 });
-  const looks: PromiseWithResolvers<void>[] = [];
+  using streams = new LiveStreams({ events, visitors, limits: { perWorkspace: 9, perKey: 9 }, recheckMs: 1_000_000 });
+  const checks: PromiseWithResolvers<void>[] = [];
   using stream = streams.open(caller, {
     ...right,
     check: async () => {
-      const look = Promise.withResolvers<void>();
-      looks.push(look);
-      await look.promise;
+      const running = Promise.withResolvers<void>();
+      checks.push(running);
+      await running.promise;
     },
   });
-  for (let told = 0; told < 20; told += 1) await events.publish(accessTopic('t'), {});
-  expect(looks).toHaveLength(1);
-  looks[0]?.resolve();
-  await expect.poll(() => looks.length).toBe(2);
+  for (let published = 0; published < 20; published += 1) await events.publish(accessTopic('t'), {});
+  expect(checks).toHaveLength(1);
+  checks[0]?.resolve();
+  await expect.poll(() => checks.length).toBe(2);
   const refusal = new AppError('token_revoked', 'This API key was revoked.');
-  looks[1]?.reject(refusal);
+  checks[1]?.reject(refusal);
   await expect.poll(() => stream.signal.reason).toBe(refusal);
-  expect(looks).toHaveLength(2);
+  expect(checks).toHaveLength(2);
 });
 
-test('a stream that ends looks at no other, and the last one of a workspace ends what tells it of rights', () => {
+test('ending a stream iterates over no other stream, and ending the last one of a workspace removes its subscription', () => {
   const events = localEvents();
   const followed = new Set<string>();
   const subscribe: Events['subscribe'] = (topic) => {
@@ -110,7 +110,7 @@ test('a stream that ends looks at no other, and the last one of a workspace ends
   using streams = new LiveStreams({
     events: { ...events, subscribe },
     visitors,
-    shares: { perWorkspace: 99, perKey: 99 },
+    limits: { perWorkspace: 99, perKey: 99 },
     recheckMs: 1_000_000,
   });
   const open = ['t', 't', 't', 'u'].map((tenantId, n) =>
@@ -119,15 +119,15 @@ test('a stream that ends looks at no other, and the last one of a workspace ends
       check: async () => undefined,
     }),
   );
-  const looks = vi.spyOn(Map.prototype, 'values');
+  const iterations = vi.spyOn(Map.prototype, 'values');
   try {
     open[0]?.[Symbol.dispose]();
     open[1]?.[Symbol.dispose]();
     expect([...followed]).toEqual([accessTopic('t'), accessTopic('u')]);
     open[2]?.[Symbol.dispose]();
     expect([...followed]).toEqual([accessTopic('u')]);
-    expect(looks).not.toHaveBeenCalled();
+    expect(iterations).not.toHaveBeenCalled();
   } finally {
-    looks.mockRestore();
+    iterations.mockRestore();
   }
 });

@@ -7,71 +7,76 @@ import type { Principal } from '../auth/principal.ts';
 export interface LiveStreamsOptions {
   events: Events;
   visitors: Pick<VisitorAuthenticator, 'refused'>;
-  /** Streams and downloads that may be open at once on this process. */
-  shares: { perWorkspace: number; perKey: number };
-  /** How often rights are looked at again without being told of a change, in milliseconds. */
+  /** Maximum open streams and downloads of this process. */
+  limits: { perWorkspace: number; perKey: number };
+  /** Interval at which access is checked, also without an access change. */
   recheckMs?: number;
 }
 
-/** An answer that goes on for a while: a stream or a download. */
+/** An open stream or download. */
 export interface LiveStream extends Disposable {
-  /** Aborts, with the refusal as its reason, when the caller may not have it any more. */
+  /** Aborts when the caller loses access, with the error as the reason. */
   signal: AbortSignal;
 }
 
-type KnownCaller = Extract<Principal, { kind: 'token' | 'session' | 'visitor' }>;
+type StreamCaller = Extract<Principal, { kind: 'token' | 'session' | 'visitor' }>;
 
-/** What a stream rests on. */
+/** The access right that a stream depends on. */
 export interface StreamRight {
-  /** Streams of one caller that have it in common are checked once. */
+  /** Streams of one caller with the same right are checked together. */
   right: string;
   isDownload: boolean;
-  /** Whether the caller still may, as it was asked at the beginning. @throws AppError when not. */
+  /** Authorizes the caller again. @throws AppError when the caller has lost access. */
   check: () => Promise<unknown>;
 }
 
-/** What ends together: streams of one caller from one address under one right, or of one session of a visitor. */
+/** Streams that are checked and ended together: of one caller with one right, or of one visitor session. */
 interface Group {
   tenantId: string;
-  /** Null for visitors, who are looked at together. */
+  /** Null for visitors, whose sessions are checked in batches. */
   check: (() => Promise<unknown>) | null;
   open: Set<AbortController>;
   expiry: NodeJS.Timeout | undefined;
-  /** Whether rights are being looked at, and are to be once more, because something may have changed meanwhile. */
-  looking: 'no' | 'once' | 'again';
+  /** `again`: access may have changed during the running check, so another check follows. */
+  checking: 'no' | 'once' | 'again';
 }
 
 const defaultRecheckMs = 2_000;
-/** What all sessions of one visitor may have open together: streams of pages that can open no socket, and pictures that a page shows at once. */
-const visitorShares = { stream: 6, download: 20 };
-/** Sessions of visitors that one statement looks at. */
-const sessionsAtOnce = 2_000;
-/** Longer than any stream lasts, and within what a timer can count. */
-const longestTimerMs = 86_400_000;
-interface Share {
+/**
+ * Limits for all sessions of one visitor: streams of pages that cannot open a WebSocket, and pictures that a page loads
+ * concurrently.
+ */
+const visitorLimits = { stream: 6, download: 20 };
+/** Visitor sessions per statement. */
+const maxSessionsPerStatement = 2_000;
+/** Longer than any stream, and within the maximum of a Node.js timer. */
+const maxTimerMs = 86_400_000;
+/** The limit of open streams of one owner. */
+interface OpenLimit {
   id: string;
-  most: number;
-  of: string;
+  max: number;
+  owner: string;
   what: string;
 }
 
-const refusals = new Set([401, 403, 404]);
+const refusalStatuses = new Set([401, 403, 404]);
 
 /**
- * The open streams of this process: each workspace and key has its share of them, and each ends when its key or session is
- * revoked or expires, or when its workspace loses what it needs, within a moment of being told, at the latest when looked at again.
+ * The open streams and downloads of this process, limited by workspace and key. A stream ends when its key or session
+ * is revoked or expires, or when its workspace loses an entitlement: immediately after the access change, at the latest
+ * with the next periodic check.
  */
 export class LiveStreams implements Disposable {
   readonly #options: LiveStreamsOptions;
   readonly #groups = new Map<string, Group>();
   readonly #counts = new Map<string, number>();
-  /** Of each workspace that has groups: how many, and what tells it of changed rights. */
+  /** By workspace: the number of groups, and the subscription to access changes. */
   readonly #workspaces = new Map<string, { groups: number; subscription: Disposable }>();
   readonly #reconnect: Disposable;
   #timer: NodeJS.Timeout | undefined;
-  /** Sessions of visitors to look at. */
+  /** Visitor sessions to check. */
   #dueVisitors = new Set<string>();
-  #isLookingAtVisitors = false;
+  #isCheckingVisitors = false;
 
   constructor(options: LiveStreamsOptions) {
     this.#options = options;
@@ -79,14 +84,12 @@ export class LiveStreams implements Disposable {
   }
 
   /**
-   * Enters a stream of a caller; to be disposed when it ends.
-   * @throws AppError `rate_limited` when the workspace, the key or the visitor has its share.
+   * Registers a stream of a caller. The caller of this method disposes the stream when it ends.
+   * @throws AppError `rate_limited` when the workspace, key, session or visitor has reached its limit.
    */
-  open(caller: KnownCaller, { right, isDownload, check }: StreamRight): LiveStream {
-    const { workspace, own } = this.#sharesOf(caller, isDownload);
-    for (const share of [workspace, own])
-      if (this.#count(share.id) >= share.most)
-        throw full(`This ${share.of} has its ${share.most} ${share.what} open`, share.most);
+  open(caller: StreamCaller, { right, isDownload, check }: StreamRight): LiveStream {
+    const { workspace, own } = this.#limitsOf(caller, isDownload);
+    for (const limit of [workspace, own]) if (this.#count(limit.id) >= limit.max) throw limitReached(limit);
     const isVisitor = caller.kind === 'visitor';
     const id = isVisitor ? caller.sessionId : `${own.id} ${right}`;
     const group = this.#groups.get(id) ?? this.#begin(id, caller, isVisitor ? null : check);
@@ -110,37 +113,37 @@ export class LiveStreams implements Disposable {
     this.#reconnect[Symbol.dispose]();
   }
 
-  #sharesOf(caller: KnownCaller, isDownload: boolean): Record<'workspace' | 'own', Share> {
+  #limitsOf(caller: StreamCaller, isDownload: boolean): Record<'workspace' | 'own', OpenLimit> {
     const { tenantId } = caller;
-    const { perWorkspace, perKey } = this.#options.shares;
+    const { perWorkspace, perKey } = this.#options.limits;
     if (caller.kind !== 'visitor') {
       const what = 'streams and downloads';
-      const of = caller.kind === 'token' ? 'key' : 'session';
+      const owner = caller.kind === 'token' ? 'key' : 'session';
       return {
-        workspace: { id: tenantId, most: perWorkspace, of: 'workspace', what },
-        own: { id: caller.kind === 'token' ? caller.tokenId : caller.sessionId, most: perKey, of, what },
+        workspace: { id: tenantId, max: perWorkspace, owner: 'workspace', what },
+        own: { id: caller.kind === 'token' ? caller.tokenId : caller.sessionId, max: perKey, owner, what },
       };
     }
-    // Visitors are many, and anybody: they use up no share of those who work there, nor of each other.
+    // Anyone can become a visitor, so visitors have limits of their own and do not use those of keys and users.
     const kind = isDownload ? 'download' : 'stream';
     const what = `${kind}s`;
     return {
       workspace: {
         id: `${what} of visitors of ${tenantId}`,
-        most: perWorkspace,
-        of: 'workspace',
+        max: perWorkspace,
+        owner: 'workspace',
         what: `${what} of visitors`,
       },
-      own: { id: `${what} of ${caller.visitorId}`, most: visitorShares[kind], of: 'visitor', what },
+      own: { id: `${what} of ${caller.visitorId}`, max: visitorLimits[kind], owner: 'visitor', what },
     };
   }
 
-  #begin(id: string, { tenantId, expiresAt }: KnownCaller, check: Group['check']): Group {
-    const group: Group = { tenantId, check, open: new Set(), expiry: undefined, looking: 'no' };
+  #begin(id: string, { tenantId, expiresAt }: StreamCaller, check: Group['check']): Group {
+    const group: Group = { tenantId, check, open: new Set(), expiry: undefined, checking: 'no' };
     if (expiresAt !== null)
       group.expiry = setTimeout(
-        () => this.#lookAt(id, group),
-        Math.min(longestTimerMs, Math.max(0, expiresAt.getTime() - Date.now()) + 50),
+        () => this.#check(id, group),
+        Math.min(maxTimerMs, Math.max(0, expiresAt.getTime() - Date.now()) + 50),
       ).unref();
     this.#groups.set(id, group);
     let workspace = this.#workspaces.get(tenantId);
@@ -150,15 +153,15 @@ export class LiveStreams implements Disposable {
       this.#workspaces.set(tenantId, workspace);
     }
     workspace.groups += 1;
-    // What was taken away between the caller's check and this subscription was not told here.
-    this.#lookAt(id, group);
+    // The subscription misses an access change that was published after the caller was authenticated.
+    this.#check(id, group);
     this.#timer ??= setInterval(() => this.#recheck(), this.#options.recheckMs ?? defaultRecheckMs).unref();
     return group;
   }
 
   #end(id: string, group: Group): void {
     clearTimeout(group.expiry);
-    // Its streams may end after all were ended.
+    // A stream may be disposed after this class was disposed.
     if (!this.#groups.delete(id)) return;
     const workspace = this.#workspaces.get(group.tenantId);
     if (workspace !== undefined && (workspace.groups -= 1) === 0) {
@@ -172,47 +175,49 @@ export class LiveStreams implements Disposable {
 
   #recheck(tenantId?: string): void {
     for (const [id, group] of this.#groups)
-      if (tenantId === undefined || group.tenantId === tenantId) this.#lookAt(id, group);
+      if (tenantId === undefined || group.tenantId === tenantId) this.#check(id, group);
   }
 
-  #lookAt(id: string, group: Group): void {
+  #check(id: string, group: Group): void {
     if (group.check !== null) {
-      void this.#look(group, group.check);
+      void this.#checkGroup(group, group.check);
       return;
     }
     this.#dueVisitors.add(id);
-    if (!this.#isLookingAtVisitors) void this.#lookAtVisitors();
+    if (!this.#isCheckingVisitors) void this.#checkVisitors();
   }
 
-  async #lookAtVisitors(): Promise<void> {
-    this.#isLookingAtVisitors = true;
-    // What is told in this turn of the loop is looked at together, and what is told while a look waits is part of the next.
+  async #checkVisitors(): Promise<void> {
+    this.#isCheckingVisitors = true;
+    // Sessions that become due in this turn of the event loop are checked together; those that become due during a
+    // check, by the next one.
     await new Promise(setImmediate);
     while (this.#dueVisitors.size > 0) {
-      const ids = [...this.#dueVisitors].slice(0, sessionsAtOnce);
+      const ids = [...this.#dueVisitors].slice(0, maxSessionsPerStatement);
       for (const id of ids) this.#dueVisitors.delete(id);
-      const refused = await this.#options.visitors.refused(ids).catch(nobody);
+      const refused = await this.#options.visitors.refused(ids).catch(noRefusals);
       for (const [id, refusal] of refused) for (const ended of this.#groups.get(id)?.open ?? []) ended.abort(refusal);
     }
-    this.#isLookingAtVisitors = false;
+    this.#isCheckingVisitors = false;
   }
 
-  async #look(group: Group, check: () => Promise<unknown>): Promise<void> {
-    // However slow the database is, no more than one look of each group waits for it.
-    if (group.looking !== 'no') {
-      group.looking = 'again';
+  async #checkGroup(group: Group, check: () => Promise<unknown>): Promise<void> {
+    // At most one check per group runs, so that checks do not pile up while the database is slow.
+    if (group.checking !== 'no') {
+      group.checking = 'again';
       return;
     }
     do {
-      group.looking = 'once';
+      group.checking = 'once';
       try {
         await check();
       } catch (error) {
-        // A database that does not answer says nothing about the caller.
-        if (error instanceof AppError && refusals.has(error.status)) for (const ended of group.open) ended.abort(error);
+        // An unavailable database does not mean that the caller lost access.
+        if (error instanceof AppError && refusalStatuses.has(error.status))
+          for (const ended of group.open) ended.abort(error);
       }
-    } while ((group.looking as Group['looking']) === 'again' && group.open.size > 0);
-    group.looking = 'no';
+    } while ((group.checking as Group['checking']) === 'again' && group.open.size > 0);
+    group.checking = 'no';
   }
 
   #count(id: string): number {
@@ -226,9 +231,16 @@ export class LiveStreams implements Disposable {
   }
 }
 
-/** A database that does not answer says nothing about a caller. */
-const nobody = (): Map<string, AppError> => new Map();
+/** An unavailable database does not mean that a visitor lost access. */
+const noRefusals = (): Map<string, AppError> => new Map();
 
-function full(what: string, limit: number): AppError {
-  return new AppError('rate_limited', `${what} at once; end one of them first.`, { retryAfterSeconds: 5, limit });
+function limitReached({ owner, max, what }: OpenLimit): AppError {
+  return new AppError(
+    'rate_limited',
+    `This ${owner} has reached its limit of ${max} open ${what}; end one of them first.`,
+    {
+      retryAfterSeconds: 5,
+      limit: max,
+    },
+  );
 }

@@ -2,52 +2,56 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { authenticate, recallDevice } from '../auth/auth.ts';
+import { authenticate, cachedDevice } from '../auth/auth.ts';
 import type { PrincipalOf } from '../auth/principal.ts';
-import { answerToError, parsePart } from '../routing/errors.ts';
+import { errorResponseOf, parsePart } from '../routing/errors.ts';
 import { limitCaller } from '../routing/limited-calls.ts';
 import { parseQuery } from '../routing/parse-query.ts';
 import { requestIdOf } from '../routing/request-id.ts';
 import type { ServingOptions } from '../routing/serve-operation.ts';
 
-/** What somebody asks to wait for, parsed by the contract. */
-export interface AskedWait<Shape = Operation> {
+/** The validated input of a long poll. */
+export interface LongPollInput<Shape = Operation> {
   principal: PrincipalOf<Shape>;
-  /** Whether it is sure who asks; if not, nothing is answered before it was confirmed. */
+  /** Whether the caller is verified. Otherwise the handler verifies it before it responds. */
   isConfirmed: boolean;
   query: Shape extends { query: infer Query extends z.ZodType } ? z.output<Query> : undefined;
 }
 
-/** A request that waits for its answer. */
+/** A request that waits for its response. */
 export interface WaitingRequest {
-  /** Answers it; `onLost` is called once it is certain that the answer did not leave the hub whole. */
+  /** Sends the response. `onLost` is called when the response was not sent completely. */
   send(body: unknown, onLost?: () => void): void;
   fail(error: unknown): void;
 }
 
-/** An operation of devices whose requests wait for most of their time: while one does, all that there is of it is its connection and what it asked for. */
-export interface WaitRoute<Shape = Operation, Wait = unknown> {
+/**
+ * An operation of devices whose requests wait most of their time. A waiting request uses little memory: only its
+ * connection, its input and the state of its handler are kept.
+ */
+export interface LongPollRoute<Shape = Operation, Poll = unknown> {
   operation: Operation;
-  begin(asked: AskedWait<Shape>, request: WaitingRequest): Wait;
-  /** Has it answered soon: the hub stops, or nobody listens any more. */
-  end(wait: Wait): void;
+  /** Starts to wait for the result. Returns the state that `end` receives. */
+  begin(input: LongPollInput<Shape>, request: WaitingRequest): Poll;
+  /** Ends a poll early: the hub shuts down, or the device disconnected. */
+  end(poll: Poll): void;
 }
 
-/** Binds an operation to whoever has its requests wait. */
-export const implementLongPoll = <Shape, Wait>(route: WaitRoute<Shape, Wait>): WaitRoute =>
-  route as unknown as WaitRoute;
+/** Binds an operation to its long-poll handler. */
+export const implementLongPoll = <Shape, Poll>(route: LongPollRoute<Shape, Poll>): LongPollRoute =>
+  route as unknown as LongPollRoute;
 
-export interface WaitsOptions {
+export interface LongPollsOptions {
   serving: ServingOptions;
-  routes: readonly WaitRoute[];
+  routes: readonly LongPollRoute[];
   logger: Logger;
   stopping: AbortSignal;
-  /** Those that every answer has, names and values in turns. */
+  /** Headers of every response, as alternating names and values. */
   headers: readonly string[];
   onFinished: (finished: FinishedRequest) => void;
 }
 
-/** A request that is over, as it is counted and logged. */
+/** A finished request, for metrics and the log. */
 export interface FinishedRequest {
   requestId: string;
   operationId: string;
@@ -58,29 +62,29 @@ export interface FinishedRequest {
   startedAt: number;
 }
 
-interface KnownRoute extends WaitRoute {
+interface CompiledRoute extends LongPollRoute {
   pattern: RegExp;
-  /** As the log of requests names it. */
+  /** Path pattern as the request log shows it. */
   path: string;
 }
 
-const waitingOf = Symbol('waiting');
-type WaitingResponse = ServerResponse & { [waitingOf]?: Waiting };
+const pollOfResponse = Symbol('poll');
+type WaitingResponse = ServerResponse & { [pollOfResponse]?: PendingPoll };
 
 /**
- * Serves plain requests of operations that wait, before they come to anything that would keep more of them. Whatever is unusual about one (another spelling,
- * a body, a trace) is left to the way that all operations go.
+ * Serves the requests of long-poll operations before they reach Express, which would keep more memory for each.
+ * Unusual requests (another spelling of the path, a body, a trace) are left to Express.
  */
 export class LongPolls {
-  readonly options: WaitsOptions;
-  readonly #routes: readonly KnownRoute[];
-  readonly #open = new Set<Waiting>();
+  readonly options: LongPollsOptions;
+  readonly #routes: readonly CompiledRoute[];
+  readonly #open = new Set<PendingPoll>();
 
-  constructor(options: WaitsOptions) {
+  constructor(options: LongPollsOptions) {
     this.options = options;
     this.#routes = options.routes.map((route) => {
       if (route.operation.callers.some((caller) => caller !== 'device'))
-        throw new Error(`${route.operation.id} waits for callers that are no devices`);
+        throw new Error(`the long poll ${route.operation.id} allows callers other than devices`);
       const { path } = route.operation;
       return {
         ...route,
@@ -89,11 +93,11 @@ export class LongPolls {
       };
     });
     options.stopping.addEventListener('abort', () => {
-      for (const waiting of this.#open) waiting.end();
+      for (const poll of this.#open) poll.end();
     });
   }
 
-  /** Serves a request, or answers false when it is not one of these. */
+  /** Serves a request. Returns false when it is not a long poll that this class serves. */
   serve(request: IncomingMessage, response: ServerResponse): boolean {
     const { method, url = '', headers } = request;
     if (method !== 'GET' || headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
@@ -102,82 +106,79 @@ export class LongPolls {
     for (const route of this.#routes) {
       const match = route.pattern.exec(url);
       if (match === null) continue;
-      const waiting = new Waiting(this, route, response, requestIdOf(request));
-      this.#open.add(waiting);
-      void this.#begin(route, request, { ...match.groups }, waiting);
+      const poll = new PendingPoll(this, route, response, requestIdOf(request));
+      this.#open.add(poll);
+      void this.#begin(route, request, { ...match.groups }, poll);
       return true;
     }
     return false;
   }
 
-  left(waiting: Waiting): void {
-    this.#open.delete(waiting);
+  remove(poll: PendingPoll): void {
+    this.#open.delete(poll);
   }
 
   /** Never rejects. */
   async #begin(
-    { operation, begin }: KnownRoute,
+    { operation, begin }: CompiledRoute,
     request: IncomingMessage,
-    given: Record<string, string>,
-    waiting: Waiting,
+    params: Record<string, string>,
+    poll: PendingPoll,
   ): Promise<void> {
     const { serving, stopping } = this.options;
     let confirm: (() => Promise<unknown>) | undefined;
     try {
-      const recalled = recallDevice(serving.auth, request, given);
-      if (recalled !== null) confirm = () => authenticate(serving.auth, operation, request, '', given);
-      const principal = recalled ?? (await authenticate(serving.auth, operation, request, '', given));
+      const cached = cachedDevice(serving.auth, request, params);
+      if (cached !== null) confirm = () => authenticate(serving.auth, operation, request, '', params);
+      const principal = cached ?? (await authenticate(serving.auth, operation, request, '', params));
       await limitCaller(serving, principal, () => undefined);
       const query = operation.query && parsePart('query', operation.query, parseQuery(request.url ?? ''));
-      forget(request);
-      waiting.wait = begin(
-        { principal: principal as never, isConfirmed: recalled === null, query: query as never },
-        waiting,
-      );
-      if (stopping.aborted || waiting.isOver) waiting.end();
+      dropRequestData(request);
+      poll.state = begin({ principal: principal as never, isConfirmed: cached === null, query: query as never }, poll);
+      if (stopping.aborted || poll.isClosed) poll.end();
     } catch (error) {
-      // Whoever is not let in any more hears that, and nothing of what is wrong with the request.
+      // A device whose secret is no longer valid gets only that error, and no validation errors.
       const refusal = await confirm?.().then(
         () => undefined,
         (reason: unknown) => reason,
       );
-      waiting.fail(refusal ?? error);
+      poll.fail(refusal ?? error);
     }
   }
 }
 
 const noHeaders = Object.freeze({});
-const noLines: string[] = [];
+const noRawHeaders: string[] = [];
 
-/** Lets go of what a request brought: for as long as it waits nobody asks for that. */
-function forget(request: IncomingMessage): void {
+/** Drops the headers and the URL of a request, which would use memory while it waits. */
+function dropRequestData(request: IncomingMessage): void {
   request.headers = noHeaders;
-  request.rawHeaders = noLines;
+  request.rawHeaders = noRawHeaders;
   request.url = '';
 }
 
-class Waiting implements WaitingRequest {
+class PendingPoll implements WaitingRequest {
   readonly #owner: LongPolls;
-  readonly #route: KnownRoute;
+  readonly #route: CompiledRoute;
   readonly #response: ServerResponse;
   readonly #requestId: string;
   readonly #startedAt = performance.now();
   #onLost: (() => void) | undefined;
-  /** What the route began for it. */
-  wait: unknown;
-  isOver = false;
+  /** The state that `begin` of the route returned. */
+  state: unknown;
+  isClosed = false;
 
-  constructor(owner: LongPolls, route: KnownRoute, response: ServerResponse, requestId: string) {
+  constructor(owner: LongPolls, route: CompiledRoute, response: ServerResponse, requestId: string) {
     this.#owner = owner;
     this.#route = route;
     this.#response = response;
     this.#requestId = requestId;
-    (response as WaitingResponse)[waitingOf] = this;
+    (response as WaitingResponse)[pollOfResponse] = this;
     response.on('close', closed);
   }
 
   end(): void {
-    if (this.wait !== undefined) this.#route.end(this.wait);
+    if (this.state !== undefined) this.#route.end(this.state);
   }
 
   send(body: unknown, onLost?: () => void): void {
@@ -190,7 +191,7 @@ class Waiting implements WaitingRequest {
       const parsed = operation.response.safeParse(body);
       if (!parsed.success) {
         onLost?.();
-        this.fail(new Error(`the answer of ${operation.id} breaks its contract: ${parsed.error.message}`));
+        this.fail(new Error(`the response of ${operation.id} violates its contract: ${parsed.error.message}`));
         return;
       }
     }
@@ -199,15 +200,15 @@ class Waiting implements WaitingRequest {
   }
 
   fail(error: unknown): void {
-    const { status, headers, body } = answerToError(error, this.#requestId, this.#owner.options.logger);
+    const { status, headers, body } = errorResponseOf(error, this.#requestId, this.#owner.options.logger);
     this.#write(status, headers, body);
   }
 
-  /** When the connection is gone, or the answer left. */
+  /** Called when the response was sent or the connection ended. */
   closed(): void {
     const { statusCode, writableFinished } = this.#response;
-    this.isOver = true;
-    this.#owner.left(this);
+    this.isClosed = true;
+    this.#owner.remove(this);
     if (!writableFinished || statusCode !== 200) this.#onLost?.();
     this.end();
     const { operation, path } = this.#route;
@@ -239,5 +240,5 @@ class Waiting implements WaitingRequest {
 }
 
 function closed(this: ServerResponse): void {
-  (this as WaitingResponse)[waitingOf]?.closed();
+  (this as WaitingResponse)[pollOfResponse]?.closed();
 }

@@ -7,21 +7,28 @@ import type { SocketRights } from '../auth/socket-rights.ts';
 import { limitCaller } from '../routing/limited-calls.ts';
 import type { ServingOptions } from '../routing/serve-operation.ts';
 
-/** A WebSocket that was opened, and by whom. */
+/** An open WebSocket and its caller. */
 export interface OpenedSocket<Shape = Operation> {
   socket: WebSocket;
   principal: PrincipalOf<Shape>;
   requestId: string;
-  /** Finds out anew whether a device, a signed-in user or an API key still may; for what must not wait until that is told. @throws AppError when not. */
+  /**
+   * Verifies the device, user or API key again, for operations that must not rely on access changes alone.
+   * @throws AppError when refused.
+   */
   authenticate(): Promise<unknown>;
   /** Counts a message as a request. @throws AppError `rate_limited`. */
   limit(): Promise<void>;
   /**
-   * Has this called, in the place of closing the socket, when a person may not have it open any more: at once, and again every second until the
-   * socket is closed. For what must be ended first; it has a second or so.
+   * Sets a handler that is called when the caller loses access, instead of closing the socket: immediately, and then
+   * every second until the handler has closed the socket. It is for state that must end first, which should take about
+   * a second at most.
    */
   onRevoked(handle: (code: string) => void): void;
-  /** Aborts when the hub stops; whoever serves the socket then closes it, as soon as what is under way was answered. */
+  /**
+   * Aborts when the hub shuts down. The handler of the socket then closes it after the responses to requests in
+   * progress.
+   */
   stopping: AbortSignal;
 }
 
@@ -29,11 +36,11 @@ interface OpenedOptions {
   serving: ServingOptions;
   rights?: SocketRights | undefined;
   stopping: AbortSignal;
-  /** Authenticates an API key again. */
+  /** Verifies an API key again. */
   check: () => Promise<unknown>;
 }
 
-export class Opened implements OpenedSocket {
+export class AuthenticatedSocket implements OpenedSocket {
   readonly socket: WebSocket;
   readonly principal: never;
   readonly requestId: string;
@@ -68,7 +75,7 @@ export class Opened implements OpenedSocket {
   }
 
   onRevoked(handle: (code: string) => void): void {
-    this.#options.rights?.handOver(this.socket, handle);
+    this.#options.rights?.setCloser(this.socket, handle);
   }
 
   limit(): Promise<void> {

@@ -4,13 +4,13 @@ import type { MemoryBudget, MemoryReservation } from '../../process/memory-budge
 import { senderOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 
-/** What `ws` keeps of a message that is not whole yet. It has no public name for it; a test fails when the names change. */
+/** Private fields of `ws` for an incomplete message. A test fails when `ws` renames them. */
 interface Receiver {
   /** Bytes of the frame that is being received. */
   _bufferedBytes: number;
-  /** The pieces in which they arrived. */
+  /** The chunks of the frame. */
   _buffers: readonly Buffer[];
-  /** Bytes of the frames before it, and these frames. */
+  /** Bytes of the earlier frames of the message, and these frames. */
   _messageLength: number;
   _fragments: readonly Buffer[];
 }
@@ -20,25 +20,27 @@ interface PartialMessage {
   owner: string;
   /** Null while the message is too small to be counted. */
   reservation: MemoryReservation | null;
-  /** When the first bytes of the message arrived, by the clock of `performance`; null without one. */
+  /**
+   * Arrival time of the first bytes of the message, by the clock of `performance`; null without an incomplete message.
+   */
   since: number | null;
 }
 
-/** The close code of RFC 6455's registry for a server without capacity: the client may come back. */
+/** Close code "Try Again Later" of the registry of RFC 6455. */
 const tryAgainLater = 1013;
-/** What a piece uses besides its bytes. */
+/** Memory that a chunk uses besides its bytes. */
 const overheadBytes = 512;
-/** How long a message may take, in milliseconds: as long as the body of a request. */
+/** Time limit for receiving a message, as for a request body. */
 const maxMessageMs = 120_000;
 
 /**
- * Bounds the memory of messages that WebSockets have received in part. `ws` delivers a message when it is whole; until then its bytes count
- * for their sender, and a socket for which no memory is left is closed.
+ * Limits the memory of incomplete WebSocket messages. `ws` delivers complete messages only; until then, the received
+ * bytes count for their sender. When no memory is left, the socket is closed.
  */
 export class PartialMessages {
   readonly #memory: MemoryBudget;
   readonly #of = new WeakMap<WebSocket | Socket, PartialMessage>();
-  /** Listeners are shared by all sockets, so that an open socket costs little. */
+  /** All sockets share these listeners, so that an open socket uses little memory. */
   readonly #onData: (this: Socket) => void;
   readonly #onClose: (this: WebSocket) => void;
 
@@ -58,12 +60,12 @@ export class PartialMessages {
     const partial: PartialMessage = { socket, owner: senderOf(principal), reservation: null, since: null };
     this.#of.set(socket, partial);
     this.#of.set(connection, partial);
-    // After `ws` has taken the bytes: its own listener was there before.
+    // `ws` added its listener earlier, so it has processed the bytes before this listener runs.
     connection.on('data', this.#onData);
     socket.on('close', this.#onClose);
   }
 
-  /** Whether a message takes longer than a client needs for it. */
+  /** Whether the time limit of an incomplete message has passed. */
   isOverdue(socket: WebSocket): boolean {
     const since = this.#of.get(socket)?.since ?? null;
     return since !== null && performance.now() - since > maxMessageMs;
@@ -73,9 +75,9 @@ export class PartialMessages {
     const { _bufferedBytes, _buffers, _messageLength, _fragments } = (
       partial.socket as unknown as { _receiver: Receiver }
     )._receiver;
-    const pieces = _buffers.length + _fragments.length;
-    partial.since = pieces === 0 ? null : (partial.since ?? performance.now());
-    const bytes = _bufferedBytes + _messageLength + pieces * overheadBytes;
+    const chunks = _buffers.length + _fragments.length;
+    partial.since = chunks === 0 ? null : (partial.since ?? performance.now());
+    const bytes = _bufferedBytes + _messageLength + chunks * overheadBytes;
     if (bytes <= this.#memory.freeBytes) {
       partial.reservation?.[Symbol.dispose]();
       partial.reservation = null;
@@ -84,7 +86,7 @@ export class PartialMessages {
     if (partial.socket.readyState === partial.socket.CLOSED) return;
     partial.reservation ??= this.#memory.open(partial.owner);
     if (partial.reservation.tryResize(bytes)) return;
-    // A closing handshake would keep the received bytes until the other side answers.
+    // A closing handshake would keep the received bytes until the client responds.
     partial.socket.close(tryAgainLater, 'too many large messages are being received');
     partial.socket.terminate();
   }

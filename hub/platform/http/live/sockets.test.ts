@@ -26,7 +26,7 @@ const operation: SocketRoute['operation'] = {
 
 let sockets: Sockets | undefined;
 const ample = new MemoryBudget({ limitBytes: 64 * 1024 * 1024, waitMs: 1_000 });
-/** Holds a few messages of 100 bytes. */
+/** Has capacity for a few messages of 100 bytes. */
 const incomingMemory = new MemoryBudget({ limitBytes: 6_000, waitMs: 1_000, largestPart: 1, freeBytes: 500 });
 
 async function serve(
@@ -41,7 +41,7 @@ async function serve(
 ): Promise<string> {
   const serving = {
     auth: {
-      devices: { authenticate: authenticateDevice, confirm: async (device: object) => device, recall: () => null },
+      devices: { authenticate: authenticateDevice, confirm: async (device: object) => device, findCached: () => null },
     },
     limitDevice: async () => undefined,
     incomingMemory: memory,
@@ -55,7 +55,7 @@ async function serve(
     pingMs,
     onFinished: () => undefined,
   });
-  const server = createServer({ shouldUpgradeCallback: (request) => served.isFor(request) });
+  const server = createServer({ shouldUpgradeCallback: (request) => served.handlesUpgrade(request) });
   sockets = served;
   served.serve(server);
   server.listen(0, '127.0.0.1');
@@ -81,25 +81,25 @@ async function connect(
   return { closed: () => code };
 }
 
-test('a socket that shows no life loses its place, and one that only listens keeps it', async () => {
+test('a socket that does not respond to pings is disconnected, and one that only responds to pings is not', async () => {
   let pings = 0;
   const url = await serve(({ socket }) => socket.on('pong', () => (pings += 1)), 100);
   const alive = await connect(url);
   const dead = await connect(url, { autoPong: false });
   await until(
     () => dead.closed() !== undefined,
-    () => 'it was kept',
+    () => 'the dead socket was not disconnected',
   );
   expect(dead.closed()).toBe(1006);
   const before = pings;
   await until(
     () => pings > before + 3,
-    () => 'nobody pings',
+    () => 'the hub does not ping',
   );
   expect(alive.closed()).toBeUndefined();
 });
 
-test('a socket whose caller takes nothing is cut off before what waits for it fills the memory', async () => {
+test('a socket whose client does not read is disconnected when too many bytes are buffered', async () => {
   let waiting = 0;
   const url = await serve(({ socket }) => {
     const chunk = Buffer.alloc(1024 * 1024);
@@ -117,12 +117,12 @@ test('a socket whose caller takes nothing is cut off before what waits for it fi
   expect(waiting).toBeGreaterThan(16 * 1024 * 1024);
   await until(
     () => waiting === 0,
-    () => 'it still waits',
+    () => 'the bytes are still buffered',
   );
 });
-/** A WebSocket whose frames are written by hand. */
+/** Opens a WebSocket whose frames the test writes as bytes. */
 async function openRaw(url: string): Promise<{ write: (frame: Buffer) => void; closed: Promise<unknown> }> {
-  const asked = send(url.replace('ws:', 'http:'), {
+  const request = send(url.replace('ws:', 'http:'), {
     headers: {
       authorization: 'Bearer x',
       connection: 'Upgrade',
@@ -132,23 +132,23 @@ async function openRaw(url: string): Promise<{ write: (frame: Buffer) => void; c
       'sec-websocket-protocol': 'test',
     },
   });
-  asked.end();
-  const [, connection] = (await once(asked, 'upgrade')) as [unknown, Socket];
+  request.end();
+  const [, connection] = (await once(request, 'upgrade')) as [unknown, Socket];
   onTestFinished(() => void connection.destroy());
   connection.on('error', () => undefined);
   connection.resume();
   return { write: (frame) => void connection.write(frame), closed: once(connection, 'close') };
 }
 
-/** A frame whose mask changes nothing. */
+/** A frame with a mask of zeros, which does not change the payload. */
 const frameOf = (opcode: number, length: number, sent = length) =>
   Buffer.concat([Buffer.from([opcode, 0x80 | length, 0, 0, 0, 0]), Buffer.alloc(sent, 'x')]);
 const [wholeText, ping, unfinishedText, continuation] = [0x81, 0x89, 0x01, 0x00];
 
-/** What `ws` keeps of a message that came in one piece uses so much more than its bytes. */
+/** Memory that a message in one chunk uses besides its bytes. */
 const overhead = 512;
 
-test('messages that are received in part have a bounded memory, by workspace', async () => {
+test('the memory of incomplete messages is limited by workspace', async () => {
   const url = await serve(() => undefined, 60_000, undefined, incomingMemory);
   const stalled: Promise<unknown>[] = [];
   const closed: number[] = [];
@@ -157,7 +157,7 @@ test('messages that are received in part have a bounded memory, by workspace', a
     stalled.push(socket.closed.then(() => closed.push(n)));
     socket.write(frameOf(wholeText, 100, 90));
   }
-  // Half of 6,000 bytes holds five messages; the other half is left to other workspaces.
+  // Half of 6,000 bytes has capacity for five messages; the other half is left to other workspaces.
   await expect.poll(() => closed.length).toBe(7);
   expect(incomingMemory.counts.used).toBe(5 * (90 + overhead));
   const other = incomingMemory.open('another workspace');
@@ -168,7 +168,7 @@ test('messages that are received in part have a bounded memory, by workspace', a
   await expect.poll(() => incomingMemory.counts).toEqual({ used: 0, workspaces: 0 });
 });
 
-test('whole messages and pings use no memory for partial ones, however many come', async () => {
+test('complete messages and pings use no memory for incomplete messages', async () => {
   let received = 0;
   const url = await serve(
     ({ socket }) => socket.on('message', () => (received += 1)),
@@ -184,14 +184,14 @@ test('whole messages and pings use no memory for partial ones, however many come
   }
 });
 
-test('pings between the fragments of a message do not let its bytes be forgotten', async () => {
+test('pings between the fragments of a message do not reset the count of its bytes', async () => {
   const url = await serve(() => undefined, 60_000, undefined, incomingMemory);
   const socket = await openRaw(url);
   socket.write(Buffer.concat([frameOf(unfinishedText, 50), frameOf(ping, 20), frameOf(continuation, 20)]));
   await expect.poll(() => incomingMemory.counts.used).toBe(70 + 2 * overhead);
 });
 
-test('each piece in which a message arrives counts with what it uses besides its bytes', async () => {
+test('each chunk of a message counts with its overhead', async () => {
   const url = await serve(() => undefined, 60_000, undefined, incomingMemory);
   const socket = await openRaw(url);
   socket.write(frameOf(wholeText, 100, 0));
@@ -210,10 +210,10 @@ test('a message in many small fragments closes its socket', async () => {
   await expect(socket.closed).resolves.toBeDefined();
 });
 
-test('a socket on which bytes come is alive, however long its frame takes', async () => {
+test('a socket that receives bytes is alive, even if a frame takes long', async () => {
   let text = '';
   const url = await serve(({ socket }) => socket.on('message', (data: Buffer) => (text += data.toString())), 1_000);
-  const asked = send(url.replace('ws:', 'http:'), {
+  const request = send(url.replace('ws:', 'http:'), {
     headers: {
       connection: 'Upgrade',
       upgrade: 'websocket',
@@ -223,57 +223,57 @@ test('a socket on which bytes come is alive, however long its frame takes', asyn
       'sec-websocket-key': Buffer.alloc(16).toString('base64'),
     },
   }).end();
-  const [, line] = (await once(asked, 'upgrade')) as [unknown, Socket];
+  const [, connection] = (await once(request, 'upgrade')) as [unknown, Socket];
   onTestFinished(() => {
-    line.destroy();
+    connection.destroy();
   });
-  line.resume();
+  connection.resume();
   const payload = 'as slow as it may be'.repeat(4);
   const frame = Buffer.concat([Buffer.from([0x81, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload)]);
   for (const byte of frame) {
-    line.write(Buffer.from([byte]));
+    connection.write(Buffer.from([byte]));
     await delay(50);
   }
   await expect.poll(() => text).toBe(payload);
 });
 
-test('a socket that is not read on is not taken for dead', async () => {
+test('a socket that the hub has paused is not disconnected', async () => {
   let opened = 0;
   const url = await serve(({ socket }) => {
     opened += 1;
     if (opened <= 2) socket.pause();
   }, 50);
   const paused = [await connect(url), await connect(url, { autoPong: false })];
-  // As long as it takes to find out about those that are read.
+  // Wait until three dead sockets that are not paused were disconnected.
   for (let round = 0; round < 3; round += 1) {
     const dead = await connect(url, { autoPong: false });
     await until(
       () => dead.closed() !== undefined,
-      () => 'it was kept',
+      () => 'the dead socket was not disconnected',
     );
   }
   expect(paused.map(({ closed }) => closed())).toEqual([undefined, undefined]);
 });
 
-test('a socket that is still being asked about when all end does not outlive them', async () => {
-  const asked = Promise.withResolvers<void>();
+test('disposing closes a connection whose caller is still being authenticated', async () => {
+  const authenticating = Promise.withResolvers<void>();
   const url = await serve(
     () => undefined,
     100,
     () => {
-      asked.resolve();
+      authenticating.resolve();
       return new Promise(() => undefined);
     },
   );
   const socket = new WebSocket(url, 'test', { headers: { authorization: 'Bearer x' } });
   let isClosed = false;
   socket.on('error', () => undefined).on('close', () => (isClosed = true));
-  await asked.promise;
+  await authenticating.promise;
   sockets?.[Symbol.dispose]();
   await expect.poll(() => isClosed).toBe(true);
 });
 
-test('no socket is served whose callers could lose their right to it unseen', () => {
+test('a socket for callers whose access is not monitored is refused at start', () => {
   const routes = [{ operation: { ...operation, callers: ['session'] as const }, open: () => undefined }];
-  expect(() => new Sockets({ routes } as never)).toThrow('whose rights nobody watches');
+  expect(() => new Sockets({ routes } as never)).toThrow('whose access is not monitored');
 });

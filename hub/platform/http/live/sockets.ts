@@ -14,12 +14,12 @@ import { clientAddress } from '../auth/client-address.ts';
 import { foreignOriginOf, notAllowed, notOwnOrigin } from '../auth/cross-origin.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { SocketRights } from '../auth/socket-rights.ts';
-import { answerToError, parsePart } from '../routing/errors.ts';
+import { errorResponseOf, parsePart } from '../routing/errors.ts';
 import type { Route } from '../routing/implement.ts';
 import { authenticateLimited, limitCaller } from '../routing/limited-calls.ts';
 import { requestIdOf } from '../routing/request-id.ts';
 import type { ServingOptions } from '../routing/serve-operation.ts';
-import { Opened } from './opened-socket.ts';
+import { AuthenticatedSocket } from './opened-socket.ts';
 import type { OpenedSocket } from './opened-socket.ts';
 import { PartialMessages } from './partial-messages.ts';
 
@@ -30,7 +30,7 @@ export interface SocketRoute {
   open(opened: OpenedSocket): void;
 }
 
-/** Binds an operation that becomes a WebSocket to whoever serves it. */
+/** Binds a WebSocket operation to its handler. */
 export const implementSocket = <Shape extends SocketRoute['operation']>(
   operation: Shape,
   open: (opened: OpenedSocket<Shape>) => void,
@@ -41,71 +41,75 @@ export interface SocketsOptions {
   routes: readonly SocketRoute[];
   logger: Logger;
   stopping: AbortSignal;
-  /** Who watches the rights of people; without it only devices can open sockets. */
+  /** Monitors the access of users, visitors and API keys. Without it, only devices can open sockets. */
   rights?: SocketRights | undefined;
-  /** How often whoever is connected is asked for a sign of life, in milliseconds. */
+  /** Interval of the pings to each client. */
   pingMs?: number;
   onFinished: (operationId: string, status: number, seconds: number) => void;
 }
 
-const isWatched = (principal: Principal) =>
+const isMonitored = (principal: Principal) =>
   principal.kind === 'session' || principal.kind === 'visitor' || principal.kind === 'token';
 const noParams = z.strictObject({});
-/** Fragments of one message, and pieces in which one may arrive, besides one for each 2,048 and each 512 bytes that it may have. */
-const spareFragments = 32;
-const spareChunks = 256;
+/** Allowed fragments of a message, in addition to one per 2,048 bytes of the maximum frame size. */
+const extraFragments = 32;
+/** Allowed chunks of a message, in addition to one per 512 bytes of the maximum frame size. */
+const extraChunks = 256;
 const defaultPingMs = 20_000;
-/** Pings are spread over so many moments of their period. */
+/** Pings are spread over this number of ticks of the ping interval. */
 const slices = 20;
-/** How long the other side has to close, too, in milliseconds. */
+/** Time for the client to complete the closing handshake. */
 const closeTimeoutMs = 2_000;
-/** What may wait for a reader that takes nothing, in bytes. */
+/** Maximum bytes that are buffered for a client that does not read. */
 const maxUnsentBytes = 16 * 1024 * 1024;
-/** A request that was refused has so long to take its answer, in milliseconds. */
+/** Time for the client to read the response to a refused upgrade. */
 const lingerMs = 1_000;
 
-/** A socket under watch, and how its connection stood at the last look. */
-interface Watched {
+/** The state of the connection of a socket at its last tick. */
+interface ConnectionState {
   connection: Socket;
   bytesRead: number;
   bytesWritten: number;
-  /** Whether it was pinged then. */
-  isAsked: boolean;
-  /** What waited to be taken. */
+  /** Whether the client was pinged. */
+  isPinged: boolean;
+  /** Bytes that were buffered. */
   unsent: number;
 }
 
-interface KnownRoute extends SocketRoute {
+interface CompiledRoute extends SocketRoute {
   pattern: RegExp;
   server: WebSocketServer;
 }
 
-/** The WebSockets of a server: who may open one is decided as for every operation, and whoever shows no life loses it. */
+/**
+ * The WebSockets of a server. Opening one is authorized like any operation. Clients that do not respond to pings are
+ * disconnected.
+ */
 export class Sockets implements Disposable {
   readonly #options: SocketsOptions;
-  readonly #routes: readonly KnownRoute[];
-  /** All that are open, by the slice in which they are pinged. */
-  readonly #open = Array.from({ length: slices }, () => new Map<WebSocket, Watched>());
-  /** Connections of which it is not known yet whether they become one. */
-  readonly #asking = new Set<Duplex>();
+  readonly #routes: readonly CompiledRoute[];
+  /** The open sockets, by the slice in which they are pinged. */
+  readonly #open = Array.from({ length: slices }, () => new Map<WebSocket, ConnectionState>());
+  /** Connections whose upgrade is in progress. */
+  readonly #upgrading = new Set<Duplex>();
   readonly #partial: PartialMessages;
   readonly #requestIds = new WeakMap<IncomingMessage, string>();
   readonly #timer: NodeJS.Timeout;
-  readonly #forget: (this: WebSocket) => void;
+  readonly #onClose: (this: WebSocket) => void;
   #next = 0;
   #tick = 0;
 
   constructor(options: SocketsOptions) {
     this.#options = options;
     const open = this.#open;
-    this.#forget = function forget(this: WebSocket) {
+    this.#onClose = function onClose(this: WebSocket) {
       for (const slice of open) slice.delete(this);
     };
     this.#routes = options.routes.map((route) => {
-      // What lasts must end when its caller loses the right to it; devices ask for what they get.
-      const watched = options.rights === undefined ? ['device'] : ['device', 'session', 'visitor', 'token'];
-      if (route.operation.callers.some((caller) => !watched.includes(caller)))
-        throw new Error(`the socket ${route.operation.id} is open to callers whose rights nobody watches`);
+      // A socket must end when its caller loses access. Devices are verified with each of their requests instead.
+      const monitored = options.rights === undefined ? ['device'] : ['device', 'session', 'visitor', 'token'];
+      if (route.operation.callers.some((caller) => !monitored.includes(caller)))
+        throw new Error(`the socket ${route.operation.id} allows callers whose access is not monitored`);
       const { protocol, otherProtocols = false, maxFrameBytes } = route.operation.socket;
       return {
         ...route,
@@ -115,10 +119,10 @@ export class Sockets implements Disposable {
           clientTracking: false,
           perMessageDeflate: false,
           maxPayload: maxFrameBytes,
-          // Each piece uses more memory than its bytes.
-          maxFragments: spareFragments + Math.ceil(maxFrameBytes / 2_048),
-          maxBufferedChunks: spareChunks + Math.ceil(maxFrameBytes / 512),
-          // A client that offers subprotocols needs one of them in the answer.
+          // Each fragment and chunk uses more memory than its bytes.
+          maxFragments: extraFragments + Math.ceil(maxFrameBytes / 2_048),
+          maxBufferedChunks: extraChunks + Math.ceil(maxFrameBytes / 512),
+          // A client that offers subprotocols requires one of them in the response.
           handleProtocols: (offered) =>
             !otherProtocols || offered.has(protocol)
               ? protocol
@@ -130,7 +134,7 @@ export class Sockets implements Disposable {
     for (const { operation, server } of this.#routes)
       server.on('wsClientError', (_error, socket, request) => {
         const requestId = this.#requestIds.get(request) ?? requestIdOf(request);
-        const { status, headers, body } = answerToError(upgradeRequired(operation), requestId, options.logger);
+        const { status, headers, body } = errorResponseOf(upgradeRequired(operation), requestId, options.logger);
         refuse(socket, status, { ...headers, 'X-Request-ID': requestId }, JSON.stringify(body));
         options.onFinished(operation.id, status, 0);
       });
@@ -144,7 +148,7 @@ export class Sockets implements Disposable {
     this.#timer.unref();
   }
 
-  /** What answers a request that does not ask for what the operation is. */
+  /** Routes for plain requests to the paths of sockets. They respond with `upgrade_required`. */
   get plainRoutes(): Route[] {
     return this.#routes.map(({ operation }) => ({
       operation,
@@ -152,8 +156,8 @@ export class Sockets implements Disposable {
     }));
   }
 
-  /** Whether a request asks for a WebSocket of this hub; whatever else somebody wants to upgrade to is answered as if they did not. */
-  isFor(request: IncomingMessage): boolean {
+  /** Whether a request opens a WebSocket of this hub. Other `Upgrade` headers are ignored. */
+  handlesUpgrade(request: IncomingMessage): boolean {
     return (
       request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && this.#find(request) !== null
     );
@@ -161,20 +165,20 @@ export class Sockets implements Disposable {
 
   serve(server: Server): void {
     server.on('upgrade', (request, socket, head) => {
-      // Whoever is gone needs no answer.
+      // A disconnected client needs no response.
       socket.on('error', destroy);
-      this.#asking.add(socket);
-      void this.#upgrade(request, socket as Socket, head).finally(() => this.#asking.delete(socket));
+      this.#upgrading.add(socket);
+      void this.#upgrade(request, socket as Socket, head).finally(() => this.#upgrading.delete(socket));
     });
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     for (const slice of this.#open) for (const socket of slice.keys()) socket.terminate();
-    for (const socket of this.#asking) socket.destroy();
+    for (const socket of this.#upgrading) socket.destroy();
   }
 
-  #find(request: IncomingMessage): { route: KnownRoute; params: Record<string, string> } | null {
+  #find(request: IncomingMessage): { route: CompiledRoute; params: Record<string, string> } | null {
     const path = (request.url ?? '').split('?', 1)[0] as string;
     for (const route of this.#routes) {
       const match = route.pattern.exec(path);
@@ -198,12 +202,12 @@ export class Sockets implements Disposable {
     const finished = (status: number) => onFinished(operation.id, status, (performance.now() - startedAt) / 1000);
     try {
       if (stopping.aborted)
-        throw new AppError('unavailable', 'The hub stops; come back shortly.', { retryAfterSeconds: 1 });
+        throw new AppError('unavailable', 'The hub is shutting down; try again shortly.', { retryAfterSeconds: 1 });
       const foreign = operation.callers.includes('device') ? null : foreignOriginOf(request, serving.auth.hosts);
       const isAllowed = async (origin: string, tenantId: string | null) =>
         operation.callers.includes('session') && (await serving.auth.identity.origins.isAllowed(origin, tenantId));
       if (operation.callers.includes('device') && request.headers.origin !== undefined)
-        throw new AppError('origin_not_allowed', 'This WebSocket is not for pages: leave Origin out.');
+        throw new AppError('origin_not_allowed', 'Pages cannot open this WebSocket; leave the Origin header out.');
       if (foreign !== null && !(await isAllowed(foreign, null))) throw notOwnOrigin();
       const address = clientAddress(request, serving.trustedProxies);
       const principal = await authenticateLimited(serving, operation, request, address, found.params, () => undefined);
@@ -214,62 +218,63 @@ export class Sockets implements Disposable {
       const { protocol, otherProtocols = false } = operation.socket;
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
       if (!otherProtocols && !offered.includes(protocol)) throw upgradeRequired(operation);
-      const caller = isWatched(principal) ? principal : null;
-      if (caller !== null) rights?.assertRoom(caller);
+      const caller = isMonitored(principal) ? principal : null;
+      if (caller !== null) rights?.assertBelowLimit(caller);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
         this.#partial.watch(opened, socket, principal);
-        // Only what authenticates the key is kept of the request.
+        // Only the headers with the key are kept of the request.
         const { authorization, 'x-api-key': key } = request.headers;
-        const again = { headers: { authorization, 'x-api-key': key } } as unknown as IncomingMessage;
-        const check = () => authenticate(serving.auth, operation, again, address, params);
+        const credentials = { headers: { authorization, 'x-api-key': key } } as unknown as IncomingMessage;
+        const check = () => authenticate(serving.auth, operation, credentials, address, params);
         if (caller !== null) {
           rights?.watch(opened, caller, operation, caller.kind === 'token' ? check : undefined);
-          opened.on('close', () => rights?.forget(opened, caller));
+          opened.on('close', () => rights?.unwatch(opened, caller));
         }
         finished(101);
-        // As long as the socket is open nothing of its request is kept.
-        route.open(new Opened(opened, operation, principal, requestId, { ...this.#options, check }));
+        // The request is not passed on, so that it does not use memory while the socket is open.
+        route.open(new AuthenticatedSocket(opened, operation, principal, requestId, { ...this.#options, check }));
       });
     } catch (error) {
-      const { status, headers, body } = answerToError(error, requestId, logger);
+      const { status, headers, body } = errorResponseOf(error, requestId, logger);
       refuse(socket, status, { ...headers, 'X-Request-ID': requestId }, JSON.stringify(body));
       finished(status);
     }
   }
 
   #watch(socket: WebSocket, connection: Socket): void {
-    const slice = this.#open[this.#next] as Map<WebSocket, Watched>;
+    const slice = this.#open[this.#next] as Map<WebSocket, ConnectionState>;
     this.#next = (this.#next + 1) % slices;
-    slice.set(socket, { connection, bytesRead: -1, bytesWritten: -1, isAsked: false, unsent: 0 });
-    // What went wrong is told by the close that follows.
+    slice.set(socket, { connection, bytesRead: -1, bytesWritten: -1, isPinged: false, unsent: 0 });
+    // The event `close` follows and reports the error.
     socket.on('error', ignore);
-    socket.on('close', this.#forget);
+    socket.on('close', this.#onClose);
   }
 
   #pingSlice(): void {
     this.#tick = (this.#tick + 1) % slices;
-    const slice = this.#open[this.#tick] as Map<WebSocket, Watched>;
-    for (const [socket, watched] of slice) {
-      const { bytesRead, bytesWritten, writableLength: unsent } = watched.connection;
-      const hasSpoken = bytesRead !== watched.bytesRead;
-      // Any byte is a sign of life, also one of a frame that takes long, either way; and nobody is heard who is not listened to.
-      const isAlive = hasSpoken || unsent < watched.unsent || socket.isPaused || !watched.isAsked;
+    const slice = this.#open[this.#tick] as Map<WebSocket, ConnectionState>;
+    for (const [socket, state] of slice) {
+      const { bytesRead, bytesWritten, writableLength: unsent } = state.connection;
+      const hasReceived = bytesRead !== state.bytesRead;
+      // Any received or sent byte shows that the client is alive, also within a long frame. A paused socket receives
+      // nothing.
+      const isAlive = hasReceived || unsent < state.unsent || socket.isPaused || !state.isPinged;
       if (!isAlive || unsent > maxUnsentBytes || this.#partial.isOverdue(socket)) {
         socket.terminate();
         continue;
       }
-      // Where both sides have spoken since, neither needs a ping to know of the other.
-      watched.isAsked = !hasSpoken || bytesWritten === watched.bytesWritten;
-      watched.bytesRead = bytesRead;
-      watched.unsent = unsent;
-      if (watched.isAsked) socket.ping();
-      watched.bytesWritten = watched.connection.bytesWritten;
+      // No ping is needed when both sides have sent bytes since the last tick.
+      state.isPinged = !hasReceived || bytesWritten === state.bytesWritten;
+      state.bytesRead = bytesRead;
+      state.unsent = unsent;
+      if (state.isPinged) socket.ping();
+      state.bytesWritten = state.connection.bytesWritten;
     }
   }
 }
 
-/** Listeners are the same for all sockets: each of its own would stay as long as its socket is open. */
+/** All sockets share these listeners, because a closure for each socket would use memory while the socket is open. */
 const ignore = (): void => undefined;
 function destroy(this: Duplex): void {
   this.destroy();
@@ -278,11 +283,11 @@ function destroy(this: Duplex): void {
 const upgradeRequired = ({ socket }: SocketRoute['operation']) =>
   new AppError(
     'upgrade_required',
-    `This is a WebSocket: ask with Upgrade: websocket, Sec-WebSocket-Version: 13, a Sec-WebSocket-Key${socket.otherProtocols === true ? '' : ` and Sec-WebSocket-Protocol: ${socket.protocol}`}.`,
+    `This is a WebSocket: send Upgrade: websocket, Sec-WebSocket-Version: 13, a Sec-WebSocket-Key${socket.otherProtocols === true ? '' : ` and Sec-WebSocket-Protocol: ${socket.protocol}`}.`,
     { headers: { Upgrade: 'websocket' } },
   );
 
-/** Answers a request whose connection no server reads any more. */
+/** Responds to a refused upgrade. The HTTP server no longer manages the connection. */
 function refuse(socket: Duplex, status: number, headers: Record<string, string>, body: string): void {
   if (socket.destroyed) return;
   const lines = Object.entries({

@@ -60,7 +60,7 @@ export const stream: Response = await client.open('streamAutomationLogs');
   expect(instantiations).toBeLessThan(20_000);
 });
 
-test('unknown inputs and unknown answer fields of an operation are type errors', async () => {
+test('unknown inputs and wrong types of response fields are type errors', async () => {
   const { errors } = await check(`
 const client = createClient({ baseUrl: 'http://127.0.0.1:4400', fetch });
 void client.call('noSuchOperation');

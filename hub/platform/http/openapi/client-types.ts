@@ -1,7 +1,7 @@
 import type { Json } from './components.ts';
 import { openApiDocument } from './document.ts';
 
-/** Generates TypeScript types for clients: an interface for each schema, and the input and answer of each operation. */
+/** Generates TypeScript types for clients: an interface for each schema, and the input and response of each operation. */
 
 interface Parameter {
   name: string;
@@ -137,7 +137,7 @@ export function clientTypes(): string {
   };
   const types: string[] = [];
   const table: string[] = [];
-  const answers: unknown[] = [];
+  const responses: unknown[] = [];
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(methods)) {
       const parameters = ((operation['parameters'] ?? []) as (Parameter | { $ref: string })[]).map((parameter) =>
@@ -145,14 +145,14 @@ export function clientTypes(): string {
       );
       const id = operation['operationId'] as string;
       const { text, isOptional } = inputOf(operation, parameters, '    ');
-      const answer = jsonOf((operation['responses'] as Record<string, unknown>)['200']);
-      answers.push(answer);
+      const response = jsonOf((operation['responses'] as Record<string, unknown>)['200']);
+      responses.push(response);
       types.push(
-        `${commentOf(operation['summary'], '  ')}  ${id}: {\n    input${isOptional ? '?' : ''}: ${text};\n    answer: ${answer === undefined ? 'Bytes' : typeOf(answer, { indent: '    ', any: 'JsonValue' })};\n  };\n`,
+        `${commentOf(operation['summary'], '  ')}  ${id}: {\n    input${isOptional ? '?' : ''}: ${text};\n    answer: ${response === undefined ? 'Bytes' : typeOf(response, { indent: '    ', any: 'JsonValue' })};\n  };\n`,
       );
       table.push(`  ${id}: ['${method.toUpperCase()}', '${path}'],\n`);
     }
-  const answered = namesWithin(answers, document.components.schemas);
+  const responseNames = namesWithin(responses, document.components.schemas);
   return `// Generated from the contract by npm run openapi. Do not edit.
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
@@ -166,7 +166,7 @@ export interface Bytes {
 }
 
 ${Object.entries(document.components.schemas)
-  .map(([name, schema]) => declarationOf(name, schema, answered.has(name) ? 'JsonValue' : 'unknown'))
+  .map(([name, schema]) => declarationOf(name, schema, responseNames.has(name) ? 'JsonValue' : 'unknown'))
   .join('\n')}
 /** Input and answer of each operation. */
 export interface Operations {

@@ -146,7 +146,7 @@ function requestOf(operation: Operation, components: SchemaComponents): Json | n
   };
 }
 
-function answerOf(operation: Operation, components: SchemaComponents): Json {
+function responseOf(operation: Operation, components: SchemaComponents): Json {
   const types = operation.binaryResponse === undefined ? [] : [operation.binaryResponse].flat();
   if (operation.streamedEvent !== undefined)
     return {
@@ -245,7 +245,7 @@ export function openApiDocument(): Json {
   const described = operations.map((operation) => ({
     operation,
     request: requestOf(operation, components),
-    answer: answerOf(operation, components),
+    answer: responseOf(operation, components),
   }));
   const { schemas, refer } = components.finish();
   const paths: Record<string, Json> = {};

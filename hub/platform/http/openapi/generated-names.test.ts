@@ -57,7 +57,7 @@ test('no two parts of the document lead to the same generated type name', () => 
         add(name + pascal(parameter.name), `parameter ${parameter.name} of ${operationId}`);
     const json = 'application/json';
     addInline(requestBody?.content[json]?.schema, `${name}Body`, `body of ${operationId}`);
-    addInline(responses['200']?.content?.[json]?.schema, `${name}200`, `answer of ${operationId}`);
+    addInline(responses['200']?.content?.[json]?.schema, `${name}200`, `response of ${operationId}`);
   }
   expect([...sources].filter(([, from]) => from.length > 1)).toEqual([]);
   expect(sources.size).toBeGreaterThan(2_000);

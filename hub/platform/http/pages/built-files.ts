@@ -4,26 +4,26 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { AppError } from '../../../../shared/errors.ts';
-import type { PageAnswer } from './page.ts';
+import type { PageResponse } from './page.ts';
 
-/** A built file in each encoding that it is there in. */
+/** A built file in each encoding that the build wrote. */
 interface BuiltFile {
   type: string;
-  /** Without quotes, of the plain bytes. */
+  /** ETag of the uncompressed bytes, without quotes. */
   tag: string;
   encodings: ReadonlyMap<'br' | 'gzip' | 'identity', Buffer>;
 }
 
-/** The pages and the widget as `npm run prepare` built them. */
+/** The pages and the widget, as `npm run prepare` builds them. */
 export interface BuiltFiles {
   loader: BuiltFile;
-  /** By name, which changes with what is in it. */
+  /** By name. The name contains a hash of the content. */
   assets: ReadonlyMap<string, BuiltFile>;
-  /** Names of what the chat page begins with. */
+  /** Names of the entry assets of the chat page. */
   page: { script: string; style: string };
-  /** Likewise of the voice page; `capture` is what listens to its microphone. */
+  /** Names of the entry assets of the voice page. `capture` is the audio worklet for the microphone. */
   voice: { script: string; style: string; capture: string };
-  /** Likewise of the softphone. */
+  /** Names of the entry assets of the softphone page. */
   phone: { script: string; style: string };
 }
 
@@ -38,7 +38,10 @@ const types: Record<string, string> = {
 const compressGzip = promisify(gzip);
 const compressBrotli = promisify(brotliCompress);
 
-/** A public text in both encodings, compressed off the event loop. It must hold no secret beside what a caller chose (BREACH). */
+/**
+ * Compresses a public text in both encodings, off the event loop. The text must not contain a secret next to input of
+ * the caller, because compression would reveal it (BREACH attack).
+ */
 export async function compressedFile(type: string, bytes: Buffer): Promise<BuiltFile> {
   const [gzipped, brotli] = await Promise.all([
     compressGzip(bytes, { level: 9 }),
@@ -70,7 +73,10 @@ function readBuilt(path: string): BuiltFile {
 
 let built: BuiltFiles | null = null;
 
-/** What was built, all of it: some tens of kilobytes, read once. @throws AppError `unavailable` when nothing was. */
+/**
+ * Reads all built files, some tens of kilobytes, once per process.
+ * @throws AppError `unavailable` when they are missing.
+ */
 export function builtFiles(): BuiltFiles {
   built ??= readBuiltFiles(builtFolder);
   return built;
@@ -82,7 +88,7 @@ function readBuiltFiles(folder: string): BuiltFiles {
   } catch (error) {
     throw new AppError(
       'unavailable',
-      'The pages of this hub (chat, voice and phone) are not built. Its operator runs, in the folder of the hub: npm ci --include=dev && npm prune --omit=dev',
+      'The pages of this hub (chat, voice and phone) are not built. The operator can build them in the folder of the hub: npm ci --include=dev && npm prune --omit=dev',
       { cause: error },
     );
   }
@@ -98,23 +104,25 @@ function readList(folder: string): BuiltFiles {
   };
 }
 
-/** Whether a caller takes an encoding, by its `Accept-Encoding`. */
-export const takes = (accepted: string, encoding: string) =>
+/** Whether an `Accept-Encoding` header accepts an encoding. */
+export const acceptsEncoding = (accepted: string, encoding: string) =>
   accepted.split(',').some((part) => {
-    const [name, ...parameters] = part.split(';').map((word) => word.trim().toLowerCase());
+    const [name, ...parameters] = part.split(';').map((item) => item.trim().toLowerCase());
     return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
   });
 
-/** Answers a file in the smallest encoding that its caller takes, or that it is as the caller has it. */
-export function answerFile(
+/** Responds with a file in the smallest encoding that the caller accepts, or with 304 when the caller has the file. */
+export function fileResponse(
   file: BuiltFile,
   { accepted = '', known }: { accepted: string | undefined; known: string | undefined },
   headers: Record<string, string | null>,
-): PageAnswer {
-  const encoding = (['br', 'gzip'] as const).find((name) => file.encodings.has(name) && takes(accepted, name));
+): PageResponse {
+  const encoding = (['br', 'gzip'] as const).find(
+    (name) => file.encodings.has(name) && acceptsEncoding(accepted, name),
+  );
   const etag = `"${file.tag}${encoding === undefined ? '' : `-${encoding}`}"`;
   const common = { ...headers, ETag: etag, Vary: 'Accept-Encoding' };
-  // Proxies that compress say of a tag that it is weak, which `If-None-Match` does not mind (RFC 9110, 13.1.2).
+  // Proxies that compress a response make its ETag weak. `If-None-Match` compares weakly (RFC 9110, 13.1.2).
   if (known?.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, ''))) === true)
     return { status: 304, headers: common, bytes: Buffer.alloc(0) };
   const bytes = file.encodings.get(encoding ?? 'identity') as Buffer;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import express from 'express';
 import type { Authenticator } from '../auth/auth.ts';
 import { equals } from '../auth/constant-time.ts';
-import { answerFile, compressedFile } from './built-files.ts';
+import { fileResponse, compressedFile } from './built-files.ts';
 import { pageStyle } from './page-layout.ts';
 import { formHeaders, servePages } from './page.ts';
 import type { Page, PageServing } from './page.ts';
@@ -13,15 +13,15 @@ import { renderStatusPage } from './status-page.ts';
 
 export interface HubPagesOptions extends PageServing {
   identity: Authenticator;
-  /** What this process counts, in the text format of Prometheus. */
+  /** Metrics of this process, in the text format of Prometheus. */
   metrics: () => Promise<string>;
   metricsToken: string | null;
   version: string;
-  /** Names of the parts that are down now. */
+  /** Returns the names of the parts that are down. */
   down: () => Promise<string[]>;
-  /** The public address of this hub; the OpenAPI document names it as its first server. */
+  /** Public URL of this hub: the first server in the OpenAPI document. */
   publicUrl: string | null;
-  /** What the products show. */
+  /** Pages of the products. */
   pages: readonly Page[];
 }
 
@@ -31,19 +31,19 @@ const scalarScript = join(
   'standalone.js',
 );
 
-/** As it was written when the contract last changed: to make it anew takes a good part of a start. */
+/** The generated document. Generating it at each start would take much of the start time. */
 const openApiDocument = new URL('../openapi/openapi.json', import.meta.url);
 
-/** The type of the text format that Prometheus reads. */
+/** Media type of the Prometheus text format. */
 const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** What the hub shows beside its API: its state, the reference, the metrics, and the pages of its products. */
+/** Serves the status page, the API reference, the metrics and the pages of the products. */
 export function createHubPages(options: HubPagesOptions): express.Router {
   const router = express.Router();
-  const described = JSON.parse(readFileSync(openApiDocument, 'utf8')) as { servers: { url: string }[] };
+  const parsed = JSON.parse(readFileSync(openApiDocument, 'utf8')) as { servers: { url: string }[] };
   // The first server is this hub.
-  if (options.publicUrl !== null && described.servers[0] !== undefined) described.servers[0].url = options.publicUrl;
-  const document = JSON.stringify(described);
+  if (options.publicUrl !== null && parsed.servers[0] !== undefined) parsed.servers[0].url = options.publicUrl;
+  const document = JSON.stringify(parsed);
 
   const menu = options.pages.flatMap(({ path, menu: label }) => (label === undefined ? [] : [{ path, label }]));
   const statusPage: Page = {
@@ -63,23 +63,23 @@ export function createHubPages(options: HubPagesOptions): express.Router {
   };
   servePages(router, [statusPage, ...options.pages], options);
 
-  /** Serves a file that is read and compressed at its first request, once for each process. */
+  /** Serves a file that is read and compressed at its first request, once per process. */
   const serveFile = (path: string, type: string, headers: Record<string, string>, read: () => Buffer) => {
     let file: ReturnType<typeof compressedFile> | undefined;
     router.get(path, async (request, response) => {
       file ??= compressedFile(type, read());
       const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers;
-      const answer = answerFile(await file, { accepted: String(accepted ?? ''), known }, headers);
-      for (const [name, value] of Object.entries(answer.headers ?? {}))
+      const page = fileResponse(await file, { accepted: String(accepted ?? ''), known }, headers);
+      for (const [name, value] of Object.entries(page.headers ?? {}))
         if (value !== null) response.setHeader(name, value);
-      response.status(answer.status ?? 200).end(answer.bytes);
+      response.status(page.status ?? 200).end(page.bytes);
     });
   };
   const script = 'text/javascript; charset=utf-8';
   serveFile('/openapi.json', 'application/json; charset=utf-8', { 'Access-Control-Allow-Origin': '*' }, () =>
     Buffer.from(document),
   );
-  // The reference builds its styles in the page; only this page may, and even it loads and calls nothing elsewhere.
+  // The reference creates inline styles, so only this page allows them. It cannot load from or call other hosts.
   const referencePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
   serveFile('/docs', 'text/html; charset=utf-8', { 'Content-Security-Policy': referencePolicy }, () =>
@@ -103,7 +103,7 @@ export function createHubPages(options: HubPagesOptions): express.Router {
         .status(401)
         .type('text')
         .send(
-          'This needs METRICS_TOKEN as Authorization: Bearer; without one it answers the machine of the hub alone.\n',
+          'This requires METRICS_TOKEN as Authorization: Bearer. If it is not set, only the machine of the hub has access.\n',
         );
       return;
     }

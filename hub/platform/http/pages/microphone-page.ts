@@ -1,33 +1,36 @@
 import { formHeaders } from './page.ts';
-import type { PageAnswer } from './page.ts';
+import type { PageResponse } from './page.ts';
 
-/** A page whose script was built, and that may use the microphone. */
+/** A page with a built script that may use the microphone. */
 export interface MicrophonePage {
-  /** Where the caller reached this hub, such as `https://hub.example.org`. */
+  /** URL under which the caller reached this hub, for example `https://hub.example.org`. */
   baseUrl: string;
-  /** The id of the element in which it draws. */
+  /** Id of the element in which the script renders. */
   name: string;
   title: string;
   script: string;
   style: string;
-  /** The script that listens in a thread of its own, where there is one. */
+  /** The audio worklet for the microphone, if the page has one. */
   capture?: string;
 }
 
-/** A page that is the same for everybody, loads nothing from elsewhere, is framed nowhere and listens for itself alone. */
-export function microphonePage({ baseUrl, name, title, script, style, capture }: MicrophonePage): PageAnswer {
+/**
+ * Renders a page that is the same for every caller, loads nothing from other hosts, cannot be framed, and alone uses
+ * its microphone.
+ */
+export function microphonePage({ baseUrl, name, title, script, style, capture }: MicrophonePage): PageResponse {
   const sockets = new URL(baseUrl).origin.replace(/^http/, 'ws');
   const policy = [
     "default-src 'none'",
-    // What listens to the microphone is a script, too.
+    // The audio worklet counts as a script.
     "script-src 'self'",
     "style-src 'self'",
     'img-src data:',
-    // Older browsers do not count sockets to it.
+    // In older browsers, 'self' does not include WebSockets.
     `connect-src 'self' ${sockets}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
-    // Signs the person out.
+    // The sign-out form.
     "form-action 'self'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",

@@ -1,7 +1,7 @@
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
 import { withPlainHosts } from '../../plain-hosts.ts';
 
-/** Escapes a text for HTML: what devices and people name themselves is hostile input. */
+/** Escapes a text for HTML. Names of devices and people are untrusted input. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -13,18 +13,20 @@ export function escapeHtml(text: string): string {
 
 const marked = (name: string) => `<b class="mark">${name}</b>`;
 
-/** A text of several lines as HTML, with what would make it read otherwise than it is marked, and the hosts of its addresses told. */
-export function shownText(text: string): string {
+/** Renders a multi-line text as HTML. Misleading characters are marked, and the hosts of URLs are shown. */
+export function renderText(text: string): string {
   return visibleText(escapeHtml(withPlainHosts(text)), marked);
 }
 
-/** A text of one line, likewise. */
-export function shownLine(text: string): string {
+/** Renders a text as one line of HTML, like `renderText`. */
+export function renderLine(text: string): string {
   return visibleLine(escapeHtml(withPlainHosts(text)), marked);
 }
 
-/** Commands to type, broken between their words alone: a hyphen at the end of a line would read as another option. */
-export function shownCommands(...commands: string[]): string {
+/**
+ * Renders commands that wrap only between words, because a hyphen at the end of a line would look like another option.
+ */
+export function renderCommands(...commands: string[]): string {
   return `<pre>${commands
     .map((command) =>
       command
@@ -35,7 +37,10 @@ export function shownCommands(...commands: string[]): string {
     .join('\n')}</pre>`;
 }
 
-/** The style of the plain pages, served as a file of its own so that the content security policy stays strict. */
+/**
+ * Style of the server-rendered pages. It is a separate file, so that the content security policy can forbid inline
+ * styles.
+ */
 export const pageStyle = `
 :root { color-scheme: light dark; --mono: ui-monospace, "SF Mono", Menlo, Consolas, monospace; --ink: #14213d; --soft: #5b6785; --paper: #f7f8fb; --card: #fff; --line: #dfe4ee; --shade: #e9edf5; --accent: #1d5fd1; --good: #12805c; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8ecf6; --soft: #9aa7c4; --paper: #0f1420; --card: #171e2e; --line: #2a3450; --shade: #1c2438; --accent: #7db0ff; --good: #5ed3a6; --bad: #ff8a80; } }
@@ -62,7 +67,7 @@ dd ol { margin: 0; padding-left: 2.25rem; }
 dd li::marker { font-size: .8rem; color: var(--soft); }
 code { font: 14px/1.7 var(--mono); white-space: break-spaces; background: var(--shade); border-radius: 4px; box-decoration-break: clone; -webkit-box-decoration-break: clone; padding: .1em .25em; }
 dd + dt { border-top: 1px solid var(--line); }
-.said { white-space: pre-wrap; }
+.message { white-space: pre-wrap; }
 .mark { font: 600 .8em var(--mono); color: var(--card); background: var(--bad); border-radius: 4px; padding: 0 .3em; }
 .failed { color: var(--bad); font-weight: 600; }
 .small { font-size: .85rem; margin-top: 1.25rem; }
@@ -70,7 +75,7 @@ label { display: block; margin-bottom: .25rem; color: var(--ink); }
 input, textarea { width: 100%; margin-bottom: .5rem; font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--soft); border-radius: 10px; padding: .65rem .85rem; }
 `;
 
-/** A page of the hub's own; `content` is HTML, `title` is text. */
+/** Renders a page. `content` is HTML, `title` is text. */
 export function pageOf(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -89,7 +94,7 @@ ${content}
 `;
 }
 
-/** A page that says one thing. */
+/** Renders a page with one message. */
 export function renderNotice(title: string, message: string): string {
-  return pageOf(title, `<h1>${shownLine(title)}</h1><p>${shownText(message)}</p>`);
+  return pageOf(title, `<h1>${renderLine(title)}</h1><p>${renderText(message)}</p>`);
 }

@@ -14,62 +14,64 @@ export interface PageRequest {
   headers: IncomingHttpHeaders;
   /** The caller's address, behind trusted proxies. */
   address: string;
-  /** Where the caller reached this hub, such as `https://hub.example.org`. */
+  /** URL under which the caller reached this hub, for example `https://hub.example.org`. */
   baseUrl: string;
-  /** The session that the browser shows, if any; not checked yet. */
+  /** The session cookie, not verified; null without one. */
   sessionToken: string | null;
-  /** Reads the fields of a form, of 16 KiB at most; only a page asked for by POST has one. @throws AppError. */
+  /** Reads the fields of a form of at most 16 KiB; for POST requests. @throws AppError. */
   form: () => Promise<Record<string, unknown>>;
-  /** @throws AppError `origin_not_allowed` unless a page of this hub asks. */
+  /** @throws AppError `origin_not_allowed` unless the request comes from a page of this hub. */
   assertSameOrigin: () => void;
 }
 
-export interface PageAnswer {
-  /** 200 unless said. */
+export interface PageResponse {
+  /** Default 200. */
   status?: number;
-  /** Null takes one of the hub's own away. */
+  /** Null removes a default header of the hub. */
   headers?: Record<string, string | null>;
   html?: string;
-  /** Bytes as they are, in place of HTML; `Content-Type` stands in `headers`. */
+  /** The body, instead of `html`. `headers` has its `Content-Type`. */
   bytes?: Buffer;
   /** Signs the browser in; null signs it out. */
   session?: { token: string; expiresAt: string } | null;
-  /** Sends the browser on to a path of this hub (303). */
+  /** Redirects the browser to a path of this hub (303). */
   seeOther?: string;
 }
 
-/** A page that a product shows beside the API. */
+/** A page of a product. */
 export interface Page {
   method: 'GET' | 'POST';
-  /** As Express has it, such as `/approve/:token`. */
+  /** Path pattern of Express, for example `/approve/:token`. */
   path: string;
-  /** What the page at `/` calls it; left out for one that people are led to otherwise. */
+  /** Label in the menu of the page at `/`; without it the page is not in the menu. */
   menu?: string;
-  /** What of a stranger's requests it counts as. */
+  /** Limits requests by address. */
   limit?: AddressLimit;
-  /** @throws AppError, which is shown as a page. */
-  answer: (request: PageRequest) => Promise<PageAnswer>;
+  /** @throws AppError, which is rendered as a page. */
+  answer: (request: PageRequest) => Promise<PageResponse>;
 }
 
-/** For pages with a form that signs people in or out: with no referrer at all it would not tell its origin, and so could not be told from another site's. */
+/**
+ * For pages with a form that signs users in or out. With `no-referrer` the browser would send the origin `null`, and
+ * `assertSameOrigin` would refuse the form.
+ */
 export const formHeaders = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' };
 
-/** For pages whose address is a secret: nobody keeps it, and no site that they lead to is told. */
+/** For pages whose URL is a secret: the page is not cached, and linked sites do not receive its URL. */
 export const linkHeaders = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
 
 export interface PageServing {
   limit: AddressLimiter;
   hosts: OwnHosts;
   addressOf: (request: Request) => string;
-  /** Whether people reach the hub by https, so that a browser may keep the cookie for that alone. */
+  /** Whether the hub is reached by https, so that cookies can be `Secure`. */
   secureCookies: boolean;
 }
 
-/** Serves pages. */
 export function servePages(router: express.Router, pages: readonly Page[], serving: PageServing): void {
   for (const page of pages)
     router[page.method === 'GET' ? 'get' : 'post'](page.path, async (request, response) => {
-      // What a page fetches it names from its own address, which a slash behind it would make another.
+      // Pages load their assets by relative URLs, which a trailing slash would change.
       if (page.method === 'GET' && !page.path.endsWith('/') && request.path.endsWith('/')) {
         const { pathname, search } = targetOf(request);
         return response.redirect(308, `../${pathname.split('/').at(-2) ?? ''}${search}`);
@@ -78,11 +80,11 @@ export function servePages(router: express.Router, pages: readonly Page[], servi
         if (page.limit !== undefined) await serving.limit(page.limit, serving.addressOf(request));
         send(response, await page.answer(requestOf(request, response, serving)), serving);
       } catch (error) {
-        // What is ours to mend is answered and logged as everywhere.
+        // Server errors are handled and logged like those of the API.
         if (!(error instanceof AppError) || error.status >= 500) throw error;
         if (error.retryAfterSeconds !== undefined) response.set('Retry-After', String(error.retryAfterSeconds));
         response.set(linkHeaders);
-        const title = error.status === 429 ? 'Not now' : 'That did not work';
+        const title = error.status === 429 ? 'Too many requests' : 'That did not work';
         response.status(error.status).type('html').send(renderNotice(title, error.message));
       }
     });
@@ -90,22 +92,22 @@ export function servePages(router: express.Router, pages: readonly Page[], servi
 
 const readForm = express.urlencoded({ extended: false, limit: '16kb' });
 
-/** What the parser of forms refuses, in words for whoever sent one; what it did not foresee stays as it is. */
-function refusedForm(error: unknown): unknown {
+/** Converts an error of the form parser into an `AppError`. Returns an unknown error unchanged. */
+function toFormError(error: unknown): unknown {
   const status = error instanceof Error && 'status' in error ? error.status : null;
   if (status === 413)
-    return new AppError('payload_too_large', 'The form is too large: send 1,000 fields and 16 KiB at most.');
+    return new AppError('payload_too_large', 'The form is too large: send at most 1,000 fields and 16 KiB.');
   if (status === 415)
     return new AppError(
       'unsupported_media_type',
-      'The form is written in a way that is not understood here: send it in UTF-8, not compressed.',
+      'The encoding of the form is not supported: send it in UTF-8 and uncompressed.',
     );
   if (status === 400)
-    return new AppError('validation_failed', 'The form can not be read; fill it in and send it anew.');
+    return new AppError('validation_failed', 'The form cannot be read; fill it in and send it again.');
   return error;
 }
 
-/** What was asked for; after two slashes a host would be read. */
+/** Parses the URL of a request. A path that starts with two slashes would be parsed as a host. */
 const targetOf = ({ url }: Request): URL => new URL(url.replace(/^\/+/, '/'), 'http://hub');
 
 function requestOf(request: Request, response: Response, { hosts, addressOf }: PageServing): PageRequest {
@@ -120,14 +122,18 @@ function requestOf(request: Request, response: Response, { hosts, addressOf }: P
       new Promise((done, fail) => {
         readForm(request, response, (error?: unknown) => {
           if (error === undefined) done((request.body ?? {}) as Record<string, unknown>);
-          else fail(refusedForm(error));
+          else fail(toFormError(error));
         });
       }),
     assertSameOrigin: () => assertSameOrigin(request, hosts),
   };
 }
 
-function send(response: Response, answer: PageAnswer, { secureCookies, hosts: { sessionCookie } }: PageServing): void {
+function send(
+  response: Response,
+  answer: PageResponse,
+  { secureCookies, hosts: { sessionCookie } }: PageServing,
+): void {
   for (const [name, value] of Object.entries(answer.headers ?? {}))
     if (value === null) response.removeHeader(name);
     else response.set(name, value);

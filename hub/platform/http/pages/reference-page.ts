@@ -1,4 +1,4 @@
-/** The page at `/docs`: the reference, drawn by a script that this hub serves itself. */
+/** Renders the page at `/docs`. A script that this hub serves renders the API reference in it. */
 export function renderReferencePage(): string {
   return `<!doctype html>
 <html lang="en">
@@ -17,11 +17,14 @@ export function renderReferencePage(): string {
 `;
 }
 
-/** Greys and colours of the reference that can be read on its backgrounds (WCAG AA), where its own are paler; long paths are broken rather than cut. */
+/**
+ * Replaces colours of the reference that have too little contrast (WCAG AA), and wraps long paths instead of cutting
+ * them.
+ */
 const referenceStyle =
   '.light-mode { --scalar-color-2: #4f4f4f; --scalar-color-3: #5f5f5f; --scalar-color-green: #0a6b45; --scalar-color-blue: #0560a6; --scalar-color-yellow: #7a5600; --scalar-color-orange: #9a4a00; --scalar-color-red: #b3261e; } .dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff8a80; } .endpoint-path { white-space: normal; overflow-wrap: anywhere; }';
 
-/** Starts the reference; nothing of it may call another host. */
+/** Starts the reference with all features off that call other hosts. */
 export const referenceScript = `Scalar.createApiReference('#reference', {
   url: '/openapi.json',
   proxyUrl: '',

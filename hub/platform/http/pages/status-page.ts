@@ -1,9 +1,9 @@
 import { commandLines } from '../../process/command-lines.ts';
-import { escapeHtml, pageOf, shownCommands, shownLine } from './page-layout.ts';
+import { escapeHtml, pageOf, renderCommands, renderLine } from './page-layout.ts';
 
 export interface StatusPage {
   version: string;
-  /** Where the caller reached this hub. */
+  /** URL under which the caller reached this hub. */
   baseUrl: string;
   ready: boolean;
   /** Names of the parts that are down. */
@@ -13,31 +13,31 @@ export interface StatusPage {
   menu: readonly { path: string; label: string }[];
 }
 
-/** The page at `/`: whether the hub is up, and where to go from here. */
+/** Renders the page at `/`: the state of the hub, the next steps and links. */
 export function renderStatusPage({ version, baseUrl, ready, down, signedIn, menu }: StatusPage): string {
   const state = ready
     ? '<span class="state">Up and ready</span>'
-    : `<span class="state down">Not ready: ${shownLine(down.join(', '))}</span>`;
-  const who =
+    : `<span class="state down">Not ready: ${renderLine(down.join(', '))}</span>`;
+  const session =
     signedIn === null
       ? `<h2>Sign in</h2>
-<p><a href="/sign-in">Sign in by a password</a> (<a href="/forgot-password">Forgot your password?</a>), or make a one-time link at the command line:</p>
-${shownCommands(`${commandLines.hub} link`)}`
+<p><a href="/sign-in">Sign in with a password</a> (<a href="/forgot-password">Forgot your password?</a>), or create a one-time link on the command line:</p>
+${renderCommands(`${commandLines.hub} link`)}`
       : `<h2>Signed in</h2>
-<p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>
+<p>${renderLine(signedIn.email)}, workspace ${renderLine(signedIn.workspaceName)}</p>
 <p><a href="/password">Change your password</a></p>
 <form method="post" action="/sign-out"><p><button class="quiet">Sign out</button></p></form>`;
   const links = menu.map(({ path, label }) => `<a href="${escapeHtml(path)}">${escapeHtml(label)}</a>`).join('');
   return pageOf(
     'Outrigger',
     `<h1>Outrigger</h1>
-<p>An automation hub with companion nodes. Version ${shownLine(version)}.</p>
+<p>An automation hub with companion nodes. Version ${renderLine(version)}.</p>
 <p>${state}</p>
-${who}
+${session}
 <h2>Pair a machine</h2>
-${shownCommands(`${commandLines.hub} node pair`, `${commandLines.companion} pair CODE --hub ${baseUrl}`)}
+${renderCommands(`${commandLines.hub} node pair`, `${commandLines.companion} pair CODE --hub ${baseUrl}`)}
 <h2>Call the API</h2>
-${shownCommands(`${commandLines.hub} token create --product automations`)}
+${renderCommands(`${commandLines.hub} token create --product automations`)}
 <nav>${links}<a href="/docs">API reference</a><a href="/openapi.json">OpenAPI document</a><a href="/readyz">Readiness</a></nav>`,
   );
 }

@@ -5,19 +5,22 @@ import { OutOfMemory } from '../../process/memory-budget.ts';
 import type { MemoryReservation } from '../../process/memory-budget.ts';
 import { heapOfJson, parseJsonText } from './json-text.ts';
 
-/** Greatest JSON body, in bytes, where an operation names no other. */
+/** Maximum size of a JSON body, where the operation declares none. */
 const defaultLimitBytes = 1024 * 1024;
 
-/** The same for an operation that anybody may call without a credential, and for those of visitors, who need none from the workspace. */
+/**
+ * Maximum size of a JSON body for callers without a credential of the workspace: public operations, pairing and
+ * visitors.
+ */
 const publicLimitBytes = 64 * 1024;
 
-/** Bodies up to this length are small, in bytes: they wait for no memory, so that requests with large ones can't keep them out. */
+/** Bodies up to this size need no memory reservation, so that requests with large bodies cannot delay them. */
 export const smallBodyBytes = 32 * 1024;
 
 const isPublic = ({ callers }: Operation) =>
   callers.some((caller) => caller === 'public' || caller === 'pairing' || caller === 'visitor');
 
-/** Greatest heap that a JSON body may use once it is parsed, in bytes. */
+/** Maximum heap that a parsed JSON body may use. */
 const maxHeapBytes = 64 * 1024 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -30,13 +33,15 @@ function hasBody(request: Request): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
 
-/** The beginning of a body in one piece of memory, which grows with it: each piece on its own may take some hundred times what it holds. */
-export class GatheredBody {
+/**
+ * Collects the chunks of a body in one growing buffer. A small chunk on its own may use some hundred times its length.
+ */
+export class BodyBuffer {
   readonly #limitBytes: number;
   #memory = Buffer.alloc(0);
   #length = 0;
 
-  /** @param limitBytes what may be added in all. */
+  /** @param limitBytes maximum length of the whole body. */
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
@@ -45,25 +50,25 @@ export class GatheredBody {
     return this.#length;
   }
 
-  /** What it takes in memory once so many bytes more are added. */
-  heldWith(moreBytes: number): number {
+  /** Capacity of the buffer, in bytes, after `moreBytes` are added. */
+  capacityWith(moreBytes: number): number {
     const length = this.#length + moreBytes;
     return length <= this.#memory.length
       ? this.#memory.length
       : Math.min(this.#limitBytes, Math.max(length, 2 * this.#memory.length));
   }
 
-  add(piece: Buffer): void {
-    const held = this.heldWith(piece.length);
-    if (held > this.#memory.length) {
-      const larger = Buffer.allocUnsafe(held);
+  add(chunk: Buffer): void {
+    const capacity = this.capacityWith(chunk.length);
+    if (capacity > this.#memory.length) {
+      const larger = Buffer.allocUnsafe(capacity);
       this.#memory.copy(larger, 0, 0, this.#length);
       this.#memory = larger;
     }
-    this.#length += piece.copy(this.#memory, this.#length);
+    this.#length += chunk.copy(this.#memory, this.#length);
   }
 
-  /** All that was added. */
+  /** The bytes added so far. */
   bytes(): Buffer {
     return this.#memory.subarray(0, this.#length);
   }
@@ -71,45 +76,45 @@ export class GatheredBody {
 
 /**
  * Reads a body up to a limit.
- * @param hold called before more memory is used for it, with all that it then uses, in bytes.
- * @throws AppError `payload_too_large`, the rest not read; what `hold` throws.
+ * @param reserve called before the buffer grows beyond a small body, with its new capacity in bytes.
+ * @throws AppError `payload_too_large`, without reading the rest; any error of `reserve`.
  */
 export async function readBounded(
   request: Request,
   limitBytes: number,
-  hold?: (bytes: number) => Promise<void>,
+  reserve?: (bytes: number) => Promise<void>,
 ): Promise<Buffer> {
   const tooLarge = () => new AppError('payload_too_large', `The body has more than ${limitBytes} bytes.`);
   const announced = announcedBytes(request) ?? limitBytes;
   if (announced > limitBytes) throw tooLarge();
-  const gathered = new GatheredBody(announced);
-  for await (const piece of piecesOf(request)) {
-    if (gathered.length + piece.length > limitBytes) throw tooLarge();
-    const held = gathered.heldWith(piece.length);
-    if (held > smallBodyBytes) await hold?.(held);
-    gathered.add(piece);
+  const received = new BodyBuffer(announced);
+  for await (const chunk of chunksOf(request)) {
+    if (received.length + chunk.length > limitBytes) throw tooLarge();
+    const capacity = received.capacityWith(chunk.length);
+    if (capacity > smallBodyBytes) await reserve?.(capacity);
+    received.add(chunk);
   }
-  return gathered.bytes();
+  return received.bytes();
 }
 
-/** Lets a large body be read and parsed, or throws. */
+/** Admits a large body, or throws. */
 export interface BodyAdmission {
   /** Also called for a body of unknown length. */
   beforeRead(): Promise<void>;
-  /** Called while the body is received, before more memory is used for it. @param bytes all that it then uses, in bytes. */
-  hold(bytes: number): Promise<void>;
-  /** @param heapBytes the heap that the parsed body uses, in bytes. */
+  /** Called before the buffer of the body grows. @param bytes its new capacity. */
+  reserve(bytes: number): Promise<void>;
+  /** @param heapBytes estimated heap of the parsed body. */
   beforeParse(heapBytes: number, bytes: Buffer): Promise<void>;
 }
 
-/** The length of a body; null when it is not known before the body ends. */
+/** Declared length of a body; null for a chunked body. */
 const announcedBytes = ({ headers }: Request): number | null =>
   headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
 
 /**
- * Reads the JSON body of a request, and its bytes; undefined when there is none.
- * @param admission Called for a large body.
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_json`; what `admission` throws.
+ * Reads and parses the JSON body of a request. Returns undefined when the body is empty.
+ * @param admission called for a large body.
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_json`; any error of `admission`.
  */
 export async function readJsonBody(
   request: Request,
@@ -123,11 +128,11 @@ export async function readJsonBody(
     });
   }
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
-    throw new AppError('unsupported_media_type', 'A compressed body is not understood; send it plain.');
+    throw new AppError('unsupported_media_type', 'Compressed bodies are not supported; send the body uncompressed.');
   }
   const limitBytes = operation.bodyLimitBytes ?? (isPublic(operation) ? publicLimitBytes : defaultLimitBytes);
   if ((announcedBytes(request) ?? limitBytes) > smallBodyBytes) await admission.beforeRead();
-  const bytes = await readBounded(request, limitBytes, (held) => admission.hold(held));
+  const bytes = await readBounded(request, limitBytes, (capacity) => admission.reserve(capacity));
   if (bytes.length === 0) return undefined;
   const heapBytes = heapOfBody(bytes);
   if (bytes.length > smallBodyBytes) await admission.beforeParse(heapBytes, bytes);
@@ -140,22 +145,25 @@ export async function readJsonBody(
 }
 
 /**
- * The bytes of a body as they come; ends early, with `unavailable`, when `signal` aborts. The connection stays, so that what went wrong
- * can be answered.
+ * Yields the chunks of a body. The connection stays open after an error, so that an error response can be sent.
+ * @throws AppError `unavailable` when `signal` aborts.
  */
-export async function* readPieces(request: Request, signal: AbortSignal): AsyncGenerator<Buffer> {
-  for await (const piece of piecesOf(request)) {
-    yield piece;
+export async function* readChunks(request: Request, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for await (const chunk of chunksOf(request)) {
+    yield chunk;
     if (signal.aborted)
-      throw new AppError('unavailable', 'The hub stops; go on when it is back.', { retryAfterSeconds: 1 });
+      throw new AppError('unavailable', 'The hub is shutting down; continue when it is back.', {
+        retryAfterSeconds: 1,
+      });
   }
 }
 
 /**
- * The pieces of a body. A reader that stops early must leave the connection to the answer.
- * @throws AppError `validation_failed` when the connection ends within the body: its error has the codes that those of the database have.
+ * Yields the chunks of a body. When the reader stops early, the connection stays open for the response.
+ * @throws AppError `validation_failed` when the connection ends within the body. The error of the socket is not passed
+ * on: it has the same codes as errors of the database connection.
  */
-async function* piecesOf(request: Request): AsyncGenerator<Buffer, void, undefined> {
+async function* chunksOf(request: Request): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
   } catch {
@@ -163,23 +171,32 @@ async function* piecesOf(request: Request): AsyncGenerator<Buffer, void, undefin
   }
 }
 
-/** Estimates the heap that a JSON body uses once it is parsed, in bytes. @throws AppError `payload_too_large` when it is too much for any body. */
+/**
+ * Estimates the heap of a parsed JSON body, in bytes.
+ * @throws AppError `payload_too_large` when the estimate exceeds the limit.
+ */
 export function heapOfBody(text: Uint8Array): number {
   const heapBytes = heapOfJson(text);
   if (heapBytes <= maxHeapBytes) return heapBytes;
   throw new AppError('payload_too_large', 'The body has too many values; send fewer objects, lists and fields.');
 }
 
-/** Reserves memory for a large body. @throws AppError `rate_limited` when other large bodies leave no memory for one in time. */
-export async function reserveBody(memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> {
-  await unlessFull(memory.resize(bytes, signal));
+/**
+ * Reserves memory for a large parsed body.
+ * @throws AppError `rate_limited` when the memory does not become free in time.
+ */
+export async function reserveParsedBody(memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> {
+  await orRateLimited(memory.resize(bytes, signal));
 }
 
-/** The same for the bytes of a body that is being received: what has arrived stays reserved meanwhile. */
-export const holdBody = (memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> =>
-  unlessFull(memory.grow(bytes, signal));
+/**
+ * Reserves more memory for the bytes of a body, and keeps the present reservation while it waits.
+ * @throws as `reserveParsedBody`.
+ */
+export const reserveReceivedBytes = (memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> =>
+  orRateLimited(memory.grow(bytes, signal));
 
-async function unlessFull(reserved: Promise<void>): Promise<void> {
+async function orRateLimited(reserved: Promise<void>): Promise<void> {
   try {
     await reserved;
   } catch (error) {
@@ -191,6 +208,6 @@ async function unlessFull(reserved: Promise<void>): Promise<void> {
 export const tooManyLargeBodies = () =>
   new AppError(
     'rate_limited',
-    'Other requests with large bodies are not answered yet. Wait for their answers, then send this one again.',
+    'Other requests with large bodies are in progress. Wait for their responses, then send this one again.',
     { retryAfterSeconds: 5 },
   );

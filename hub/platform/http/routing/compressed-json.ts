@@ -4,19 +4,20 @@ import { gzip } from 'node:zlib';
 import type { Response } from 'express';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import type { Principal } from '../auth/principal.ts';
-import { takes } from '../pages/built-files.ts';
+import { acceptsEncoding } from '../pages/built-files.ts';
 
 const compress = promisify(gzip);
-/** Smaller answers gain nothing, in bytes. */
-const leastBytes = 1_024;
-/** Of the levels of gzip the one that takes the least time. */
+/** Compressing smaller responses saves nothing. */
+const minCompressedBytes = 1_024;
+/** The fastest level of gzip. */
 const level = 1;
 
 /**
- * Sends a compressible answer as gzip where its caller accepts that and is known by a key or a bearer token. A caller who is known by a cookie gets it plain: any
- * site can have a browser send the cookie, and so measure answers.
- * @param onLength called with the length of what is sent before anything is, and may throw.
- * @returns whether it was sent.
+ * Sends a compressible response as gzip when the caller accepts gzip and authenticates by a header. A caller that
+ * authenticates by a cookie gets no compression: any site can make a browser send the cookie, and could measure the
+ * size of compressed responses.
+ * @param onLength called with the length of the compressed body before anything is sent, and may throw.
+ * @returns whether the response was sent.
  */
 export async function sendCompressedJson(
   response: Response,
@@ -27,10 +28,10 @@ export async function sendCompressedJson(
 ): Promise<boolean> {
   if (compressible !== true || method !== 'GET') return false;
   response.vary('Accept-Encoding');
-  if (!isKnownByHeader(response.req, principal)) return false;
-  if (!takes(String(response.req.headers['accept-encoding'] ?? ''), 'gzip')) return false;
+  if (!authenticatesByHeader(response.req, principal)) return false;
+  if (!acceptsEncoding(String(response.req.headers['accept-encoding'] ?? ''), 'gzip')) return false;
   const plain = Buffer.from(JSON.stringify(body));
-  if (plain.length < leastBytes) return false;
+  if (plain.length < minCompressedBytes) return false;
   const bytes = await compress(plain, { level });
   if (response.headersSent || response.destroyed) return true;
   onLength(bytes.length);
@@ -43,5 +44,5 @@ export async function sendCompressedJson(
   return true;
 }
 
-const isKnownByHeader = ({ headers }: IncomingMessage, { kind }: Principal): boolean =>
+const authenticatesByHeader = ({ headers }: IncomingMessage, { kind }: Principal): boolean =>
   kind === 'token' || (kind === 'session' && headers.authorization !== undefined);

@@ -20,15 +20,15 @@ async function serve(limits: ConnectionLimits, options: ServerOptions = {}): Pro
   return server;
 }
 
-/** Opens connections that send something, keep what they hear, and never close by themselves. */
-function openAll(server: Server, count: number, text: string): { socket: Socket; heard: string }[] {
+/** Opens connections that send a text, collect what they receive, and never close on their own. */
+function openAll(server: Server, count: number, text: string): { socket: Socket; received: string }[] {
   const opened = Array.from({ length: count }, () => ({
     socket: connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true }),
-    heard: '',
+    received: '',
   }));
   for (const one of opened) {
     one.socket.on('data', (chunk: Buffer) => {
-      one.heard += chunk.toString();
+      one.received += chunk.toString();
     });
     one.socket.on('error', () => undefined);
     one.socket.write(text);
@@ -40,32 +40,32 @@ function openAll(server: Server, count: number, text: string): { socket: Socket;
 const connectionsOf = (server: Server) =>
   new Promise<number>((done) => server.getConnections((_error, count) => done(count)));
 
-test('requests that can not be read are answered, and none of their connections stays although its client does', async () => {
+test('malformed requests get a 400 response, and their connections are closed although the clients keep them open', async () => {
   const server = await serve({ lingerMs: 100 });
   const opened = openAll(server, 500, 'NOT HTTP AT ALL\r\n\r\nand more of it');
-  await expect.poll(() => opened.every(({ heard }) => heard.startsWith('HTTP/1.1 400 '))).toBe(true);
+  await expect.poll(() => opened.every(({ received }) => received.startsWith('HTTP/1.1 400 '))).toBe(true);
   await expect.poll(() => connectionsOf(server)).toBe(0);
 });
 
 test.each([
   ['headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '],
   ['bodies', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{'],
-])('%s that come too slowly are answered 408, and none of their connections stays', async (_what, text) => {
+])('%s that arrive too slowly get a 408 response, and their connections are closed', async (_what, text) => {
   const server = await serve({ lingerMs: 100 }, { headersTimeout: 200, requestTimeout: 200 });
   const opened = openAll(server, 50, text);
-  await expect.poll(() => opened.every(({ heard }) => heard.startsWith('HTTP/1.1 408 '))).toBe(true);
+  await expect.poll(() => opened.every(({ received }) => received.startsWith('HTTP/1.1 408 '))).toBe(true);
   await expect.poll(() => connectionsOf(server)).toBe(0);
 });
 
-test('an answer that nobody takes holds no connection', async () => {
-  const server = await serve({ silentMs: 300 });
+test('a connection whose client does not read the response is closed', async () => {
+  const server = await serve({ inactivityMs: 300 });
   const [one] = openAll(server, 1, 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
   one?.socket.pause();
   await expect.poll(() => connectionsOf(server)).toBe(1);
   await expect.poll(() => connectionsOf(server)).toBe(0);
 });
 
-test('connections without a request under way are closed, also where a part of one came, and no others', async () => {
+test('closing connections without a request in progress includes those with a partial request, and no others', async () => {
   const server = createServer((request, response) => {
     if (request.url === '/slow') setTimeout(() => response.end('slow'), 300);
     else response.end('fast');
@@ -80,15 +80,15 @@ test('connections without a request under way are closed, also where a part of o
   const half = openAll(server, 2, 'GET /v1/auto');
   const behind = openAll(server, 2, 'GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /v1');
   const slow = openAll(server, 2, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
-  await expect.poll(() => behind.every(({ heard }) => heard.includes('fast'))).toBe(true);
+  await expect.poll(() => behind.every(({ received }) => received.includes('fast'))).toBe(true);
   await expect.poll(() => connectionsOf(server)).toBe(8);
   closeRest();
   await expect.poll(() => connectionsOf(server)).toBe(2);
-  await expect.poll(() => slow.every(({ heard }) => heard.endsWith('slow'))).toBe(true);
-  expect([...silent, ...half].every(({ heard }) => heard === '')).toBe(true);
+  await expect.poll(() => slow.every(({ received }) => received.endsWith('slow'))).toBe(true);
+  expect([...silent, ...half].every(({ received }) => received === '')).toBe(true);
 });
 
-test('a connection with more than 16 requests that wait for their answers is destroyed, and none of the rest is served', async () => {
+test('a connection with more than 16 pending requests is destroyed, and the requests beyond 16 are not served', async () => {
   const isWithinPipeline = limitPipelining();
   let served = 0;
   const server = createServer((request, response) => {
@@ -103,9 +103,9 @@ test('a connection with more than 16 requests that wait for their answers is des
   });
   const one = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
   const [within] = openAll(server, 1, one.repeat(16));
-  await expect.poll(() => within?.heard.match(/served/g)?.length).toBe(16);
+  await expect.poll(() => within?.received.match(/served/g)?.length).toBe(16);
   within?.socket.write(one);
-  await expect.poll(() => within?.heard.match(/served/g)?.length).toBe(17);
+  await expect.poll(() => within?.received.match(/served/g)?.length).toBe(17);
   within?.socket.destroy();
   await expect.poll(() => connectionsOf(server)).toBe(0);
   served = 0;

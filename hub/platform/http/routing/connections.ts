@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 export interface ConnectionLimits {
-  /** A connection that was refused has so long to take its answer. */
+  /** Time that a client has to read the response to a malformed request. */
   lingerMs?: number;
-  /** A connection on which nothing moves while an answer is due, or waits to be taken, is cut off after so long. */
-  silentMs?: number;
+  /** Time without traffic after which a connection is destroyed. */
+  inactivityMs?: number;
 }
 
 const statusOf: Record<string, string> = {
@@ -16,27 +16,31 @@ const statusOf: Record<string, string> = {
 
 type Connection = Socket & { _httpMessage?: ServerResponse | null };
 
-/** Closes the connections of a server on which no request is under way: to Node, one on which half of one came is not idle. */
+/**
+ * Tracks the connections of a server. The returned function closes those without a request in progress.
+ * `closeIdleConnections` of Node.js is not enough: it skips a connection that has received a part of a request.
+ */
 export function closeWithoutRequest(server: Server): () => void {
   const open = new Set<Connection>();
   server.on('connection', (socket: Connection) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
-  // What becomes of it then is for others to say.
+  // The WebSocket code closes upgraded connections.
   server.on('upgrade', (_request, socket: Connection) => open.delete(socket));
   return () => {
     for (const socket of open) if (socket._httpMessage === undefined || socket._httpMessage === null) socket.destroy();
   };
 }
 
-/** Requests of one connection that may wait for their answers. */
+/** Maximum requests in progress on one connection. */
 const maxPipelined = 16;
 
 /**
- * Limits pipelined requests. The parser emits all requests of a chunk in one turn of the event loop (2,000 small requests in 64 KiB), and they
- * would block the event loop until all of them are served. A connection that exceeds the limit is destroyed.
- * @returns a function that is called once for each request and says whether the request may be served.
+ * Limits pipelined requests. The parser emits all requests of a chunk in one turn of the event loop: 2,000 small
+ * requests in 64 KiB. Without a limit, they would block the event loop until all of them are served. A connection that
+ * exceeds the limit is destroyed.
+ * @returns a function to call once for each request. It returns whether the request may be served.
  */
 export function limitPipelining(): (request: IncomingMessage, response: ServerResponse) => boolean {
   const open = new WeakMap<Socket, number>();
@@ -53,27 +57,27 @@ export function limitPipelining(): (request: IncomingMessage, response: ServerRe
   };
 }
 
-/** Lets no connection stay that is of no use: one whose request could not be read is answered and destroyed, and so is one that is silent for too long. */
+/** Destroys connections without traffic. Responds to a malformed request, then destroys its connection. */
 export function guardConnections(
   server: Server,
-  { lingerMs = 1_000, silentMs = 120_000 }: ConnectionLimits = {},
+  { lingerMs = 1_000, inactivityMs = 120_000 }: ConnectionLimits = {},
 ): void {
-  // Without a listener, a time-out destroys its connection.
-  server.setTimeout(silentMs);
+  // Without a listener, the time-out destroys the connection.
+  server.setTimeout(inactivityMs);
   server.on(
     'clientError',
     (error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse | null }) => {
       if (socket.writableEnded) return;
-      // An answer that has begun can't be followed by another one.
+      // A second response cannot follow one that has started.
       if (!socket.writable || socket._httpMessage?.headersSent === true) {
         socket.destroy();
         return;
       }
-      // It can't carry the id of a request that could not be read.
+      // The response has no request id, because the headers could not be parsed.
       socket.end(
         `HTTP/1.1 ${statusOf[error.code ?? ''] ?? '400 Bad Request'}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
       );
-      // Read on meanwhile: to close on bytes that nobody read takes the answer back.
+      // Keep reading: closing a connection with unread bytes resets it, and the client may lose the response.
       socket.resume();
       const linger = setTimeout(() => socket.destroy(), lingerMs);
       socket.once('close', () => clearTimeout(linger));

@@ -34,7 +34,7 @@ function refusalOf(work: () => unknown): AppError {
 const withKeys = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_unused, index) => [`key${index}`, index]));
 
-test('an object with too many keys is refused by name before one of its values is looked at', () => {
+test('an object with too many keys is refused with its path before any of its values is read', () => {
   const many = counting(withKeys(80_000));
   const refusal = refusalOf(() => parsePart('body', runBody, { payload: { rows: [{ of: many.value }] } }));
   expect(refusal).toMatchObject({
@@ -46,7 +46,7 @@ test('an object with too many keys is refused by name before one of its values i
   expect(parsePart('body', runBody, { payload: withKeys(10_000) }).payload).toEqual(withKeys(10_000));
 });
 
-test('the values of a JSON object are looked at once each', () => {
+test('validation reads each value of a JSON object once', () => {
   const object = counting(withKeys(1_000));
   expect(jsonObject.safeParse(object.value).success).toBe(true);
   expect(object.reads()).toBe(1_000);
@@ -57,13 +57,13 @@ test('the values of a JSON object are looked at once each', () => {
     });
 });
 
-test('a refusal says how many problems there are and describes 50 of them, without a look at the others', () => {
+test('a validation error counts all problems, describes 50 of them and does not read the input again for the others', () => {
   const { body } = marketing.addContacts;
   const input = counting({ contacts: Array.from({ length: 1_000 }, () => ({})) });
   const refusal = refusalOf(() => parsePart('body', body, input.value));
   expect(refusal.message).toBe('body.contacts[0].email is required (and 999 more).');
   expect(refusal.details).toHaveLength(50);
-  // The parser and whoever counts keys read the field as well.
+  // The parser and the check of the number of keys read the field as well.
   expect(input.reads()).toBeLessThan(60);
   const unknown = refusalOf(() =>
     parsePart('body', body, { contacts: [{ email: 'a@example.org' }], ...withKeys(5_000) }),
@@ -72,7 +72,7 @@ test('a refusal says how many problems there are and describes 50 of them, witho
   expect(unknown.details).toHaveLength(50);
 });
 
-test('a list with too many entries is refused by name before one of its entries is looked at', () => {
+test('a list with too many entries is refused with its path before any of its entries is read', () => {
   const { body } = marketing.addContacts;
   const entry = counting({});
   const contacts = Array.from({ length: 300_000 }, () => entry.value);
@@ -85,7 +85,7 @@ test('a list with too many entries is refused by name before one of its entries 
   expect(entry.reads()).toBe(0);
 });
 
-test('every list of a request body that is checked entry by entry has a greatest length', () => {
+test('every list of a request body that is validated entry by entry has a maximum length', () => {
   const unbounded: string[] = [];
   const walk = (schema: z.core.$ZodType, path: string, seen: ReadonlySet<unknown>) => {
     if (seen.has(schema)) return;
@@ -117,7 +117,7 @@ test('every list of a request body that is checked entry by entry has a greatest
   expect(unbounded).toEqual([]);
 });
 
-test('a wrong choice and a wrong type are refused in the words of all others', () => {
+test('a wrong enum value and a wrong type have messages in the common style', () => {
   const query = z.object({ status: z.enum(['on', 'off']), count: z.number() });
   expect(refusalOf(() => parsePart('query', query, { status: 'x', count: 'y' })).details).toEqual([
     { path: 'query.status', message: 'must be one of on, off' },

@@ -12,41 +12,43 @@ import type { Logger } from '../../observability/logger.ts';
 import { findTooLongList } from './list-length.ts';
 import { sendJson } from './send-json.ts';
 
-/** The error that a caller sees for whatever was thrown; what nobody foresaw says nothing of itself. */
+/** Converts a thrown value into an error for the caller. Unexpected errors reveal no details. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof UnstorableError)
-    return new AppError('validation_failed', `body ${error.message}; send it flatter.`, { cause: error });
+    return new AppError('validation_failed', `body ${error.message}; send a flatter structure.`, { cause: error });
   if (isDatabaseUnavailable(error))
     return new AppError('unavailable', 'The database is out of reach; try again shortly.', {
       cause: error,
       retryAfterSeconds: 1,
       internal: { part: 'database' },
     });
-  return new AppError('internal', 'Something went wrong here; the request id finds it in the log.', { cause: error });
+  return new AppError('internal', 'An unexpected error occurred; the request id finds it in the log.', {
+    cause: error,
+  });
 }
 
-/** An error as it is answered, in the one body that all products share. */
-export interface ErrorAnswer {
+/** An error response. All products share the shape of its body. */
+export interface ErrorResponse {
   status: number;
   headers: Record<string, string>;
   body: z.input<typeof errorBody>;
   retryAfterSeconds?: number;
 }
 
-/** What is answered to whoever asked for what failed; what is ours to mend is logged. */
-export function answerToError(error: unknown, requestId: string, logger: Logger): ErrorAnswer {
+/** Builds the response to a failed request, and logs errors that the operator has to fix. */
+export function errorResponseOf(error: unknown, requestId: string, logger: Logger): ErrorResponse {
   const appError = toAppError(error);
   const { code, message, details, retryAfterSeconds, runId, assignedUserId } = appError;
   const { status } = errorCodes[code];
-  // What is expected, such as a model that is not set, is one line; everything else comes with its stack.
+  // An expected error, for example a missing AI model, is logged as one line; any other error with its stack.
   if (status === 503 && appError.cause === undefined) logger.error({ requestId, code }, `a request failed: ${message}`);
   else if (status >= 500 && code !== 'not_available')
     logger.error({ err: appError, requestId, code }, 'a request failed');
   return {
     status,
     headers: {
-      // What is so now may be otherwise the next time.
+      // The next request may succeed, so an error must not be cached.
       'Cache-Control': 'no-store',
       ...appError.headers,
       ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
@@ -68,8 +70,8 @@ export function answerToError(error: unknown, requestId: string, logger: Logger)
 }
 
 /**
- * A limit of requests that was reached replaces the limit of the key that earlier headers name. Other 429s, such as a budget of money or
- * memory, have no number of requests: then the headers go on to show the limit of the key.
+ * A request limit that was reached replaces the limit of the key in the headers. Other 429 errors, for example of a
+ * memory or cost budget, have no number of requests: the headers then continue to show the limit of the key.
  */
 function rateLimitHeaders({ limit, retryAfterSeconds = 1 }: AppError): Record<string, string> {
   return {
@@ -84,9 +86,9 @@ function rateLimitHeaders({ limit, retryAfterSeconds = 1 }: AppError): Record<st
   };
 }
 
-/** Answers an error. */
+/** Sends an error response. A response that has started is cut off instead. */
 export function sendError(response: Response, error: unknown, requestId: string, logger: Logger): void {
-  const { status, headers, body } = answerToError(error, requestId, logger);
+  const { status, headers, body } = errorResponseOf(error, requestId, logger);
   if (response.headersSent) {
     response.destroy();
     return;
@@ -98,7 +100,9 @@ export function sendError(response: Response, error: unknown, requestId: string,
 
 const maxDetails = 50;
 
-/** What a failed validation says: the first problems, each with its place in the request, and how many there are. */
+/**
+ * Describes a failed validation: the first `maxDetails` problems, each with its path, and the number of all problems.
+ */
 function describeIssues(
   part: string,
   issues: readonly z.core.$ZodIssue[],
@@ -139,9 +143,12 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** The first object with more keys than it may have, before anybody looks at each of them: its path and number of keys; null when there is none. */
+/**
+ * Returns the path and number of keys of the first object with too many keys; null when there is none.
+ * The check runs before the validation, which reads each key.
+ */
 function findTooManyKeys(value: unknown, depth = 0): { path: PropertyKey[]; count: number } | null {
-  // What nests deeper than it may is refused for that.
+  // The validation refuses deeper values because of their depth.
   if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return null;
   const isList = Array.isArray(value);
   const keys = isList ? null : Object.keys(value);
@@ -157,7 +164,10 @@ function findTooManyKeys(value: unknown, depth = 0): { path: PropertyKey[]; coun
   return null;
 }
 
-/** Parses a part of a request, or a frame of a WebSocket. @throws AppError `validation_failed` with the path of each bad field. */
+/**
+ * Parses a part of a request or a WebSocket frame.
+ * @throws AppError `validation_failed` with the path of each invalid field.
+ */
 export function parsePart<Schema extends z.ZodType>(
   part: 'params' | 'query' | 'body' | 'frame',
   schema: Schema,

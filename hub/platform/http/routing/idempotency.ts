@@ -8,57 +8,65 @@ import type { RowRetention } from '../../db/row-retention.ts';
 import type { Secrets } from '../../secrets/secrets.ts';
 import type { Principal } from '../auth/principal.ts';
 
-export interface StoredAnswer {
+export interface StoredResponse {
   status: number;
   body: JsonValue;
 }
 
-/** A POST that named an `Idempotency-Key`. */
+/** A POST request with an `Idempotency-Key`. */
 export interface IdempotentRequest {
   /** The credential that the key belongs to. */
   caller: string;
-  /** Its workspace; null when only the request itself will tell. */
+  /** Workspace of the caller; null when only the operation can find it. */
   tenantId: string | null;
   key: string;
   fingerprint: string;
 }
 
-/** Carries requests out once for each key of a caller. */
+/** Executes a request at most once for each key of a caller. */
 export interface Idempotency {
   /**
-   * Answers what the first request under this key was answered, or performs it. All that `perform` writes and the row of the key
-   * are one transaction, so whatever dies at whatever moment, a repeat finds both or neither. A request that fails leaves its
-   * key free, because it changed nothing.
-   * @throws AppError `idempotency_key_reused` for another request under the same key, `idempotency_in_progress` while the first runs.
+   * Returns the stored response of the first request with this key, or calls `perform`. The writes of `perform` and the
+   * row of the key are one transaction: after a crash, a retry finds both or neither. A failed request does not use up
+   * its key.
+   * @throws AppError `idempotency_key_reused` for another request under the same key, `idempotency_in_progress` while
+   * the first runs.
    */
   once(
     request: IdempotentRequest,
-    perform: () => Promise<StoredAnswer>,
-  ): Promise<{ answer: StoredAnswer; replayed: boolean }>;
+    perform: () => Promise<StoredResponse>,
+  ): Promise<{ response: StoredResponse; replayed: boolean }>;
   /**
-   * As `once`, for what waits for somebody else's answer: nothing is locked and no connection held meanwhile. The key is held by a row that ends by itself, should the
-   * process die; what `perform` writes within `conclude` is one transaction with the answer under the key. What it answers or throws without that leaves the key free.
+   * As `once`, for an operation that waits for a third party: it holds no lock and no database connection while it
+   * waits. A row with an expiry claims the key, so that the claim ends even when the process dies. The writes of
+   * `perform` within `conclude` and the stored response are one transaction. When `perform` ends without `conclude`,
+   * the key is released.
    * @throws as `once`.
    */
-  onceOutside(
+  onceWithoutTransaction(
     request: IdempotentRequest & { tenantId: string },
-    perform: (conclude: Conclude) => Promise<StoredAnswer>,
-  ): Promise<{ answer: StoredAnswer; replayed: boolean }>;
+    perform: (conclude: Conclude) => Promise<StoredResponse>,
+  ): Promise<{ response: StoredResponse; replayed: boolean }>;
 }
 
-/** Writes what an operation did that waited outside, and is to answer with what that gives; once, as the last of it. */
+/**
+ * Writes the result of an operation that waited for a third party, and returns its response. Called at most once, as
+ * the last step.
+ */
 export type Conclude = <Result>(write: () => Promise<Result>) => Promise<Result>;
 
-export const concludeAtOnce: Conclude = (write) => write();
+export const concludeWithoutKey: Conclude = (write) => write();
 
 const sealPurpose = 'idempotent answer';
 
-/** Stands for the status of an answer while there is none. */
-const underWay = 0;
-/** Stands for the status of an answer that was erased; its key stays, so that nothing is done twice. */
-const erased = -1;
-/** How long a key is held for what waits outside: longer than any such operation takes. */
-const heldSeconds = 90;
+/** Value of `response_status` while the request is in progress. */
+const underWayStatus = 0;
+/**
+ * Value of `response_status` after the response was erased. The key stays, so that the request is not executed twice.
+ */
+const erasedStatus = -1;
+/** Expiry of a claimed key: longer than any operation that waits for a third party takes. */
+const claimSeconds = 90;
 
 const inProgress = () =>
   new AppError(
@@ -76,7 +84,7 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
   return key;
 }
 
-/** The credential whose keys a request uses; null for callers that have no keys of their own. */
+/** The credential that the keys of a request belong to; null for callers that cannot use keys. */
 export function idempotentCallerOf(principal: Principal): string | null {
   if (principal.kind === 'token') return `token:${principal.tokenId}`;
   if (principal.kind === 'session') return `user:${principal.user.id}`;
@@ -85,27 +93,27 @@ export function idempotentCallerOf(principal: Principal): string | null {
   return null;
 }
 
-/** What makes two requests the same one. */
+/** Requests with the same fingerprint count as the same request. */
 export function fingerprintOf(operation: Operation, path: string, body: unknown): string {
   return createHash('sha256')
     .update(`${operation.id}\n${path}\n${canonicalJson(body ?? null)}`)
     .digest('hex');
 }
 
-/** The lock under which a key is used: held by the transaction, so that it ends with the process at the latest. */
+/** Advisory lock of a key. The transaction holds it, so it is released when the process dies. */
 function lockOf({ caller, key }: IdempotentRequest): string {
   return createHash('sha256').update(`idempotency\n${caller}\n${key}`).digest().readBigInt64BE().toString();
 }
 
-/** A rate limit or a fault of ours is no answer to keep: the same request may succeed later. */
-const isFinal = ({ status }: StoredAnswer) => status < 500 && status !== 429;
+/** Rate limits and server errors are not stored, because the same request may succeed later. */
+const isFinal = ({ status }: StoredResponse) => status < 500 && status !== 429;
 
-/** Keeps answers for a day, sealed: some of them hold keys and codes that are shown once. */
+/** Stores responses for 24 hours, encrypted, because some of them hold keys and codes that are shown once. */
 export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
   const read = async (
     tx: Transaction,
     { caller, key, fingerprint }: IdempotentRequest,
-  ): Promise<StoredAnswer | null> => {
+  ): Promise<StoredResponse | null> => {
     const { rows } = await tx.query<{ fingerprint: string; response_status: number; sealed_answer: string }>(
       'read_idempotent',
       'SELECT fingerprint, response_status, sealed_answer FROM idempotency_keys WHERE caller = $1 AND key = $2 AND expires_at > now()',
@@ -115,11 +123,11 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
     if (row === undefined) return null;
     if (row.fingerprint !== fingerprint)
       throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request; use a new one.');
-    if (row.response_status === underWay) throw inProgress();
-    if (row.response_status === erased)
+    if (row.response_status === underWayStatus) throw inProgress();
+    if (row.response_status === erasedStatus)
       throw new AppError(
         'conflict',
-        'The request with this Idempotency-Key was carried out, but its answer was erased with the data of a person. Read what it made, or use a new key.',
+        "The request with this Idempotency-Key succeeded, but its response was erased together with a person's data. Read what it created, or use a new key.",
       );
     return { status: row.response_status, body: JSON.parse(secrets.open(sealPurpose, row.sealed_answer)) as JsonValue };
   };
@@ -127,7 +135,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
     tx: Transaction,
     tenantId: string,
     { caller, key, fingerprint }: IdempotentRequest,
-    answer: StoredAnswer,
+    response: StoredResponse,
   ): Promise<void> => {
     await tx.query(
       'write_idempotent',
@@ -135,7 +143,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
        VALUES ($1, $2, $3, $4, $5, $6, now() + interval '24 hours')
        ON CONFLICT (caller, key) DO UPDATE SET tenant_id = excluded.tenant_id, fingerprint = excluded.fingerprint, response_status = excluded.response_status,
          sealed_answer = excluded.sealed_answer, expires_at = excluded.expires_at, created_at = now()`,
-      [tenantId, caller, key, fingerprint, answer.status, secrets.seal(sealPurpose, JSON.stringify(answer.body))],
+      [tenantId, caller, key, fingerprint, response.status, secrets.seal(sealPurpose, JSON.stringify(response.body))],
     );
   };
   return {
@@ -148,41 +156,41 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
         );
         if (rows[0]?.locked !== true) throw inProgress();
         const earlier = await read(tx, request);
-        if (earlier !== null) return { answer: earlier, replayed: true };
-        const answer = await perform();
+        if (earlier !== null) return { response: earlier, replayed: true };
+        const response = await perform();
         const tenantId = request.tenantId ?? joined.tenantId;
-        // What touched no workspace did nothing that must not be done twice.
-        if (tenantId !== null && isFinal(answer)) await write(tx, tenantId, request, answer);
-        return { answer, replayed: false };
+        // A request that used no workspace changed nothing, so it can be repeated.
+        if (tenantId !== null && isFinal(response)) await write(tx, tenantId, request, response);
+        return { response, replayed: false };
       }, request.tenantId),
-    async onceOutside(request, perform) {
-      // Whoever held the key too long and comes back late finds another's mark.
-      const mark = randomUUID();
-      const held = await db.systemStatement(
-        'hold_idempotent',
+    async onceWithoutTransaction(request, perform) {
+      // A process whose claim expired finds the claim id of another request, and writes nothing.
+      const claimId = randomUUID();
+      const claimed = await db.systemStatement(
+        'claim_idempotent',
         `INSERT INTO idempotency_keys (tenant_id, caller, key, fingerprint, response_status, sealed_answer, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))
          ON CONFLICT (caller, key) DO UPDATE SET tenant_id = excluded.tenant_id, fingerprint = excluded.fingerprint, response_status = excluded.response_status,
            sealed_answer = excluded.sealed_answer, expires_at = excluded.expires_at, created_at = now()
          WHERE idempotency_keys.expires_at <= now() RETURNING key`,
-        [request.tenantId, request.caller, request.key, request.fingerprint, underWay, mark, heldSeconds],
+        [request.tenantId, request.caller, request.key, request.fingerprint, underWayStatus, claimId, claimSeconds],
       );
-      if (held.length === 0) {
+      if (claimed.length === 0) {
         const earlier = await db.system((tx) => read(tx, request), { readOnly: true });
-        // It has just been let go.
+        // The other request released the key after the statement above.
         if (earlier === null) throw inProgress();
-        return { answer: earlier, replayed: true };
+        return { response: earlier, replayed: true };
       }
       let isConcluded = false;
       try {
-        const answer = await perform(async (conclude) => {
+        const response = await perform(async (conclude) => {
           const result = await db.joined(async (tx) => {
             const body = await conclude();
             const { rowCount } = await tx.query(
               'conclude_idempotent',
               `UPDATE idempotency_keys SET response_status = $4, sealed_answer = $5, expires_at = now() + interval '24 hours'
                WHERE caller = $1 AND key = $2 AND sealed_answer = $3`,
-              [request.caller, request.key, mark, 200, secrets.seal(sealPurpose, JSON.stringify(body))],
+              [request.caller, request.key, claimId, 200, secrets.seal(sealPurpose, JSON.stringify(body))],
             );
             if (rowCount === 0) throw inProgress();
             return body;
@@ -190,16 +198,16 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
           isConcluded = true;
           return result;
         });
-        return { answer, replayed: false };
+        return { response, replayed: false };
       } finally {
         if (!isConcluded)
           await db
             .systemStatement(
-              'let_go_idempotent',
+              'release_idempotent',
               'DELETE FROM idempotency_keys WHERE caller = $1 AND key = $2 AND sealed_answer = $3',
-              [request.caller, request.key, mark],
+              [request.caller, request.key, claimId],
             )
-            // It ends by itself.
+            // The claim expires after `claimSeconds`.
             .catch(() => undefined);
       }
     },
@@ -207,14 +215,14 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
 }
 
 /**
- * Erases the kept answers of a workspace, for a person whose data is erased: any of them may hold that data. Answers are sealed, so those of one
- * person can't be told from others.
+ * Erases all stored responses of a workspace when the data of a person is erased. Responses are encrypted, so those
+ * that hold data of this person cannot be selected.
  */
-export async function eraseIdempotentAnswers(tx: Transaction, tenantId: string): Promise<void> {
+export async function eraseStoredResponses(tx: Transaction, tenantId: string): Promise<void> {
   await tx.query(
     'erase_idempotent_answers',
     `UPDATE idempotency_keys SET response_status = $2, sealed_answer = '' WHERE tenant_id = $1 AND response_status NOT IN ($2, $3)`,
-    [tenantId, erased, underWay],
+    [tenantId, erasedStatus, underWayStatus],
   );
 }
 

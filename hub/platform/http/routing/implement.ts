@@ -5,101 +5,111 @@ import type { MemoryReservation } from '../../process/memory-budget.ts';
 import type { PrincipalOf } from '../auth/principal.ts';
 import type { Conclude } from './idempotency.ts';
 
-/** For answers and bodies that are not JSON. */
+/** The Node.js request and response, for bodies that are not JSON. */
 export interface RawExchange {
   request: Request;
   response: Response;
 }
 
-/** A request as a handler gets it: parsed by the contract, its caller known. */
+/** A request as a handler receives it: validated by the contract, with its caller. */
 export type OperationRequest<Shape> = OperationInput<Shape> & {
   principal: PrincipalOf<Shape>;
-  /** Makes sure that the caller still is who they were known as. Of no use but where the route confirms for itself. */
+  /** Verifies a caller that comes from a cache. Only routes with `confirmsCaller` need it. */
   confirm: () => Promise<unknown>;
-  /** Writes what an operation did that waited outside (`waitsForThirdParty`): in one transaction with the answer under its `Idempotency-Key`, if it has one. */
+  /**
+   * Writes the result of an operation that waited for a third party (`waitsForThirdParty`). With an `Idempotency-Key`,
+   * the result and the stored response are one transaction.
+   */
   conclude: Conclude;
-  /** Finds out anew whether the caller still may; for what takes its time before it is done. @throws AppError 401, 403 or 404. */
+  /** Authenticates the caller again, for operations that take long. @throws AppError 401, 403 or 404. */
   recheck: () => Promise<unknown>;
   requestId: string;
-  /** Aborts when the caller goes away and when the hub stops. */
+  /** Aborts when the caller disconnects or loses access, and when the hub shuts down. */
   signal: AbortSignal;
   /** Aborts when the caller loses the right to a stream or a download; never for other operations. */
-  refused: AbortSignal;
+  accessRevoked: AbortSignal;
   /** The caller's address, behind trusted proxies. */
   address: string;
-  /** Where the caller reached this hub, such as `https://hub.example.org`. */
+  /** URL under which the caller reached this hub, for example `https://hub.example.org`. */
   baseUrl: string;
   headers: IncomingHttpHeaders;
-  /** The bytes of a JSON body as they came, for an operation that proves its calls by them; empty for others. */
+  /** The received bytes of a JSON body, for operations that verify a signature of the body; empty for others. */
   rawBody: Buffer;
-  /** Memory for the bytes of a body that the handler itself reads, until the request is answered. */
+  /** Memory for the bytes of a body that the handler itself reads, reserved until the response is sent. */
   incomingMemory: MemoryReservation;
-  /** Memory for a body that the handler itself parses, until the request is answered. */
+  /** Memory for a body that the handler itself parses, reserved until the response is sent. */
   bodyMemory: MemoryReservation;
   raw: RawExchange;
 };
 
-/** What is known of a request with a large body before the body is parsed. */
+/** A request whose large body is not parsed yet. */
 export interface UnparsedRequest<Shape = Operation> {
   principal: PrincipalOf<Shape>;
-  /** As in the path, not validated. */
+  /** The path parameters, not validated. */
   params: Record<string, string>;
   headers: IncomingHttpHeaders;
   /** Null before the body is read. */
   rawBody: Buffer | null;
 }
 
-/** A handler for each operation of a resource; a missing one is a type error. */
+/** One handler for each operation of a resource. */
 export type Handlers<Operations extends Resource> = {
   [Id in keyof Operations]: (request: OperationRequest<Operations[Id]>) => Promise<OperationResult<Operations[Id]>>;
 };
 
 export interface Route {
   operation: Operation;
-  /** Whether a device that is known from before is served at once: its handler writes nothing before it has confirmed it, or looks at that as it writes. */
-  confirms?: boolean;
-  /** Finds the workspace of a caller whose credential names none; null when there is none. */
+  /**
+   * Whether a device from the cache is served before its secret is verified. The handler then calls `confirm` before it
+   * writes, or verifies the device in the statement that writes.
+   */
+  confirmsCaller?: boolean;
+  /** Finds the workspace of a request whose credential does not name one; null when there is none. */
   workspaceOf?: ((request: OperationRequest<Operation>) => Promise<string | null>) | undefined;
-  /** Checks a credential that only the operation can check: before a large body is read, and again before it is parsed. @throws AppError 401 or 403. */
-  prove?: ((request: UnparsedRequest) => Promise<string | undefined>) | undefined;
+  /**
+   * Verifies a credential that only the operation can verify: before a large body is read, and again before the body is
+   * parsed. Returns the workspace that the credential belongs to. @throws AppError 401 or 403.
+   */
+  verifyCredential?: ((request: UnparsedRequest) => Promise<string | undefined>) | undefined;
   handle(request: OperationRequest<Operation>): Promise<unknown>;
 }
 
 /**
  * Binds the operations of a resource to their handlers.
- * @param options.confirming operations that confirm their callers themselves.
- * @param options.workspaceOf how an operation finds the workspace of a caller whose credential names none. The connections of
- *   a request with an `Idempotency-Key` count for this workspace.
- * @param options.prove how an operation checks a credential that only it can check, before a large body is read and before it is parsed; answers the
- * workspace that the credential belongs to, if the caller has none.
+ * @param options.confirmsCaller operations that verify cached callers themselves.
+ * @param options.workspaceOf see `Route`. The database connections of a request with an `Idempotency-Key` count for
+ *   this workspace.
+ * @param options.verifyCredential see `Route`.
  */
 export function implement<Operations extends Resource>(
   resource: Operations,
   handlers: Handlers<Operations>,
   {
-    confirming = [],
+    confirmsCaller = [],
     workspaceOf = {},
-    prove = {},
+    verifyCredential = {},
   }: {
-    confirming?: readonly (keyof Operations)[];
+    confirmsCaller?: readonly (keyof Operations)[];
     workspaceOf?: { [Id in keyof Operations]?: (request: OperationRequest<Operations[Id]>) => Promise<string | null> };
-    prove?: { [Id in keyof Operations]?: (request: UnparsedRequest<Operations[Id]>) => Promise<string | undefined> };
+    verifyCredential?: {
+      [Id in keyof Operations]?: (request: UnparsedRequest<Operations[Id]>) => Promise<string | undefined>;
+    };
   } = {},
 ): Route[] {
   return Object.entries(resource).map(([id, operation]) => ({
     operation,
-    confirms: confirming.includes(id),
+    confirmsCaller: confirmsCaller.includes(id),
     workspaceOf: workspaceOf[id] as unknown as Route['workspaceOf'],
-    prove: prove[id] as unknown as Route['prove'],
+    verifyCredential: verifyCredential[id] as unknown as Route['verifyCredential'],
     handle: handlers[id] as unknown as Route['handle'],
   }));
 }
 
-/** Has aliases answered by the operations that they stand for. @throws Error when one of those is not among the routes. */
+/** Binds aliases to the handlers of their operations. @throws Error when an operation is not among the routes. */
 export const implementAliases = (aliases: Resource, routes: readonly Route[]): Route[] =>
   Object.values(aliases).map((operation) => ({ operation, handle: routeOf(routes, operation.aliasOf ?? '').handle }));
 
-/** The route of an operation. @throws Error when there is none. */
+/** Returns the route of an operation. @throws Error when there is none. */
 export function routeOf(routes: readonly Route[], id: string): Route {
   const route = routes.find(({ operation }) => operation.id === id);
   if (route === undefined) throw new Error(`the operation ${id} has no route`);

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { heapOfJson, parseJsonText } from './json-text.ts';
 
-test('a text that names __proto__ is JSON like any other, as long as it is no key', () => {
+test('JSON that contains __proto__ is accepted unless it is a key', () => {
   const value = { entries: [{ name: '__proto__' }, '"__proto__"', { text: '\u2026' }] };
   expect(parseJsonText(JSON.stringify(value))).toEqual(value);
 });
@@ -13,11 +13,11 @@ test.each([
   '[{"a":[{"__proto__":{}}]}]',
   '{"\\u005f_proto__":{"x":1}}',
   '{"a":{"__proto\\u005F\\u005f":1}}',
-])('%s is refused, however the key is spelled', (text) =>
+])('%s is refused, whether or not the key is escaped', (text) =>
   expect(() => parseJsonText(text)).toThrow('the key __proto__ is not allowed'),
 );
 
-test('deep nesting is looked through without an end of the stack', () => {
+test('deeply nested JSON is checked without a stack overflow', () => {
   const text = `${'['.repeat(5_000)}"__proto__"${']'.repeat(5_000)}`;
   expect(() => parseJsonText(text)).not.toThrow();
 });
@@ -37,7 +37,7 @@ test.each([
   ['fractions', list('1.5', 300_000)],
   ['short texts', `[${Array.from({ length: 100_000 }, (_unused, index) => `"t${index}"`).join(',')}]`],
   ['a long text', JSON.stringify(['x'.repeat(1_000_000)])],
-])('the estimate of the heap that %s use is not less than what they use', (_what, text) => {
+])('the estimated heap of %s is at least the measured heap', (_what, text) => {
   const bytes = Buffer.from(text);
   collectGarbage();
   const before = process.memoryUsage().heapUsed;

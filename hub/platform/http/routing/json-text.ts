@@ -1,11 +1,11 @@
 /**
- * Parses JSON that a stranger sent.
- * @throws SyntaxError for what is none, and for an object with the key `__proto__`, however it is spelled: no field of ours has that name, and copied
- * further in it would change what an object is.
+ * Parses JSON from an untrusted source.
+ * @throws SyntaxError for invalid JSON, and for an object with the key `__proto__`, also when it is escaped. Code that
+ * copies this key would change the prototype of an object.
  */
 export function parseJsonText(text: string): unknown {
   const value = JSON.parse(text) as unknown;
-  // Only a text with either can hold the key.
+  // Only a text with one of these can contain the key.
   if ((text.includes('__proto__') || text.includes('\\u')) && hasPrototypeKey(value))
     throw new SyntaxError('the key __proto__ is not allowed');
   return value;
@@ -22,12 +22,15 @@ function hasPrototypeKey(root: unknown): boolean {
   return false;
 }
 
-/** Bytes of heap for each character of JSON that begins or separates values, beside the text itself. */
+/** Estimated heap, in bytes, for each structural character of JSON, in addition to the text. */
 const heapPerCharacter = new Uint8Array(256);
 for (const [character, bytes] of Object.entries({ '{': 56, '[': 48, ':': 48, ',': 16, '"': 12 }))
   heapPerCharacter[character.charCodeAt(0)] = bytes;
 
-/** Estimates the heap that JSON uses while it is parsed and validated, in bytes: 4 for each byte of long strings, up to 48 for empty objects. */
+/**
+ * Estimates the heap that JSON uses while it is parsed and validated, in bytes: between 4 for each byte of long strings
+ * and 48 for each byte of empty objects.
+ */
 export function heapOfJson(text: Uint8Array): number {
   let bytes = 2 * text.length;
   for (let index = 0; index < text.length; index += 1) bytes += heapPerCharacter[text[index] as number] as number;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Caller, Operation } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { RateLimiter, RateLimitState } from '../../rate-limiter/rate-limiter.ts';
-import { tooMany } from '../auth/address-limits.ts';
+import { rateLimitError } from '../auth/address-limits.ts';
 import { assertAddressOpen, authenticate, RefusedCaller } from '../auth/auth.ts';
 import type { AuthDependencies } from '../auth/auth.ts';
 import type { DeviceLimiter } from '../auth/device-limits.ts';
@@ -16,18 +16,21 @@ interface LimitingOptions {
   limits: { perKey: number };
 }
 
-/** Callers whose refusals are not counted here: devices and visitors have limits of their own, and so have guesses of the platform admin key. */
+/**
+ * Callers whose refusals are not counted here, because devices, visitors and guesses of the platform admin key have
+ * limits of their own.
+ */
 const otherLimits: ReadonlySet<Caller> = new Set(['device', 'visitor', 'platform']);
 
-/** Names the state of a limit in the headers of an answer. */
-export function showLimit(state: RateLimitState, setHeader: (name: string, value: string) => void): void {
+/** Sets the `X-RateLimit-*` headers of a response. */
+export function setRateLimitHeaders(state: RateLimitState, setHeader: (name: string, value: string) => void): void {
   setHeader('X-RateLimit-Limit', String(state.limit));
   setHeader('X-RateLimit-Remaining', String(state.remaining));
   setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
 }
 
 /**
- * Finds out who calls an operation and whether they may. A refused call counts towards the limits of its address and of its key.
+ * Authenticates and authorizes a caller. A refused call counts towards the limits of its address and of its key.
  * @throws AppError 401, 403, 404 or `rate_limited`.
  */
 export async function authenticateLimited(
@@ -50,7 +53,10 @@ export async function authenticateLimited(
   }
 }
 
-/** Counts a request of its caller, and says how many are left. @throws AppError `rate_limited`. */
+/**
+ * Counts a request towards the limit of its caller, and sets the rate limit headers.
+ * @throws AppError `rate_limited`.
+ */
 export async function limitCaller(
   { rateLimiter, limits, limitDevice }: LimitingOptions,
   principal: Principal,
@@ -58,7 +64,7 @@ export async function limitCaller(
 ): Promise<void> {
   if (principal.kind === 'device') await limitDevice(principal.nodeId);
   if (principal.kind !== 'token' && principal.kind !== 'session' && principal.kind !== 'visitor') return;
-  // All sessions of a visitor count together: any of them can be renewed.
+  // All sessions of a visitor count together, because a visitor can open new sessions.
   const key =
     principal.kind === 'token'
       ? `key:${principal.tokenId}`
@@ -66,6 +72,6 @@ export async function limitCaller(
         ? `visitor:${principal.visitorId}`
         : `session:${principal.sessionId}`;
   const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
-  showLimit(state, setHeader);
-  if (!state.allowed) throw tooMany(state, principal.kind === 'token' ? 'this key' : 'this session');
+  setRateLimitHeaders(state, setHeader);
+  if (!state.allowed) throw rateLimitError(state, principal.kind === 'token' ? 'this key' : 'this session');
 }

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 
-interface TooLong {
+interface TooLongList {
   path: PropertyKey[];
   message: string;
 }
 
-/** The parts of a schema's definition that are read here. */
+/** The properties of a Zod schema definition that `findTooLongList` reads. */
 interface Definition {
   type: string;
   checks?: readonly { _zod: { def: { check: string; maximum?: number; error?: (issue: object) => unknown } } }[];
@@ -15,25 +15,28 @@ interface Definition {
   in?: z.core.$ZodType;
 }
 
-/** Why a list has too many entries, in the words of its schema where that has some; null when it does not. */
+/**
+ * Describes why a list has too many entries, with the schema's own message if it has one; null when the length is
+ * allowed.
+ */
 function lengthProblem({ checks = [] }: Definition, length: number): string | null {
   for (const {
     _zod: { def },
   } of checks) {
     if (def.check !== 'max_length' || length <= (def.maximum ?? length)) continue;
-    const told = def.error?.({ code: 'too_big', maximum: def.maximum, inclusive: true });
-    if (typeof told === 'string') return told;
-    const inside = (told as { message?: unknown } | null | undefined)?.message;
-    return typeof inside === 'string' ? inside : `has ${length} entries, and may have at most ${def.maximum}`;
+    const custom = def.error?.({ code: 'too_big', maximum: def.maximum, inclusive: true });
+    if (typeof custom === 'string') return custom;
+    const message = (custom as { message?: unknown } | null | undefined)?.message;
+    return typeof message === 'string' ? message : `has ${length} entries, and may have at most ${def.maximum}`;
   }
   return null;
 }
 
 /**
- * The first list with more entries than its schema allows; null when there is none. A schema looks at each entry before it counts them, and
- * writes down what is wrong with each: hundreds of thousands of entries would occupy the event loop for a second.
+ * Returns the first list with more entries than its schema allows; null when there is none. Zod validates every entry
+ * before it checks the length: hundreds of thousands of entries would block the event loop for a second.
  */
-export function findTooLongList(schema: z.core.$ZodType, value: unknown): TooLong | null {
+export function findTooLongList(schema: z.core.$ZodType, value: unknown): TooLongList | null {
   const definition = schema._zod.def as unknown as Definition;
   switch (definition.type) {
     case 'optional':

@@ -1,6 +1,6 @@
 import { AppError } from '../../../../shared/errors.ts';
 
-/** What the query of an address holds. @throws AppError `validation_failed` for what is given twice. */
+/** Parses the query of a URL. @throws AppError `validation_failed` for a repeated parameter. */
 export function parseQuery(url: string): Record<string, string> {
   const query: Record<string, string> = {};
   const search = url.indexOf('?');

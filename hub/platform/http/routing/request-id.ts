@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** A request's own id, when it is harmless to repeat. */
+/** Request ids that are safe to copy into headers and logs. */
 const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** An id for a request that brings none. Copied, because Node.js puts it together of pieces that would stay in memory as long as it does. */
+/**
+ * Creates a request id. It is copied into a flat string: `randomUUID` concatenates cached pieces, which would stay in
+ * memory with the id.
+ */
 export const newRequestId = (): string => Buffer.from(randomUUID(), 'latin1').toString('latin1');
 
-/** The id of a request: its own, or a new one. */
+/** Returns the id that the request brings in `X-Request-ID`, or a new one. */
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && requestIdPattern.test(given) ? given : newRequestId();

@@ -1,7 +1,7 @@
 import { index, integer, pgTable, primaryKey, text } from '../../db/orm.ts';
 import { createdAt, instant, policies, tenantId } from '../../db/tenancy.ts';
 
-/** The first answer to a POST with an `Idempotency-Key`, for 24 hours; written by the transaction of what it did. */
+/** Response to the first POST with an `Idempotency-Key`, for 24 hours. Written in the transaction of the request. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -11,7 +11,7 @@ export const idempotencyKeys = pgTable(
     key: text('key').notNull(),
     fingerprint: text('fingerprint').notNull(),
     responseStatus: integer('response_status').notNull(),
-    /** Sealed, because some answers hold secrets that are shown once. */
+    /** Encrypted, because some responses hold secrets that are shown once. */
     sealedAnswer: text('sealed_answer').notNull(),
     expiresAt: instant('expires_at').notNull(),
     createdAt: createdAt(),

@@ -1,20 +1,24 @@
 import type { Request, Response } from 'express';
 
 export interface LingerLimits {
-  /** How long the rest of a body is read after its answer, in milliseconds. */
+  /** Time for which the unread rest of a request body is read after the response. */
   lingerMs: number;
-  /** And how many bytes of it. */
+  /** Maximum bytes of the rest that are read. */
   lingerBytes: number;
 }
 
-/** The rest of a body that was announced smaller than this is read whatever it is, and its connection serves the next request, in bytes. */
-const smallBytes = 64 * 1024;
+/**
+ * The unread rest of a body with a smaller declared length is always read, and the connection is kept for the next
+ * request.
+ */
+const smallRemainderBytes = 64 * 1024;
 const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 1024 };
 
 /**
- * Sends JSON as the answer. `onLength` is called with the length of its body before anything is sent, and may throw. Where much of the body was not read, as of an upload that was refused, the connection serves no other request:
- * the caller has the answer at once and whole, and what it goes on sending is thrown away within bounds before the connection ends, since
- * to close on bytes that nobody read would take the answer back.
+ * Sends a JSON response. `onLength` is called with the length of its body before anything is sent, and may throw. When
+ * much of the request body is unread, for example of a refused upload, the response is sent immediately and the
+ * connection is closed. Before it is closed, the rest of the body is read and discarded within limits: closing a
+ * connection with unread bytes resets it, and the client may lose the response.
  */
 export function sendJson(
   response: Response,
@@ -26,12 +30,13 @@ export function sendJson(
   }: Partial<LingerLimits> & { onLength?: (bytes: number) => void } = {},
 ): void {
   const { req: request } = response;
-  // A reader that gave up left it paused, and the connection with it: Node.js throws away only what nobody began to read.
+  // A reader that stopped early left the request paused. Node.js discards only bodies that no reader has started to
+  // read.
   if (!request.complete) request.resume();
   const content = Buffer.from(JSON.stringify(body));
   onLength?.(content.length);
   response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(content.length) });
-  if (!isMuchUnread(request)) {
+  if (!hasLargeUnreadBody(request)) {
     response.end(content);
     return;
   }
@@ -52,9 +57,10 @@ export function sendJson(
   request.on('data', count);
 }
 
-function isMuchUnread(request: Request): boolean {
+function hasLargeUnreadBody(request: Request): boolean {
   if (request.complete || request.destroyed) return false;
   return (
-    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > smallBytes
+    request.headers['transfer-encoding'] !== undefined ||
+    Number(request.headers['content-length'] ?? 0) > smallRemainderBytes
   );
 }

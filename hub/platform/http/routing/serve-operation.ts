@@ -9,7 +9,7 @@ import type { Tracing } from '../../observability/tracing/tracing.ts';
 import type { MemoryBudget } from '../../process/memory-budget.ts';
 import type { RateLimiter } from '../../rate-limiter/rate-limiter.ts';
 import type { AddressLimiter, GuessLimiter } from '../auth/address-limits.ts';
-import { authenticate, recall, recallDevice } from '../auth/auth.ts';
+import { authenticate, cachedCaller, cachedDevice } from '../auth/auth.ts';
 import type { AuthDependencies } from '../auth/auth.ts';
 import { clientAddress } from '../auth/client-address.ts';
 import { admitPage } from '../auth/cross-origin.ts';
@@ -17,65 +17,64 @@ import type { DeviceLimiter } from '../auth/device-limits.ts';
 import { senderOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { LiveStreams } from '../live/live-streams.ts';
-import type { BodyWatch } from './body-watch.ts';
-import { holdBody, mediaType, readJsonBody, reserveBody } from './body.ts';
-import { callerGone } from './caller-gone.ts';
+import type { BodyTimeout } from './body-timeout.ts';
+import { reserveReceivedBytes, mediaType, readJsonBody, reserveParsedBody } from './body.ts';
+import { callerDisconnected } from './caller-disconnected.ts';
 import { sendCompressedJson } from './compressed-json.ts';
 import { parsePart } from './errors.ts';
-import { concludeAtOnce, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
-import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
+import { concludeWithoutKey, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
+import type { Idempotency, IdempotentRequest, StoredResponse } from './idempotency.ts';
 import type { OperationRequest, Route, UnparsedRequest } from './implement.ts';
-import { authenticateLimited, limitCaller, showLimit } from './limited-calls.ts';
+import { authenticateLimited, limitCaller, setRateLimitHeaders } from './limited-calls.ts';
 import { parseQuery } from './parse-query.ts';
 import { sendJson } from './send-json.ts';
 import { traceRequest } from './trace-request.ts';
-import { countAnswer, ownerOf } from './unread-answers.ts';
+import { countUnreadResponse, ownerOf } from './unread-responses.ts';
 
 export interface ServingOptions {
   auth: AuthDependencies;
   idempotency: Idempotency;
   streams: LiveStreams;
-  /** Memory for large answers, until they have been read. */
+  /** Memory for large responses, reserved until the client has read them. */
   answerMemory: MemoryBudget;
-  /** Memory for the bytes of request bodies, from before they are read until they are parsed. */
+  /** Memory for the bytes of request bodies, reserved until they are parsed. */
   incomingMemory: MemoryBudget;
-  /** Memory for the parsed bodies of requests, until they are answered. */
+  /** Memory for parsed request bodies, reserved until the response is sent. */
   bodyMemory: MemoryBudget;
   rateLimiter: RateLimiter;
-  /** Null when nothing is traced. */
+  /** Null when tracing is off. */
   tracing: Tracing | null;
   trustedProxies: string[];
-  /** Counts a request of a stranger. @throws AppError `rate_limited`. */
+  /** Counts a request of an unauthenticated caller. @throws AppError `rate_limited`. */
   limitAddress: AddressLimiter;
   /** Counts wrong platform admin keys. */
   adminKeyGuesses: GuessLimiter;
   /** Counts a request of a device. @throws AppError `rate_limited`. */
   limitDevice: DeviceLimiter;
   limits: { perKey: number };
-  /** Parse answers by the contract too; for development and tests. */
+  /** Also validates responses against the contract; for development and tests. */
   validateResponses: boolean;
 }
 
 const emptyQuery = z.strictObject({});
 
-/** What the server knows of a request before its operation. */
-interface Arrival {
+/** The state of a request that does not depend on its operation. */
+interface ReceivedRequest {
   requestId: string;
   /** By the clock of `performance`. */
   startedAt: number;
-  bodyWatch: BodyWatch;
+  bodyTimeout: BodyTimeout;
+  /** Aborts when the hub shuts down. */
   stopping: AbortSignal;
 }
 
-/**
- * Carries out a request by the declaration of its operation: who calls, what it holds, what it is answered.
- */
+/** Serves a request as its operation declares: authenticates the caller, validates the input and sends the response. */
 export async function serveOperation(
   options: ServingOptions,
   route: Route,
   request: Request,
   response: Response,
-  arrival: Arrival,
+  received: ReceivedRequest,
 ): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
@@ -86,8 +85,9 @@ export async function serveOperation(
     response,
   );
   const setHeader = (name: string, value: string) => response.setHeader(name, value);
-  // The headers of a key's own limit replace these.
-  if (operation.ipLimit !== undefined) showLimit(await options.limitAddress(operation.ipLimit, address), setHeader);
+  // `limitCaller` replaces these headers with those of the caller's own limit.
+  if (operation.ipLimit !== undefined)
+    setRateLimitHeaders(await options.limitAddress(operation.ipLimit, address), setHeader);
   const rawParams = { ...request.params } as Record<string, string>;
   let authenticated: Promise<Principal> | undefined;
   const confirm = () => {
@@ -97,31 +97,38 @@ export async function serveOperation(
     authenticated.catch(() => undefined);
     return authenticated;
   };
-  // What a caller who is known asks to read is read while it is looked whether the caller still may.
+  // A read by a cached caller starts while the credential is verified; the response waits for both.
   const isRead = isPlainRead(operation);
-  const recalled = isRead
-    ? recall(options.auth, operation, request, address)
-    : route.confirms === true
-      ? recallDevice(options.auth, request, rawParams)
+  const cached = isRead
+    ? cachedCaller(options.auth, operation, request, address)
+    : route.confirmsCaller === true
+      ? cachedDevice(options.auth, request, rawParams)
       : null;
   const headers = new Set(response.getHeaderNames());
-  const confirmed = recalled !== null && isRead ? confirm() : null;
+  const confirmed = cached !== null && isRead ? confirm() : null;
   try {
-    const principal = recalled ?? (await confirm());
+    const principal = cached ?? (await confirm());
     await page?.assertAllowed(principal);
     await limitCaller(options, principal, setHeader);
     const work = () =>
-      carryOut(options, route, request, response, arrival, { principal, address, rawParams, confirmed, confirm });
+      executeOperation(options, route, request, response, received, {
+        principal,
+        address,
+        rawParams,
+        confirmed,
+        confirm,
+      });
     if (options.tracing === null) await work();
     else
       await traceRequest(
         options.tracing,
-        { operation, principal, request, response, startedAt: arrival.startedAt },
+        { operation, principal, request, response, startedAt: received.startedAt },
         work,
       );
   } catch (error) {
-    // Whoever is not let in any more hears that, and nothing of what is wrong with the request or was set meanwhile.
-    await (recalled === null ? undefined : confirm())?.catch((refusal: unknown) => {
+    // A caller whose credential is no longer valid gets only that error: no validation errors and no headers that were
+    // set meanwhile.
+    await (cached === null ? undefined : confirm())?.catch((refusal: unknown) => {
       if (!response.headersSent)
         for (const name of response.getHeaderNames())
           if (!headers.has(name) && !name.startsWith('x-ratelimit-')) response.removeHeader(name);
@@ -131,7 +138,7 @@ export async function serveOperation(
   }
 }
 
-/** Lets an address guess the platform admin key a few times only. @throws AppError `rate_limited`. */
+/** Limits guesses of the platform admin key by address. @throws AppError `rate_limited`. */
 async function limitGuesses(
   { adminKeyGuesses }: ServingOptions,
   operation: Operation,
@@ -149,42 +156,42 @@ async function limitGuesses(
   }
 }
 
-interface KnownCaller {
+interface CallerContext {
   principal: Principal;
   address: string;
   /** The path parameters as sent, not validated. */
   rawParams: Record<string, string>;
-  /** As whom the caller is let in now, where `principal` is only remembered; null where that is sure. */
+  /** The verified caller, where `principal` comes from a cache; null where `principal` is verified. */
   confirmed: Promise<Principal> | null;
   confirm: () => Promise<Principal>;
 }
 
-/** Whether an operation does nothing but answer what it reads. */
+/** Whether an operation only reads, and responds with JSON. */
 const isPlainRead = ({ method, binaryResponse }: Operation) => method === 'GET' && binaryResponse === undefined;
 
-async function carryOut(
+async function executeOperation(
   options: ServingOptions,
   route: Route,
   request: Request,
   response: Response,
-  arrival: Arrival,
-  caller: KnownCaller,
+  received: ReceivedRequest,
+  caller: CallerContext,
 ): Promise<void> {
   const { operation } = route;
-  const { requestId, bodyWatch, stopping } = arrival;
+  const { requestId, bodyTimeout, stopping } = received;
   const { principal, address, rawParams, confirmed, confirm } = caller;
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, rawParams);
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request.originalUrl));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
-  if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
-  const gone = new AbortController();
-  response.on('close', () => gone.abort(callerGone));
-  // Whoever went away while all this was looked at does not go away again.
-  if (response.destroyed) gone.abort(callerGone);
+  if (isMultipart || operation.upload === true) bodyTimeout.allowSlow();
+  const disconnected = new AbortController();
+  response.on('close', () => disconnected.abort(callerDisconnected));
+  // The event `close` is not emitted again for a caller that disconnected before.
+  if (response.destroyed) disconnected.abort(callerDisconnected);
   const owner = ownerOf(principal, address);
   const { headers } = request;
-  const prove = async (rawBody: Buffer | null) =>
-    route.prove?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
+  const verify = async (rawBody: Buffer | null) =>
+    route.verifyCredential?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
   let incomingMemory = options.incomingMemory.open(senderOf(principal));
   using _incoming = { [Symbol.dispose]: () => incomingMemory[Symbol.dispose]() };
   using bodyMemory = options.bodyMemory.open(owner);
@@ -193,48 +200,48 @@ async function carryOut(
       ? undefined
       : await readJsonBody(request, operation, {
           async beforeRead() {
-            const workspace = await prove(null);
+            const workspace = await verify(null);
             if (workspace !== undefined) incomingMemory = options.incomingMemory.open(workspace);
           },
-          hold: (bytes) => holdBody(incomingMemory, bytes, gone.signal),
+          reserve: (bytes) => reserveReceivedBytes(incomingMemory, bytes, disconnected.signal),
           async beforeParse(heapBytes, rawBody) {
-            await prove(rawBody);
-            await reserveBody(bodyMemory, heapBytes, gone.signal);
+            await verify(rawBody);
+            await reserveParsedBody(bodyMemory, heapBytes, disconnected.signal);
           },
         });
   const input = read?.value;
-  const rawBody = route.prove === undefined ? undefined : read?.bytes;
+  const rawBody = route.verifyCredential === undefined ? undefined : read?.bytes;
   if (rawBody === undefined) incomingMemory.tryResize(0);
   const body =
     operation.body === undefined || isMultipart
       ? undefined
       : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
 
-  const lasts =
+  const isLongLived =
     operation.binaryResponse !== undefined &&
     (principal.kind === 'token' || principal.kind === 'session' || principal.kind === 'visitor');
   const recheck = () => authenticate(options.auth, operation, request, address, rawParams);
-  using stream = lasts
+  using stream = isLongLived
     ? options.streams.open(principal, {
         right: `${operation.id} ${address}`,
         isDownload: operation.binaryResponse !== 'text/event-stream',
         check: recheck,
       })
     : undefined;
-  const refused = stream?.signal ?? new AbortController().signal;
+  const accessRevoked = stream?.signal ?? new AbortController().signal;
   const operationRequest = {
     params,
     query,
     body,
     principal,
     confirm,
-    conclude: concludeAtOnce,
+    conclude: concludeWithoutKey,
     recheck,
     requestId,
-    signal: AbortSignal.any([gone.signal, stopping, refused]),
-    refused,
+    signal: AbortSignal.any([disconnected.signal, stopping, accessRevoked]),
+    accessRevoked,
     address,
-    // Few operations ask for it.
+    // Computed on demand, because few operations need it.
     get baseUrl() {
       return options.auth.hosts.baseUrlOf(request);
     },
@@ -246,35 +253,40 @@ async function carryOut(
   } as unknown as OperationRequest<Operation>;
 
   const { answerMemory: memory } = options;
-  // What was done is told.
+  // Only reads are refused: the response to a write must report what was written.
   const counted = { memory, owner, isRefusable: operation.method === 'GET' };
-  const onLength = (bytes: number) => countAnswer(response, { ...counted, bytes });
-  // What it answers may be shown this once.
+  const onLength = (bytes: number) => countUnreadResponse(response, { ...counted, bytes });
+  // The response may hold a secret that is shown once.
   if (operation.method !== 'GET') response.setHeader('Cache-Control', 'no-store');
   const idempotent = idempotentRequest(operation, request, principal, input);
   if (idempotent === null) {
-    const answered = answer(options, route, operationRequest);
+    const handled = handle(options, route, operationRequest);
     if (confirmed !== null) {
-      answered.catch(() => undefined);
-      const now = await confirmed;
-      if (!isDeepStrictEqual(now, principal))
-        return carryOut(options, route, request, response, arrival, { ...caller, principal: now, confirmed: null });
+      handled.catch(() => undefined);
+      const verified = await confirmed;
+      if (!isDeepStrictEqual(verified, principal))
+        return executeOperation(options, route, request, response, received, {
+          ...caller,
+          principal: verified,
+          confirmed: null,
+        });
     }
-    const done = await answered;
+    const result = await handled;
     if (response.headersSent || response.writableEnded) return;
-    if (done.status === 200 && (await sendCompressedJson(response, operation, principal, done.body, onLength))) return;
-    send(response, done, onLength);
+    if (result.status === 200 && (await sendCompressedJson(response, operation, principal, result.body, onLength)))
+      return;
+    send(response, result, onLength);
     return;
   }
   const tenantId = idempotent.tenantId ?? (await route.workspaceOf?.(operationRequest)) ?? null;
-  const { answer: first, replayed } =
+  const { response: stored, replayed } =
     operation.waitsForThirdParty === true && tenantId !== null
-      ? await options.idempotency.onceOutside({ ...idempotent, tenantId }, (conclude) =>
-          answer(options, route, Object.assign(operationRequest, { conclude })),
+      ? await options.idempotency.onceWithoutTransaction({ ...idempotent, tenantId }, (conclude) =>
+          handle(options, route, Object.assign(operationRequest, { conclude })),
         )
-      : await options.idempotency.once({ ...idempotent, tenantId }, () => answer(options, route, operationRequest));
+      : await options.idempotency.once({ ...idempotent, tenantId }, () => handle(options, route, operationRequest));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
-  send(response, first, onLength);
+  send(response, stored, onLength);
 }
 
 function idempotentRequest(
@@ -295,22 +307,24 @@ function idempotentRequest(
   };
 }
 
-/** What a handler's result is sent as; undefined when it wrote the answer itself. */
-async function answer(
+/** Runs the handler of a route. The body is null when the handler sent the response itself. */
+async function handle(
   options: ServingOptions,
-  { operation, handle }: Route,
+  route: Route,
   request: OperationRequest<Operation>,
-): Promise<StoredAnswer> {
-  const result = await handle(request);
+): Promise<StoredResponse> {
+  const { operation } = route;
+  const result = await route.handle(request);
   if (operation.binaryResponse !== undefined) return { status: 200, body: null };
   if (options.validateResponses) {
     const parsed = operation.response.safeParse(result);
-    if (!parsed.success) throw new Error(`the answer of ${operation.id} breaks its contract: ${parsed.error.message}`);
+    if (!parsed.success)
+      throw new Error(`the response of ${operation.id} violates its contract: ${parsed.error.message}`);
   }
   return { status: request.raw.response.statusCode, body: result as JsonValue };
 }
 
-function send(response: Response, { status, body }: StoredAnswer, onLength: (bytes: number) => void): void {
+function send(response: Response, { status, body }: StoredResponse, onLength: (bytes: number) => void): void {
   if (response.headersSent || response.writableEnded) return;
   response.status(status);
   sendJson(response, body, { onLength });

@@ -14,8 +14,9 @@ interface TracedRequest {
 }
 
 /**
- * Carries a request out as a span, which is recorded once it was answered: below the caller's own span when the caller proved who it is.
- * Strangers are not traced at all, and devices only within a trace of theirs: their polls would be most of what is sent.
+ * Runs a request in a span, as a child of the caller's span. The span is recorded when the response is closed. Requests
+ * without a credential are not traced. Requests of devices are traced only within a trace of the device, because their
+ * polls would be most of the spans.
  */
 export function traceRequest(
   tracing: Tracing,
@@ -24,14 +25,14 @@ export function traceRequest(
 ): Promise<void> {
   const parent = parseTraceParent(request.headers['traceparent']);
   if (!mayTrace(principal) || (principal.kind === 'device' && parent === null)) return work();
-  const below = tracing.newContext(parent);
+  const context = tracing.newContext(parent);
   response.once('close', () => {
-    // The token of a hook is judged by its operation: whoever was refused may be anybody.
+    // The operation verifies the token of a hook, so a refused call is unauthenticated.
     if (principal.kind === 'webhook-token' && response.statusCode >= 400) return;
     tracing.record({
       name: `${operation.method} ${operation.path}`,
       kind: 'server',
-      context: below,
+      context,
       parentSpanId: parent?.spanId ?? null,
       startedAt: performance.timeOrigin + startedAt,
       endedAt: Date.now(),
@@ -45,7 +46,7 @@ export function traceRequest(
       failed: response.statusCode >= 500,
     });
   });
-  return withinSpan(below, work);
+  return withinSpan(context, work);
 }
 
 const mayTrace = ({ kind }: Principal) =>

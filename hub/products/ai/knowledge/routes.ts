@@ -1,6 +1,6 @@
 import { knowledgeBase as resource } from '../../../../shared/contract/ai/knowledge.ts';
 import { actorOf } from '../../../platform/http/auth/principal.ts';
-import { expectedVersions, tagged } from '../../../platform/http/routing/if-match.ts';
+import { expectedVersions, withETag } from '../../../platform/http/routing/if-match.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Knowledge, PresentedKnowledge } from './knowledge.ts';
 
@@ -8,10 +8,11 @@ const present = ({ version: _version, ...knowledge }: PresentedKnowledge) => kno
 
 export const knowledgeRoutes = (knowledge: Knowledge) =>
   implement(resource, {
-    getKnowledge: async ({ principal, raw }) => present(tagged(raw.response, await knowledge.get(principal.tenantId))),
+    getKnowledge: async ({ principal, raw }) =>
+      present(withETag(raw.response, await knowledge.get(principal.tenantId))),
     putKnowledge: async ({ principal, body, headers, raw }) =>
       present(
-        tagged(
+        withETag(
           raw.response,
           await knowledge.put({
             tenantId: principal.tenantId,

@@ -5,7 +5,7 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { callerGone } from '../../../platform/http/routing/caller-gone.ts';
+import { callerDisconnected } from '../../../platform/http/routing/caller-disconnected.ts';
 import type { Conclude } from '../../../platform/http/routing/idempotency.ts';
 import { newId } from '../../../platform/ids.ts';
 import { ModelsFailed } from '../models/index.ts';
@@ -85,7 +85,7 @@ export class AiRuns {
         if (failure === null) throw error;
         const { code, message, attempts } = failure;
         await this.#write(tenantId, { ...run, ...timing(), attempts, error: { code, message } });
-        if (signal.aborted && signal.reason === callerGone) throw callerGone;
+        if (signal.aborted && signal.reason === callerDisconnected) throw callerDisconnected;
         throw new AppError(code, message, {
           runId: run.id,
           ...(code === 'unavailable' ? { retryAfterSeconds: 1 } : {}),
@@ -146,7 +146,7 @@ function failureOf(
     return {
       code: 'unavailable',
       message:
-        signal.reason === callerGone
+        signal.reason === callerDisconnected
           ? 'The client disconnected before the answer was complete.'
           : 'The hub stopped before the answer was complete; ask again.',
       attempts: [],

@@ -1,12 +1,12 @@
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
-import { pageOf, renderNotice, shownLine, shownText } from '../../../platform/http/pages/page-layout.ts';
+import { pageOf, renderNotice, renderLine, renderText } from '../../../platform/http/pages/page-layout.ts';
 import { linkHeaders } from '../../../platform/http/pages/page.ts';
 import type { Page } from '../../../platform/http/pages/page.ts';
 import type { ApprovalLinks, LinkedApproval } from './links.ts';
 
 /** Renders a text with visible start, end and whitespace; an empty text is rendered as "empty". */
-const renderExact = (text: string) => (text === '' ? '<b class="mark">empty</b>' : `<code>${shownText(text)}</code>`);
+const renderExact = (text: string) => (text === '' ? '<b class="mark">empty</b>' : `<code>${renderText(text)}</code>`);
 
 /** Renders the fields of the request: texts and lists of texts as readable items, all other values as JSON. */
 function renderFields(fields: JsonObject): string {
@@ -15,7 +15,7 @@ function renderFields(fields: JsonObject): string {
     const shown = isList
       ? `<ol>${value.map((item) => `<li>${renderExact(item as string)}</li>`).join('')}</ol>`
       : renderExact(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
-    return `<dt>${shownLine(name)}</dt><dd>${shown}</dd>`;
+    return `<dt>${renderLine(name)}</dt><dd>${shown}</dd>`;
   });
   return `<dl>${rows.join('')}</dl>`;
 }
@@ -41,7 +41,7 @@ function renderRequest({ approval: { kind, request }, state }: LinkedApproval): 
         : request;
   const { skillId, input } = call;
   if (typeof skillId !== 'string' || !isObject(input)) return '';
-  return `<h2>${requestTitles[state]} ${shownLine(skillId)}</h2>${renderFields(input)}`;
+  return `<h2>${requestTitles[state]} ${renderLine(skillId)}</h2>${renderFields(input)}`;
 }
 
 const forPeople = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
@@ -72,7 +72,7 @@ function renderApprovalPage(linked: LinkedApproval): string {
       : '';
   return pageOf(
     approval.title,
-    `<h1>${shownLine(approval.title)}</h1>${became}<p class="said">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} only. This link works for one decision.</p>`,
+    `<h1>${renderLine(approval.title)}</h1>${became}<p class="message">${renderText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${renderLine(approver)} only. This link works for one decision.</p>`,
   );
 }
 

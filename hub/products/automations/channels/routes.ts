@@ -23,7 +23,7 @@ export const channelRoutes = (channels: Channels) =>
       },
     },
     {
-      prove: {
+      verifyCredential: {
         receiveAutomationChannelMessage: async ({ principal, params, headers, rawBody }) => {
           return principal.kind === 'channel-call'
             ? channels.assertSigned(params['id'] ?? '', headers, rawBody)

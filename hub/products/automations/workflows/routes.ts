@@ -2,7 +2,7 @@ import { hooks } from '../../../../shared/contract/automations/runs.ts';
 import { workflows as resource } from '../../../../shared/contract/automations/workflows.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { runCallerOf } from '../../../platform/http/auth/principal.ts';
-import { expectedVersions, tagged } from '../../../platform/http/routing/if-match.ts';
+import { expectedVersions, withETag } from '../../../platform/http/routing/if-match.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { OperationRequest } from '../../../platform/http/routing/implement.ts';
 import { depthHeader, runHeader } from '../deliveries/index.ts';
@@ -31,13 +31,13 @@ export function workflowRoutes(workflows: Workflows) {
     createAutomationAlias: create,
     createAutomationWorkflow: create,
     getAutomationWorkflow: async ({ principal, params, raw: { response } }) =>
-      tagged(response, await workflows.get(principal.tenantId, params.id, readerOf(principal))),
+      withETag(response, await workflows.get(principal.tenantId, params.id, readerOf(principal))),
     listAutomationWorkflowVersions: ({ principal, params, query }) =>
       workflows.listVersions(principal.tenantId, params.id, query),
     getAutomationWorkflowVersion: ({ principal, params }) =>
       workflows.getVersion(principal.tenantId, params.id, params.version),
     restoreAutomationWorkflowVersion: async ({ principal, params, headers, raw: { response } }) =>
-      tagged(
+      withETag(
         response,
         await workflows.restoreVersion(principal.tenantId, params.id, params.version, runCallerOf(principal), {
           expected: expectedVersions(headers),
@@ -45,7 +45,7 @@ export function workflowRoutes(workflows: Workflows) {
         }),
       ),
     updateAutomationWorkflow: async ({ principal, params, body, headers, raw: { response } }) =>
-      tagged(
+      withETag(
         response,
         await workflows.update(principal.tenantId, params.id, body, runCallerOf(principal), {
           expected: expectedVersions(headers),
@@ -87,7 +87,7 @@ export const hookRoutes = (workflows: Workflows) =>
       workspaceOf: {
         inboundAutomationHook: ({ principal, body }) => workflows.findWorkspaceOfHook(principal, body.workflowId),
       },
-      prove: {
+      verifyCredential: {
         inboundAutomationHook: async ({ principal, rawBody }) => {
           return rawBody === null ? workflows.assertOpens(principal) : undefined;
         },

@@ -23,7 +23,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
     },
     listCalls: ({ principal, query }) => calls.listAfterCall(principal.tenantId, query),
     getCallSummary: ({ principal }) => calls.summary(principal.tenantId),
-    async exportCalls({ principal, query: { format, ...filter }, signal, refused, raw: { request, response } }) {
+    async exportCalls({ principal, query: { format, ...filter }, signal, accessRevoked, raw: { request, response } }) {
       assertSpan(filter);
       const state = await rateLimiter.take(
         `call-export:${principal.kind === 'token' ? principal.tokenId : principal.user.id}`,
@@ -49,7 +49,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
       response.setTimeout(readerStallMs);
       const pages = calls.pages(principal.tenantId, format, filter, signal);
       await pipeline(Readable.from(exportText(format, pages), { highWaterMark: 1 }), response, {
-        signal: refused,
+        signal: accessRevoked,
       }).catch((error: unknown) => {
         // The client disconnected, so no answer is needed.
         if (!response.destroyed) throw error;

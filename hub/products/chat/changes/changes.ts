@@ -1,6 +1,6 @@
 import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 
 /**
  * A change of a conversation. Delivery is not guaranteed: subscribers must be able to read the state from the database.
@@ -43,7 +43,7 @@ export const createChatChanges = (events: Events): ChatChanges => ({
   publish(tenantId, conversationId, change) {
     void events.publish(`${chatTopicFamily}${tenantId}`, { conversationId, ...change });
     // The access notification closes open connections whose session ended.
-    if (change.kind === 'access' || change.kind === 'removed') tellAccess(events, tenantId);
+    if (change.kind === 'access' || change.kind === 'removed') publishAccessChange(events, tenantId);
   },
   publishPresence(tenantId, userId, presence) {
     void events.publish(`${chatTopicFamily}${tenantId}`, { kind: 'presence', userId, presence });

@@ -1,6 +1,6 @@
 import { maxFileBytes, maxFilesPerMessage } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { GatheredBody, readPieces } from '../../../platform/http/routing/body.ts';
+import { BodyBuffer, readChunks } from '../../../platform/http/routing/body.ts';
 import type { RawExchange } from '../../../platform/http/routing/implement.ts';
 import { UploadShares } from './upload-shares.ts';
 import type { ShareLimits, UploadOwner } from './upload-shares.ts';
@@ -69,12 +69,12 @@ export class IncomingFiles {
     const share = this.#shares.begin(owner);
     try {
       using monitor = new TransferMonitor(this.#limits);
-      const gathered = new GatheredBody(limitBytes);
+      const gathered = new BodyBuffer(limitBytes);
       const read = (async () => {
-        for await (const piece of readPieces(request, signal)) {
+        for await (const piece of readChunks(request, signal)) {
           if (monitor.isLate) return;
           if (gathered.length + piece.length > limitBytes) throw tooLarge(maxBytes);
-          share.reserve(gathered.heldWith(piece.length));
+          share.reserve(gathered.capacityWith(piece.length));
           gathered.add(piece);
           monitor.count(piece.length);
         }

@@ -36,8 +36,8 @@ export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesD
         query.name,
         exchange,
       ),
-    async getInboxFile({ principal, params, raw, refused }) {
-      await serve(await files.find(principal.tenantId, params.id), raw, refused);
+    async getInboxFile({ principal, params, raw, accessRevoked }) {
+      await serve(await files.find(principal.tenantId, params.id), raw, accessRevoked);
     },
     async uploadVisitorFile({ principal, query, ...exchange }) {
       const { tenantId, conversationId, visitorId } = principal;
@@ -52,14 +52,14 @@ export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesD
       }
       return receive({ tenantId, conversationId, sentBy: actorOf(principal) }, query.name, exchange);
     },
-    async getVisitorFile({ principal, params, raw, refused }) {
-      await serve(await files.findForVisitor(principal, params.id), raw, refused);
+    async getVisitorFile({ principal, params, raw, accessRevoked }) {
+      await serve(await files.findForVisitor(principal, params.id), raw, accessRevoked);
     },
   });
 }
 
 /** Sends a file with headers that prevent browsers from running it with the origin of the hub. */
-async function serve(file: StoredFile, { request, response }: RawExchange, refused: AbortSignal): Promise<void> {
+async function serve(file: StoredFile, { request, response }: RawExchange, accessRevoked: AbortSignal): Promise<void> {
   const content = request.method === 'HEAD' ? null : await file.open();
   response.attachment(file.name);
   const disposition = String(response.getHeader('Content-Disposition'));
@@ -79,7 +79,7 @@ async function serve(file: StoredFile, { request, response }: RawExchange, refus
   }
   // Without a listener, the time-out destroys the connection of a client that does not read.
   response.setTimeout(readerStallMs);
-  await pipeline(content, response, { signal: refused }).catch((error: unknown) => {
+  await pipeline(content, response, { signal: accessRevoked }).catch((error: unknown) => {
     // A client that disconnected needs no error response.
     if (!response.destroyed) throw error;
   });

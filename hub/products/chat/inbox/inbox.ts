@@ -4,7 +4,7 @@ import { AppError, invalidBody, notFound } from '../../../../shared/errors.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
@@ -224,7 +224,7 @@ export class Inbox {
       ]);
       return deleted.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
     });
-    tellAccess(this.#deps.events, tenantId);
+    publishAccessChange(this.#deps.events, tenantId);
     this.#deps.changes.publish(tenantId, id, { kind: 'access' });
     return { revoked };
   }

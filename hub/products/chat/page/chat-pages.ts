@@ -1,9 +1,9 @@
 import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { answerFile, builtFiles } from '../../../platform/http/pages/built-files.ts';
+import { fileResponse, builtFiles } from '../../../platform/http/pages/built-files.ts';
 import { linkHeaders } from '../../../platform/http/pages/page.ts';
-import type { Page, PageAnswer } from '../../../platform/http/pages/page.ts';
+import type { Page, PageResponse } from '../../../platform/http/pages/page.ts';
 import { completeSettings } from '../settings/index.ts';
 import { renderChatPage } from './chat-page.ts';
 
@@ -17,7 +17,7 @@ export function chatPages(db: Database): Page[] {
       method: 'GET',
       path: '/chat',
       limit: 'page',
-      async answer({ query, baseUrl }): Promise<PageAnswer> {
+      async answer({ query, baseUrl }): Promise<PageResponse> {
         const settings = await readPageSettings(db, query.get('siteKey') ?? '');
         const { html, headers } = renderChatPage({ settings, baseUrl, ...builtFiles().page });
         return {
@@ -31,7 +31,7 @@ export function chatPages(db: Database): Page[] {
       method: 'GET',
       path: '/widget.js',
       answer: async ({ headers }) =>
-        answerFile(
+        fileResponse(
           builtFiles().loader,
           { accepted: headers['accept-encoding'], known: headers['if-none-match'] },
           { ...forOtherSites, 'Cache-Control': 'public, max-age=300', 'Access-Control-Allow-Origin': '*' },
@@ -43,7 +43,7 @@ export function chatPages(db: Database): Page[] {
       async answer({ params, headers }) {
         const file = builtFiles().assets.get(params['name'] ?? '');
         if (file === undefined) throw new AppError('not_found', 'This file does not exist.');
-        return answerFile(
+        return fileResponse(
           file,
           { accepted: headers['accept-encoding'], known: headers['if-none-match'] },
           // The file name contains a hash of the content.

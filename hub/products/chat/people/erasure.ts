@@ -4,8 +4,8 @@ import { DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
-import { eraseIdempotentAnswers } from '../../../platform/http/routing/idempotency.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
+import { eraseStoredResponses } from '../../../platform/http/routing/idempotency.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { endAccess } from './access.ts';
 import { removeConversations } from './removal.ts';
@@ -47,7 +47,7 @@ export class Erasure {
       if (rowCount === 0) throw notFound('visitor', id);
       const [ended] = await Promise.all([
         endAccess(tx, tenantId, id),
-        eraseIdempotentAnswers(tx, tenantId),
+        eraseStoredResponses(tx, tenantId),
         recordAudit(tx, {
           tenantId,
           actor,
@@ -59,7 +59,7 @@ export class Erasure {
       ]);
       return ended;
     });
-    tellAccess(events, tenantId);
+    publishAccessChange(events, tenantId);
     for (const conversation of conversations) changes.publish(tenantId, conversation, { kind: 'access' });
     const deadline = performance.now() + maxWaitMs;
     try {

@@ -31,7 +31,7 @@ export const peopleRoutes = (services: PeopleServices) => {
       visitors.update(principal.tenantId, params.id, body, actorOf(principal)),
     blockInboxVisitor: ({ principal, params }) => visitors.block(principal.tenantId, params.id, actorOf(principal)),
     unblockInboxVisitor: ({ principal, params }) => visitors.unblock(principal.tenantId, params.id, actorOf(principal)),
-    async exportInboxVisitor({ principal, params, refused, raw: { request, response } }) {
+    async exportInboxVisitor({ principal, params, accessRevoked, raw: { request, response } }) {
       const lines = await exportVisitor(db, principal.tenantId, params.id, actorOf(principal));
       response.attachment(`visitor-${params.id}.jsonl`);
       response.set({ 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' });
@@ -41,7 +41,7 @@ export const peopleRoutes = (services: PeopleServices) => {
       }
       // Without a listener, the time-out destroys the connection of a client that does not read.
       response.setTimeout(readerStallMs);
-      await pipeline(Readable.from(lines), response, { signal: refused }).catch((error: unknown) => {
+      await pipeline(Readable.from(lines), response, { signal: accessRevoked }).catch((error: unknown) => {
         // A client that disconnected needs no error response.
         if (!response.destroyed) throw error;
       });

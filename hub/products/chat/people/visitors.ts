@@ -6,7 +6,7 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { assertAttributesFit, attributesSize, splitAttributes } from '../conversations/index.ts';
@@ -183,7 +183,7 @@ export class Visitors {
   }
 
   #publishAccess(tenantId: string, conversations: readonly string[]): void {
-    tellAccess(this.#deps.events, tenantId);
+    publishAccessChange(this.#deps.events, tenantId);
     for (const id of conversations) this.#deps.changes.publish(tenantId, id, { kind: 'access' });
   }
 }

@@ -56,14 +56,18 @@ export function memberPictureRoutes({ pictures, incoming, rateLimiter }: MemberP
       receive({ ...ofOwn(principal), userId: params.userId.toLowerCase() }, exchange),
     deleteMemberPicture: ({ principal, params }) =>
       pictures.delete({ ...ofOwn(principal), userId: params.userId.toLowerCase() }),
-    async getMemberPicture({ params, raw, refused }) {
-      await serve(await pictures.find(params.id), raw, refused);
+    async getMemberPicture({ params, raw, accessRevoked }) {
+      await serve(await pictures.find(params.id), raw, accessRevoked);
     },
   });
 }
 
 /** Sends a picture with headers under which a browser treats it as nothing but a picture. */
-async function serve(picture: ServedPicture, { request, response }: RawExchange, refused: AbortSignal): Promise<void> {
+async function serve(
+  picture: ServedPicture,
+  { request, response }: RawExchange,
+  accessRevoked: AbortSignal,
+): Promise<void> {
   const content = request.method === 'HEAD' ? null : await picture.open();
   response.set({
     'Content-Type': picture.contentType,
@@ -81,7 +85,7 @@ async function serve(picture: ServedPicture, { request, response }: RawExchange,
   }
   // Without a listener, the time-out destroys the connection of a client that does not read.
   response.setTimeout(readerStallMs);
-  await pipeline(content, response, { signal: refused }).catch((error: unknown) => {
+  await pipeline(content, response, { signal: accessRevoked }).catch((error: unknown) => {
     // A closed connection needs no answer.
     if (!response.destroyed) throw error;
   });

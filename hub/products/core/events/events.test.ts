@@ -26,7 +26,7 @@ beforeAll(async () => {
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
   processes = Array.from({ length: 2 }, () => {
-    const live = new LiveTopics(events, { lookMs: [5], tellEveryMs: 5 });
+    const live = new LiveTopics(events, { pollIntervalsMs: [5], publishIntervalMs: 5 });
     return { live, events: new WorkspaceEvents({ db, live }) };
   });
 });
@@ -334,7 +334,7 @@ describe('the events of a workspace', () => {
         return typeof member === 'function' ? (member as (...parameters: unknown[]) => unknown).bind(target) : member;
       },
     });
-    using live = new LiveTopics(events, { lookMs: [86_400_000], tellEveryMs: 1 });
+    using live = new LiveTopics(events, { pollIntervalsMs: [86_400_000], publishIntervalMs: 1 });
     const own = { live, events: new WorkspaceEvents({ db: counted, live }) };
     processes.push(own);
     onTestFinished(() => void processes.pop());

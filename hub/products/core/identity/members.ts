@@ -10,7 +10,7 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
 import { memberPictures, passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
 import { findMember, insertUser, listMembers, listTokensOf } from './store.ts';
@@ -155,7 +155,7 @@ export class Members {
       if (revokeKeys) for (const key of known) await this.#deps.tokens.revokeWithin(tx, tenantId, key.id, actor);
       return { id: member.id, keys: known };
     });
-    tellAccess(this.#deps.events, tenantId);
+    publishAccessChange(this.#deps.events, tenantId);
     return { id, deleted: true, keys: keys.map((key) => ({ ...presentToken(key), revoked: revokeKeys })) };
   }
 
@@ -180,7 +180,7 @@ export class Members {
       });
       return found;
     });
-    tellAccess(this.#deps.events, tenantId);
+    publishAccessChange(this.#deps.events, tenantId);
     return { id: member.id, email: member.email, role, createdAt: member.createdAt.toISOString() };
   }
 
@@ -212,7 +212,7 @@ export class Members {
       });
       return user;
     });
-    tellAccess(this.#deps.events, tenantId);
+    publishAccessChange(this.#deps.events, tenantId);
     return changed;
   }
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../../../shared/errors.ts';
-import { escapeHtml, pageOf, shownCommands, shownText } from '../../../platform/http/pages/page-layout.ts';
+import { escapeHtml, pageOf, renderCommands, renderText } from '../../../platform/http/pages/page-layout.ts';
 import { formHeaders } from '../../../platform/http/pages/page.ts';
 import type { Page } from '../../../platform/http/pages/page.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
@@ -28,7 +28,7 @@ function renderPasswordPage(message: string, to: string, email = ''): string {
   return pageOf(
     'Sign in to Outrigger',
     `<h1>Sign in to Outrigger</h1>
-${message === '' ? '' : `<p role="alert" class="failed">${shownText(message)}</p>`}
+${message === '' ? '' : `<p role="alert" class="failed">${renderText(message)}</p>`}
 <form method="post" action="/sign-in">${hidden('to', to)}
 <p><label for="email">Email</label><input id="email" name="email" type="email" autocomplete="username" maxlength="254" required value="${escapeHtml(email)}"></p>
 <p><label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required></p>
@@ -36,7 +36,7 @@ ${message === '' ? '' : `<p role="alert" class="failed">${shownText(message)}</p
 <p><a href="/forgot-password">Forgot your password?</a></p>
 <h2>Without a password</h2>
 <p>A link that works once signs you in, too. Make one at the command line of the hub:</p>
-${shownCommands(`${commandLines.hub} link`)}
+${renderCommands(`${commandLines.hub} link`)}
 <nav><a href="/">Back</a></nav>`,
   );
 }

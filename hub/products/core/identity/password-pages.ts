@@ -1,8 +1,8 @@
 import { passwordResetResource } from '../../../../shared/contract/core/password-resets.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { pageOf, shownCommands, shownText } from '../../../platform/http/pages/page-layout.ts';
+import { pageOf, renderCommands, renderText } from '../../../platform/http/pages/page-layout.ts';
 import { formHeaders, linkHeaders } from '../../../platform/http/pages/page.ts';
-import type { Page, PageAnswer } from '../../../platform/http/pages/page.ts';
+import type { Page, PageResponse } from '../../../platform/http/pages/page.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
 import { hidden, textOf } from './pages.ts';
 import type { PasswordResets } from './password-resets.ts';
@@ -11,7 +11,7 @@ import type { Identity } from './service.ts';
 const { requestPasswordReset, resetPassword } = passwordResetResource;
 
 const alertOf = (message: string) =>
-  message === '' ? '' : `<p role="alert" class="failed">${shownText(message)}</p>\n`;
+  message === '' ? '' : `<p role="alert" class="failed">${renderText(message)}</p>\n`;
 
 const newPasswordFields = `<p><label for="password">New password</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="12" maxlength="256" aria-describedby="rule" required></p>
 <p id="rule" class="small">At least 12 characters.</p>
@@ -33,7 +33,7 @@ ${alertOf(message)}<form method="post" action="/forgot-password">
 <p><label for="email">Email</label><input id="email" name="email" type="email" autocomplete="username" maxlength="254" required></p>
 <p><button>Send the link</button></p></form>`;
   const without = `<p>This hub sends no mail for passwords. An operator of this hub can set a new password at its command line:</p>
-${shownCommands(`${commandLines.hub} user password --email EMAIL`)}`;
+${renderCommands(`${commandLines.hub} user password --email EMAIL`)}`;
   return pageOf(
     'Forgot your password?',
     `<h1>Forgot your password?</h1>
@@ -64,7 +64,7 @@ const renderChangePage = (email: string, message: string) =>
   pageOf(
     'Change your password',
     `<h1>Change your password</h1>
-<p>${shownText(email)}. Your other sessions end when you change it.</p>
+<p>${renderText(email)}. Your other sessions end when you change it.</p>
 ${alertOf(message)}<form method="post" action="/password">
 <p><label for="current">Current password</label><input id="current" name="current" type="password" autocomplete="current-password" maxlength="256" required></p>
 ${newPasswordFields}
@@ -77,10 +77,10 @@ const renderDone = (title: string, text: string, link: string, label: string) =>
 
 /** Renders client errors in the page. Other errors propagate. */
 async function renderClientErrors(
-  work: () => Promise<PageAnswer>,
+  work: () => Promise<PageResponse>,
   headers: Record<string, string>,
   render: (message: string) => string,
-): Promise<PageAnswer> {
+): Promise<PageResponse> {
   try {
     return await work();
   } catch (error) {

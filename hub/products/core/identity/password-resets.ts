@@ -4,7 +4,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { and, eq, gt, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { Mailer } from '../../../platform/mail/mail.ts';
 import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
@@ -129,7 +129,7 @@ export class PasswordResets {
       });
       return user.tenantId;
     });
-    tellAccess(events, tenantId);
+    publishAccessChange(events, tenantId);
     return { changed: true };
   }
 

@@ -3,7 +3,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { and, eq, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
 import { passwordResets, sessions, signInCodes, users } from './schema.ts';
@@ -56,7 +56,7 @@ export class Passwords {
         details: { email },
       });
     });
-    tellAccess(events, tenantId);
+    publishAccessChange(events, tenantId);
     return { changed: true };
   }
 }

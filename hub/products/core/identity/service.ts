@@ -10,7 +10,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
@@ -158,7 +158,7 @@ export class Identity {
         .set({ revokedAt: sql`now()` })
         .where(eq(sessions.id, sessionId)),
     );
-    tellAccess(this.#deps.events, tenantId);
+    publishAccessChange(this.#deps.events, tenantId);
     return { signedOut: true };
   }
 
@@ -198,7 +198,7 @@ export class Identity {
       });
       return row.entitlements;
     });
-    tellAccess(this.#deps.events, tenantId);
+    publishAccessChange(this.#deps.events, tenantId);
     return entitlements;
   }
 

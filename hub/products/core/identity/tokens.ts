@@ -10,7 +10,7 @@ import { Batches } from '../../../platform/db/batches.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, isNull, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/auth/principal.ts';
+import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { TokenIdentity } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import { newApiKey, secretHash } from '../../../platform/secrets/api-keys.ts';
@@ -112,7 +112,7 @@ export class Tokens {
   async revoke(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     const wasRevoked = await this.#deps.db.workspace(tenantId, (tx) => this.revokeWithin(tx, tenantId, id, actor));
     if (!wasRevoked) throw notFound('token', id);
-    tellAccess(this.#deps.events, tenantId);
+    publishAccessChange(this.#deps.events, tenantId);
     return { id, deleted: true };
   }
 
@@ -153,7 +153,7 @@ export class Tokens {
   }
 
   /** The cached identity of a token, possibly outdated. Use it only to prepare work that `authenticate` then permits. */
-  recall(secret: string): TokenIdentity | null {
+  findCached(secret: string): TokenIdentity | null {
     return this.#cache.get(secretHash(secret).toString('hex')) ?? null;
   }
 }

@@ -13,7 +13,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { implementSocket } from '../../../platform/http/live/sockets.ts';
 import type { SocketRoute, WebSocket } from '../../../platform/http/live/sockets.ts';
-import { answerToError, parsePart } from '../../../platform/http/routing/errors.ts';
+import { errorResponseOf, parsePart } from '../../../platform/http/routing/errors.ts';
 import { parseJsonText } from '../../../platform/http/routing/json-text.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { PollCallbacks, WaitingPoll } from '../commands/index.ts';
@@ -228,7 +228,7 @@ export class NodeChannels {
 
   #answerError(channelRequest: ChannelRequest, error: unknown): void {
     const { channel } = channelRequest;
-    const { status, body, retryAfterSeconds } = answerToError(error, channel.opened.requestId, this.#deps.logger);
+    const { status, body, retryAfterSeconds } = errorResponseOf(error, channel.opened.requestId, this.#deps.logger);
     this.#answer(channelRequest, { status, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
     if (error instanceof AppError && error.code === 'device_secret_invalid')
       channel.end(channelCloseCodes.revoked, revokedReason);

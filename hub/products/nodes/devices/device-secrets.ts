@@ -85,7 +85,7 @@ export class DeviceSecrets {
   }
 
   /** Returns the cached device with this secret, or null. The device may have been revoked since. */
-  recall(nodeId: string, secret: string): KnownDevice | null {
+  findCached(nodeId: string, secret: string): KnownDevice | null {
     const known = this.#cache.get(nodeId.toLowerCase());
     return known?.secretHash === hashOf(secret) ? known : null;
   }

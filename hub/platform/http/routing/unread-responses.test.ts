@@ -8,16 +8,16 @@ import { AppError } from '../../../../shared/errors.ts';
 import { until } from '../../../../test/fixtures/until.ts';
 import { MemoryBudget } from '../../process/memory-budget.ts';
 import { guardConnections } from './connections.ts';
-import { countAnswer } from './unread-answers.ts';
+import { countUnreadResponse } from './unread-responses.ts';
 
 const mib = 1024 * 1024;
 
-/** Answers for the owner that the path names; 429 where that is refused. */
+/** Responds for the owner that the path names; with 429 when the response is refused. */
 async function serve(memory: MemoryBudget, endAfterMs: number, bytes = 8 * mib) {
   const body = Buffer.alloc(bytes, 'x');
   const server = createServer((request, response) => {
     try {
-      countAnswer(response, {
+      countUnreadResponse(response, {
         memory,
         owner: request.url as string,
         bytes: body.length,
@@ -47,20 +47,20 @@ async function serve(memory: MemoryBudget, endAfterMs: number, bytes = 8 * mib) 
       socket.pause();
       await until(
         () => memory.counts.used > before,
-        () => 'the answer was not counted',
+        () => 'the response was not counted',
       );
       return socket;
     },
   };
 }
 
-test('large answers are refused once too many wait to be read, to that owner alone, and not after they were read', async () => {
+test('large responses are refused only to an owner with too many unread ones, and only until they are read', async () => {
   const memory = new MemoryBudget({ limitBytes: 32 * mib, waitMs: 1_000 });
   const { url, stall } = await serve(memory, 60_000);
   const status = async (path: string) => {
-    const answer = await fetch(url + path);
-    await answer.arrayBuffer();
-    return answer.status;
+    const response = await fetch(url + path);
+    await response.arrayBuffer();
+    return response.status;
   };
   const stalled = [await stall('/a'), await stall('/a')];
   expect(await status('/a')).toBe(429);
@@ -71,7 +71,7 @@ test('large answers are refused once too many wait to be read, to that owner alo
   for (const socket of stalled) socket.destroy();
 });
 
-test('answers to requests that one connection sent at the same time count as well', async () => {
+test('responses to pipelined requests of one connection are all counted', async () => {
   const memory = new MemoryBudget({ limitBytes: 64 * mib, waitMs: 1_000 });
   const { url } = await serve(memory, 60_000);
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -83,7 +83,7 @@ test('answers to requests that one connection sent at the same time count as wel
   await expect.poll(() => memory.counts).toEqual({ used: 0, workspaces: 0 });
 });
 
-test('an answer that tells what was done is never refused', async () => {
+test('the response to a write is never refused', async () => {
   const memory = new MemoryBudget({ limitBytes: 32 * mib, waitMs: 1_000 });
   const { url, stall } = await serve(memory, 60_000);
   const stalled = [await stall('/a', 'POST'), await stall('/a', 'POST')];
@@ -92,15 +92,16 @@ test('an answer that tells what was done is never refused', async () => {
   for (const socket of stalled) socket.destroy();
 });
 
-test('the connection of a reader that stalls ends and gives its memory back; one that reads slowly goes on', async () => {
+test('a connection whose client stops reading is closed and releases its memory; a slow client continues', async () => {
   const bytes = 48 * mib;
   const memory = new MemoryBudget({ limitBytes: 4 * bytes, waitMs: 1_000 });
   const { stall } = await serve(memory, 2_000, bytes);
   const stalled = await stall('/a');
   const slow = await stall('/b');
   let length = 0;
-  // Node.js sees progress only when a third of the send buffer of the kernel is free: about 20 chunks. The slow reader reads about 200 of them in the
-  // 2 s, so that a busy machine does not stop it, and less than the whole answer until the connection of the other one ends.
+  // Node.js sees progress only when a third of the kernel's send buffer is free, which is about 20 chunks. The slow
+  // client reads about 200 chunks in the 2 s, so that it progresses on a busy machine, too. Before the other connection
+  // ends it reads less than the whole response.
   let pauseMs = 10;
   slow.on('data', (chunk: Buffer) => {
     length += chunk.length;
@@ -119,7 +120,7 @@ test('the connection of a reader that stalls ends and gives its memory back; one
   await slowEnded;
 });
 
-test('the connection of a reader that stalls in the second of two pipelined answers ends as well', async () => {
+test('a connection whose client stops reading in the second of two pipelined responses is closed as well', async () => {
   const memory = new MemoryBudget({ limitBytes: 64 * mib, waitMs: 1_000 });
   const { url } = await serve(memory, 2_000);
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
