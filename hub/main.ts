@@ -13,7 +13,7 @@ import { explainError } from './platform/observability/describe-error.ts';
 import { createLogger } from './platform/observability/logger.ts';
 import { commandLines } from './platform/process/command-lines.ts';
 import { FolderLock, prepareDataFolder, waitForFolder } from './platform/process/data-folder.ts';
-import { releaseStartGarbage } from './platform/process/start-garbage.ts';
+import { collectStartupGarbage } from './platform/process/startup-garbage.ts';
 
 // Node opens its inspector on SIGUSR1. A program of the same user, such as an approved command, could then run code as the hub.
 process.on('SIGUSR1', () => undefined);
@@ -124,7 +124,7 @@ async function main(): Promise<void> {
   await greet(app, config);
   // Here, since a process that is killed writes nothing at its end.
   flushCompileCache();
-  releaseStartGarbage();
+  collectStartupGarbage();
   await stop.promise;
   // Each part that is stopped has its own deadline; whatever they come to together, a supervisor waits no longer than this.
   setTimeout(() => refuse('did not stop in time, and was ended'), stopDeadlineFactor * config.http.shutdownMs).unref();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutLastPart } from './anonymous-address.ts';
+import { anonymizeAddress } from './anonymous-address.ts';
 
 test.each([
   ['203.0.113.77', '203.0.113.0'],
@@ -8,5 +8,5 @@ test.each([
   ['::1', '::'],
   ['nonsense', null],
 ])('what is kept of %s is %s', (address, kept) => {
-  expect(withoutLastPart(address)).toBe(kept);
+  expect(anonymizeAddress(address)).toBe(kept);
 });

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 const keptParts = 3;
 
 /** An address without what tells its machine from those beside it: the last byte of IPv4, all but the first 48 bits of IPv6; null for what is none. */
-export function withoutLastPart(address: string): string | null {
+export function anonymizeAddress(address: string): string | null {
   if (!ipaddr.isValid(address)) return null;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return [...parsed.octets.slice(0, 3), 0].join('.');

@@ -50,7 +50,7 @@ export async function readLargePage<Row extends { id: string }, Shown>(
 ): Promise<{ data: Shown[]; meta: { limit: number; nextCursor: string | null } }> {
   const after = query.cursor === undefined ? undefined : cursors.decode(scope, query.cursor);
   const sizes = await list.measure(query.limit + 1, after);
-  const page = fitting(sizes.slice(0, query.limit));
+  const page = rowsThatFit(sizes.slice(0, query.limit));
   using memory = answerMemory.open(tenantId);
   await reservePage(memory, page);
   const ids = page.map(({ id }) => id);
@@ -76,7 +76,7 @@ export async function reservePage(memory: MemoryReservation, page: readonly { by
 }
 
 /** The first rows that one page may have. */
-export function fitting<Row extends { bytes: number }>(sizes: readonly Row[]): readonly Row[] {
+export function rowsThatFit<Row extends { bytes: number }>(sizes: readonly Row[]): readonly Row[] {
   let bytes = 0;
   const end = sizes.findIndex((row) => (bytes += row.bytes) > maxPageBytes);
   return end === -1 ? sizes : sizes.slice(0, Math.max(1, end));

@@ -169,7 +169,7 @@ export async function openPlatform(
       limitBytes: maxIncomingMemory,
       waitMs: memoryWaitMs,
       freeBytes: smallBodyBytes,
-      partOfFree: 1 / 4,
+      maxShareOfFree: 1 / 4,
     }),
     bodyMemory: new MemoryBudget({ limitBytes: Math.min(partOfHeap(1 / 4), maxBodyMemory), waitMs: memoryWaitMs }),
     tracing,

@@ -22,14 +22,14 @@ export const foldText = (text: string): string =>
   );
 
 /** A piece of a folded text in which words are written in one way, and where it begins there. */
-export interface Part {
+export interface TextSegment {
   text: string;
   isSpaced: boolean;
   at: number;
 }
 
 /** Splits a folded text into runs of letters, and those where their script changes between spaced and unspaced. */
-export function* partsOf(folded: string): Generator<Part> {
+export function* segmentsOf(folded: string): Generator<TextSegment> {
   for (const { 0: run, index } of folded.matchAll(runs)) {
     let spaced = '';
     let at = index;
@@ -49,7 +49,7 @@ export function* partsOf(folded: string): Generator<Part> {
 }
 
 /** The pairs of neighbouring characters of a text; its one character where it has no more. */
-export function pairsOf(text: string): string[] {
+export function characterPairs(text: string): string[] {
   const characters = [...text];
   return characters.length === 1 ? characters : characters.slice(1).map((next, index) => `${characters[index]}${next}`);
 }

@@ -4,7 +4,7 @@ import { mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { AppError } from '../../../shared/errors.ts';
-import { createPartialBlobs, noRoomFor, writeAll } from './partial-blobs.ts';
+import { createPartialBlobs, diskFullError, writeAll } from './partial-blobs.ts';
 import type { PartialBlobs } from './partial-blobs.ts';
 import { createWriteProbe } from './write-probe.ts';
 import type { WriteProbeOptions } from './write-probe.ts';
@@ -39,8 +39,8 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
   await mkdir(incoming, { recursive: true, mode: 0o700 });
   for (const name of await readdir(incoming)) {
     const path = join(incoming, name);
-    const facts = await stat(path).catch(() => undefined);
-    if (facts !== undefined && Date.now() - facts.mtimeMs > abandonedAfterMs) await rm(path, { force: true });
+    const stats = await stat(path).catch(() => undefined);
+    if (stats !== undefined && Date.now() - stats.mtimeMs > abandonedAfterMs) await rm(path, { force: true });
   }
   const pathOf = (key: string) => {
     if (!keyPattern.test(key)) throw new TypeError('a blob key is two UUIDs');
@@ -74,7 +74,7 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
         if (made !== undefined) await syncFolder(folder);
       } catch (error) {
         await rm(temporary, { force: true });
-        throw noRoomFor(error) ?? error;
+        throw diskFullError(error) ?? error;
       }
       return { bytes, sha256: hash.digest('hex') };
     },
@@ -97,7 +97,7 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
       await probe(signal).catch((error: unknown) => {
         if (signal.aborted) throw signal.reason;
         throw (
-          noRoomFor(error) ??
+          diskFullError(error) ??
           new AppError(
             'unavailable',
             'The folder of the artefacts can not be written; its operator has to look at ARTIFACTS_FOLDER.',
@@ -114,8 +114,8 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
         if (entries === null) continue;
         for await (const entry of entries) {
           const key = `${workspace.name}/${entry.name}`;
-          const facts = keyPattern.test(key) ? await stat(join(folder, key)).catch(() => undefined) : undefined;
-          if (facts?.isFile() === true) yield { key, writtenAt: facts.mtime };
+          const stats = keyPattern.test(key) ? await stat(join(folder, key)).catch(() => undefined) : undefined;
+          if (stats?.isFile() === true) yield { key, writtenAt: stats.mtime };
         }
       }
     },

@@ -50,7 +50,7 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
           at += chunk.length;
         }
       } catch (error) {
-        throw noRoomFor(error) ?? error;
+        throw diskFullError(error) ?? error;
       } finally {
         await file?.close();
       }
@@ -60,7 +60,7 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
     async sync(id) {
       await using file = await open(pathOf(id), 'r+');
       await file.sync().catch((error: unknown) => {
-        throw noRoomFor(error) ?? error;
+        throw diskFullError(error) ?? error;
       });
     },
 
@@ -73,13 +73,13 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
     async sweep(olderThanMs, findOwned) {
       const old: string[] = [];
       for (const name of await readdir(folder)) {
-        const facts = await stat(join(folder, name)).catch(ignoreMissing);
-        if (facts !== undefined && Date.now() - facts.mtimeMs > olderThanMs) old.push(name);
+        const stats = await stat(join(folder, name)).catch(ignoreMissing);
+        if (stats !== undefined && Date.now() - stats.mtimeMs > olderThanMs) old.push(name);
       }
       const owned = old.length === 0 ? new Set() : await findOwned(old.filter((name) => isUuid(name)));
-      const forgotten = old.filter((name) => !owned.has(name));
-      for (const name of forgotten) await rm(join(folder, name), { force: true });
-      return forgotten.length;
+      const abandoned = old.filter((name) => !owned.has(name));
+      for (const name of abandoned) await rm(join(folder, name), { force: true });
+      return abandoned.length;
     },
   };
 }
@@ -91,7 +91,7 @@ export async function writeAll(file: FileHandle, chunk: Buffer, position: number
 }
 
 /** What to answer when a write failed for want of room; undefined when it failed for something else. */
-export function noRoomFor(error: unknown): AppError | undefined {
+export function diskFullError(error: unknown): AppError | undefined {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
     ? new AppError(

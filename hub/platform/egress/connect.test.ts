@@ -19,7 +19,7 @@ const request = (port: number | null, more: object = {}) => ({
   port,
   service: '_sip._tcp',
   servicePort: 5060,
-  turn: 0,
+  firstCandidate: 0,
   signal: new AbortController().signal,
   timeoutMs: 3_000,
   onData: () => undefined,
@@ -112,8 +112,8 @@ test('of several addresses the next is taken where one refuses, beginning with a
   const closed = await freePort();
   const records = [closed, tcp.port].map((port, priority) => ({ name: 'one.example', port, priority, weight: 0 }));
   await using egress = open({ resolveSrv: async () => records });
-  for (const turn of [0, 1, 2]) {
-    using connection = await egress.connect(request(null, { turn }));
+  for (const firstCandidate of [0, 1, 2]) {
+    using connection = await egress.connect(request(null, { firstCandidate }));
     expect(connection.remote.port).toBe(tcp.port);
   }
 });

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import type { SrvRecord } from 'node:dns';
-import { resolveSrv as systemSrv } from 'node:dns/promises';
+import { resolveSrv as resolveSrvBySystem } from 'node:dns/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { checkServerIdentity, connect as connectTls } from 'node:tls';
 import { EgressFailed, EgressRefused, toEgressFailed } from './failure.ts';
@@ -16,7 +16,7 @@ export interface EgressConnectRequest {
   service: string;
   servicePort: number;
   /** With which of several addresses to begin: those that are silent are left for the next. */
-  turn: number;
+  firstCandidate: number;
   /** The port of this side, where it is free; over udp only. */
   localPort?: number;
   signal: AbortSignal;
@@ -54,12 +54,12 @@ interface Candidate {
  * Makes connections that are no HTTP. The name is resolved once, all that it leads to is judged, and the connection is made to one of those
  * addresses; of a service so is each of its hosts. TLS checks the name that was asked for, not that of such a host (RFC 5922).
  */
-export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemSrv) {
-  const locate = async (
+export function createConnections(guard: Guard, resolveSrv: ResolveSrv = resolveSrvBySystem) {
+  const findCandidates = async (
     { host, port, service, servicePort }: EgressConnectRequest,
     signal: AbortSignal,
   ): Promise<Candidate[]> => {
-    const targets = port === null && isIP(host) === 0 ? await targetsOf(resolveSrv, `${service}.${host}`) : [];
+    const targets = port === null && isIP(host) === 0 ? await srvTargets(resolveSrv, `${service}.${host}`) : [];
     const named = targets.length > 0 ? targets : [{ host, port: port ?? servicePort }];
     const found: Candidate[] = [];
     // Whoever owns the name says how many hosts it has.
@@ -76,12 +76,12 @@ export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemS
     async connect(request: EgressConnectRequest): Promise<EgressConnection> {
       const timeout = AbortSignal.timeout(request.timeoutMs);
       const signal = AbortSignal.any([request.signal, timeout]);
-      const { host, transport, turn } = request;
+      const { host, transport, firstCandidate } = request;
       try {
-        const candidates = await beforeAbort(locate(request, signal), signal);
+        const candidates = await raceAbort(findCandidates(request, signal), signal);
         let last: unknown;
         for (let index = 0; index < candidates.length; index += 1) {
-          const candidate = candidates[(index + turn) % candidates.length] as Candidate;
+          const candidate = candidates[(index + firstCandidate) % candidates.length] as Candidate;
           try {
             return await (transport === 'udp'
               ? openDatagrams(candidate, request, signal)
@@ -107,15 +107,15 @@ export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemS
 }
 
 /** The hosts of a service in the order in which they want to be asked; none where the DNS has none, or does not say. */
-async function targetsOf(resolveSrv: ResolveSrv, name: string): Promise<{ host: string; port: number }[]> {
-  const records = await beforeAbort(resolveSrv(name), AbortSignal.timeout(srvTimeoutMs)).catch(() => []);
+async function srvTargets(resolveSrv: ResolveSrv, name: string): Promise<{ host: string; port: number }[]> {
+  const records = await raceAbort(resolveSrv(name), AbortSignal.timeout(srvTimeoutMs)).catch(() => []);
   return records
     .filter(({ name: target }) => target !== '' && target !== '.')
     .toSorted((one, other) => one.priority - other.priority || other.weight - one.weight)
     .map(({ name: target, port }) => ({ host: target, port }));
 }
 
-async function beforeAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   // Nobody waits for it once the signal aborted, and then it may fail.
   work.catch(() => undefined);
   signal.throwIfAborted();
@@ -145,14 +145,14 @@ async function openDatagrams(
       act();
     });
   try {
-    await beforeAbort(
+    await raceAbort(
       settled('listening', () => socket.bind(localPort)).catch((error: unknown) => {
         if (localPort === 0) throw error;
         return settled('listening', () => socket.bind(0));
       }),
       signal,
     );
-    await beforeAbort(
+    await raceAbort(
       settled('connect', () => socket.connect(port, address)),
       signal,
     );

@@ -21,7 +21,7 @@ export interface EgressRequest {
   timeoutMs: number;
   maxResponseBytes: number;
   /** Whether an answer that has more is cut there, instead of being a failure. */
-  cutsResponse?: boolean;
+  truncatesResponse?: boolean;
   /** False for an answer that is a redirect to be answered as it is; true when left out. */
   followsRedirects?: boolean;
 }
@@ -62,8 +62,8 @@ const maxRedirects = 5;
  * Guards outgoing requests: https only, no address that is not public. The address is judged where the connection is made, so
  * that a name which resolves differently the second time gains nothing, and anew at each redirect.
  */
-export function createEgress({ clock = systemClock, resolveSrv, ...guarding }: EgressOptions): Egress {
-  const guard = createGuard(guarding);
+export function createEgress({ clock = systemClock, resolveSrv, ...guardOptions }: EgressOptions): Egress {
+  const guard = createGuard(guardOptions);
   const { check, isAllowed } = guard;
   const guarded = new Agent({
     connections: 64,
@@ -105,7 +105,7 @@ export function createEgress({ clock = systemClock, resolveSrv, ...guarding }: E
             return {
               status: response.statusCode,
               headers: flattenHeaders(response.headers),
-              body: await readBounded(response.body, options.maxResponseBytes, options.cutsResponse === true),
+              body: await readBounded(response.body, options.maxResponseBytes, options.truncatesResponse === true),
             };
           }
           await response.body.dump();
@@ -113,7 +113,7 @@ export function createEgress({ clock = systemClock, resolveSrv, ...guarding }: E
             throw new EgressFailed(`${hostOf(url)} redirected more than ${maxRedirects} times.`);
           const next = check(location, url);
           // Whoever is redirected to must not learn what was meant for the first host.
-          if (next.origin !== url.origin) headers = withoutCustom(headers);
+          if (next.origin !== url.origin) headers = crossOriginHeaders(headers);
           if (
             response.statusCode === 303 ||
             ((response.statusCode === 301 || response.statusCode === 302) && method === 'POST')
@@ -147,7 +147,7 @@ export function createEgress({ clock = systemClock, resolveSrv, ...guarding }: E
   };
 }
 
-function withoutCustom(headers: Record<string, string>): Record<string, string> {
+function crossOriginHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => ['content-type', 'user-agent', 'accept'].includes(name.toLowerCase())),
   );
@@ -156,7 +156,7 @@ function withoutCustom(headers: Record<string, string>): Record<string, string> 
 async function readBounded(
   body: AsyncIterable<Buffer> & { destroy(): unknown },
   maxBytes: number,
-  cuts: boolean,
+  truncates: boolean,
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -164,7 +164,7 @@ async function readBounded(
     length += chunk.length;
     if (length > maxBytes) {
       // Leaving the loop ends the connection.
-      if (cuts) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes);
+      if (truncates) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes);
       body.destroy();
       throw new EgressFailed(`The answer has more than ${maxBytes} bytes.`, { failure: 'too_large' });
     }

@@ -32,16 +32,16 @@ export interface GuardOptions {
 
 export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptions): Guard {
   const resolvePublic = resolveForTests ?? ((name: string) => resolvePublicName(name));
-  const resolveNamed = resolveForTests ?? resolveBySystem;
-  const allowed = new Set(allowHosts.map(asNamed));
-  const isNamed = (host: string, port: string) => allowed.has(host) || allowed.has(`${host}:${port}`);
-  const isAllowed = (url: URL) => isNamed(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
+  const resolveAllowed = resolveForTests ?? resolveBySystem;
+  const allowed = new Set(allowHosts.map(normalizeHost));
+  const isAllowedHost = (host: string, port: string) => allowed.has(host) || allowed.has(`${host}:${port}`);
+  const isAllowed = (url: URL) => isAllowedHost(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
   const checkHost = (host: string, port: number) => {
-    const url = urlOf(host);
+    const url = parseHost(host);
     if (url === null) throw new EgressRefused(`"${host.slice(0, 200)}" is no host.`);
     const name = hostOf(url);
-    if (isIP(name) !== 0 && !isPublicAddress(name) && !isNamed(name, String(port)))
-      throw new EgressRefused(refusal(name));
+    if (isIP(name) !== 0 && !isPublicAddress(name) && !isAllowedHost(name, String(port)))
+      throw new EgressRefused(refusalMessage(name));
     return name;
   };
   return {
@@ -51,10 +51,10 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
       const name = checkHost(host, port);
       const family = isIP(name);
       if (family !== 0) return [{ address: name, family }];
-      const isNamedHost = isNamed(name, String(port));
-      const addresses = await (isNamedHost ? resolveNamed : resolvePublic)(name);
-      if (isNamedHost || addresses.every(({ address }) => isPublicAddress(address))) return addresses;
-      throw new EgressRefused(refusal(name));
+      const isExempt = isAllowedHost(name, String(port));
+      const addresses = await (isExempt ? resolveAllowed : resolvePublic)(name);
+      if (isExempt || addresses.every(({ address }) => isPublicAddress(address))) return addresses;
+      throw new EgressRefused(refusalMessage(name));
     },
     lookup(hostname, options, callback) {
       resolvePublic(hostname).then(
@@ -62,7 +62,7 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
           const [first] = addresses;
           const inside = addresses.find(({ address }) => !isPublicAddress(address));
           if (first === undefined || inside !== undefined) {
-            callback(new EgressRefused(refusal(hostname)), []);
+            callback(new EgressRefused(refusalMessage(hostname)), []);
           } else if (options.all === true) {
             callback(null, addresses);
           } else {
@@ -88,7 +88,7 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
       } else if (url.protocol === 'https:') {
         const host = hostOf(url);
         // Node connects to a literal address without asking the lookup.
-        if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusal(host));
+        if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusalMessage(host));
         return url;
       }
       throw new EgressRefused(
@@ -99,14 +99,14 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
 }
 
 /** A host, or host and port, as `hostOf` has hosts: without the brackets of IPv6 and the dot at the end that addresses may have. */
-const asNamed = (host: string): string =>
+const normalizeHost = (host: string): string =>
   host
     .toLowerCase()
     .replace(/^\[(.*)\]/, '$1')
     .replace(/\.(?=:\d+$|$)/, '');
 
 /** A host as the parser of addresses understands it: `127.1` and `0x7f.1` are addresses, too. */
-function urlOf(host: string): URL | null {
+function parseHost(host: string): URL | null {
   return URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}/`);
 }
 
@@ -117,6 +117,6 @@ export function hostOf(url: URL): string {
     .toLowerCase();
 }
 
-function refusal(host: string): string {
+function refusalMessage(host: string): string {
   return `${host} is refused: it leads to a private, local or reserved address (name it in EGRESS_ALLOW_HOSTS for development).`;
 }

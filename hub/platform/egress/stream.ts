@@ -73,14 +73,14 @@ class Exchange {
   readonly #clock: Clock;
   readonly #host: string;
   readonly #request: ReturnType<typeof httpRequest>;
-  readonly #total: Disposable;
+  readonly #totalTimer: Disposable;
   readonly #opening = Promise.withResolvers<EgressStream>();
   readonly #onAbort = () => this.#end(this.#options.signal.reason);
   /** Of connecting, of the first byte, or of the silence since the last. */
-  #bound: Disposable | null = null;
+  #phaseTimer: Disposable | null = null;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #receivedBytes = 0;
-  #isOver = false;
+  #isClosed = false;
 
   constructor(url: URL, agent: HttpAgent, clock: Clock, options: EgressStreamRequest) {
     options.signal.throwIfAborted();
@@ -95,10 +95,10 @@ class Exchange {
       agent,
       headers: { ...headers, ...length },
     });
-    this.#total = clock.after(timeoutMs, () =>
+    this.#totalTimer = clock.after(timeoutMs, () =>
       this.#fail('timeout', `did not come to the end of its answer within ${toSeconds(timeoutMs)}`),
     );
-    this.#setBound(
+    this.#startPhaseTimer(
       connectTimeoutMs,
       'connect_timeout',
       `could not be connected to within ${toSeconds(connectTimeoutMs)}`,
@@ -110,14 +110,14 @@ class Exchange {
         else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => this.#onConnected());
       })
       .on('response', (response) => this.#onResponse(response))
-      .on('error', (error) => this.#end(this.#described(error)))
+      .on('error', (error) => this.#end(this.#toFailure(error)))
       .on('close', () => this.#fail('reset', 'closed the connection'))
       .end(body);
   }
 
   #onConnected(): void {
     const { firstByteTimeoutMs } = this.#options;
-    this.#setBound(
+    this.#startPhaseTimer(
       firstByteTimeoutMs,
       'first_byte_timeout',
       `did not begin its answer within ${toSeconds(firstByteTimeoutMs)}`,
@@ -125,17 +125,17 @@ class Exchange {
   }
 
   #onResponse(response: IncomingMessage): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller;
         },
         pull: () => {
-          if (this.#isOver) return;
+          if (this.#isClosed) return;
           const { idleTimeoutMs } = this.#options;
           if (this.#receivedBytes > 0)
-            this.#setBound(idleTimeoutMs, 'idle_timeout', `sent nothing for ${toSeconds(idleTimeoutMs)}`);
+            this.#startPhaseTimer(idleTimeoutMs, 'idle_timeout', `sent nothing for ${toSeconds(idleTimeoutMs)}`);
           response.resume();
         },
         cancel: () => this.#end(null),
@@ -146,11 +146,11 @@ class Exchange {
       .on('data', (chunk: Buffer) => this.#onData(chunk, response))
       .on('end', () => {
         // Its reader may have cancelled what had come to its end by itself.
-        if (this.#isOver) return;
+        if (this.#isClosed) return;
         this.#finish();
         this.#controller?.close();
       })
-      .on('error', (error) => this.#end(this.#described(error)));
+      .on('error', (error) => this.#end(this.#toFailure(error)));
     response.pause();
     this.#opening.resolve({
       status: response.statusCode ?? 0,
@@ -160,7 +160,7 @@ class Exchange {
   }
 
   #onData(chunk: Buffer, response: IncomingMessage): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     const { maxResponseBytes } = this.#options;
     this.#receivedBytes += chunk.length;
     if (this.#receivedBytes > maxResponseBytes) {
@@ -170,16 +170,16 @@ class Exchange {
     this.#controller?.enqueue(chunk);
     // A reader that is slow is not the other side's silence.
     if ((this.#controller?.desiredSize ?? 0) > 0) return;
-    this.#bound?.[Symbol.dispose]();
+    this.#phaseTimer?.[Symbol.dispose]();
     response.pause();
   }
 
-  #setBound(ms: number, failure: EgressFailure, what: string): void {
-    this.#bound?.[Symbol.dispose]();
-    this.#bound = this.#isOver ? null : this.#clock.after(ms, () => this.#fail(failure, what));
+  #startPhaseTimer(ms: number, failure: EgressFailure, what: string): void {
+    this.#phaseTimer?.[Symbol.dispose]();
+    this.#phaseTimer = this.#isClosed ? null : this.#clock.after(ms, () => this.#fail(failure, what));
   }
 
-  #described(error: Error): Error {
+  #toFailure(error: Error): Error {
     if (error instanceof EgressRefused || error instanceof EgressFailed) return error;
     const failed = toEgressFailed(error, this.#host);
     // Only the message of a cut answer is about reaching somebody who was reached.
@@ -189,12 +189,12 @@ class Exchange {
   }
 
   #fail(failure: EgressFailure, what: string): void {
-    if (!this.#isOver) this.#end(new EgressFailed(`${this.#host} ${what}.`, { failure }));
+    if (!this.#isClosed) this.#end(new EgressFailed(`${this.#host} ${what}.`, { failure }));
   }
 
   /** Closes the connection; whoever waits or reads gets the reason. */
   #end(reason: unknown): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     this.#finish();
     this.#request.destroy();
     if (this.#controller === null) this.#opening.reject(reason);
@@ -202,9 +202,9 @@ class Exchange {
   }
 
   #finish(): void {
-    this.#isOver = true;
-    this.#total[Symbol.dispose]();
-    this.#bound?.[Symbol.dispose]();
+    this.#isClosed = true;
+    this.#totalTimer[Symbol.dispose]();
+    this.#phaseTimer?.[Symbol.dispose]();
     this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 }

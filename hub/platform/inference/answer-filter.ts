@@ -6,19 +6,20 @@ import { withoutHidden } from './untrusted-text.ts';
  * something from its prompt at the end, has read that. So no picture passes, and an address only where it was given, letter for letter.
  */
 
-const removed = '[link removed]';
+const linkRemoved = '[link removed]';
 /** Ends of names under which anybody gets one of their own; a longer name before it can carry a message, and messengers look it up. */
-const commonEnds =
+const commonTlds =
   'com|net|org|info|biz|io|dev|app|xyz|top|site|online|page|link|click|live|shop|store|club|pro|icu|vip|me|co|ai|ru|cn|de|uk|eu|fr|nl|it|es|be|ch|at|se|no|pl|br|jp|kr|us|in|pw|tk|ml|ga|cf|gq|ws|to|ly|gl|gd|cc|sh';
 /** Those that are rather the name of a file, where but one name stands before them. */
-const fileEnds = 'cc|sh';
+const ambiguousTlds = 'cc|sh';
 /** What stands at the end of names of programs and files, and of no site: `Node.js/Express` is no address. */
-const noEnds = 'js|ts|jsx|tsx|mjs|json|html?|css|txt|pdf|csv|xml|ya?ml|php|exe|jar|java|cpp|png|jpe?g|gif|docx?|xlsx?';
+const fileExtensions =
+  'js|ts|jsx|tsx|mjs|json|html?|css|txt|pdf|csv|xml|ya?ml|php|exe|jar|java|cpp|png|jpe?g|gif|docx?|xlsx?';
 const punctuation = String.raw`[.,;:!?'"*_~\x60)\]}|]`;
 /** How an address goes on behind its host: a question mark that only ends a sentence begins no query. */
-const onward = String.raw`(?:/|[?#](?!${punctuation}{0,20}(?:\s|$)))[^\s<>"\x60]{0,2000}`;
-const mail = String.raw`(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?![\p{L}\p{N}-]|\.[\p{L}\p{N}]|(?::\d{1,5})?${onward})`;
-const name = String.raw`(?<![\p{L}\p{N}-])[\p{L}\p{N}-]{1,63}\.(?!(?:${fileEnds})(?![\p{L}\p{N}-]))(?:${commonEnds})(?![\p{Script=Latin}\p{N}@(]|[.-][\p{L}\p{N}])`;
+const pathOrQuery = String.raw`(?:/|[?#](?!${punctuation}{0,20}(?:\s|$)))[^\s<>"\x60]{0,2000}`;
+const mail = String.raw`(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?![\p{L}\p{N}-]|\.[\p{L}\p{N}]|(?::\d{1,5})?${pathOrQuery})`;
+const name = String.raw`(?<![\p{L}\p{N}-])[\p{L}\p{N}-]{1,63}\.(?!(?:${ambiguousTlds})(?![\p{L}\p{N}-]))(?:${commonTlds})(?![\p{Script=Latin}\p{N}@(]|[.-][\p{L}\p{N}])`;
 const address = new RegExp(
   [
     // Nobody writes to it by reading, and it is kept as it is.
@@ -31,10 +32,10 @@ const address = new RegExp(
     String.raw`(?<![a-z])(?:(?:javascript|vbscript|file|blob):(?=\S)|data:(?=[^\s,]{0,100}[,;]))[^\s<>"\x60]{0,2000}`,
     // As it is often typed, and as messengers recognise it.
     String.raw`www\.[^\s<>"\x60]{0,2000}`,
-    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}(?!(?:${noEnds})(?![\p{L}\p{N}-]))\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?${onward}`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}(?!(?:${fileExtensions})(?![\p{L}\p{N}-]))\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?${pathOrQuery}`,
     // A number of a host; behind a slash, one number alone is the size of a network.
-    String.raw`(?<![\p{L}\p{N}.-])(?:\d{1,3}\.){3}\d{1,3}(?!/\d{1,2}(?:${punctuation}|\s|$))(?::\d{1,5})?${onward}`,
-    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonEnds})(?![\p{Script=Latin}\p{N}]|[.-][\p{L}\p{N}])`,
+    String.raw`(?<![\p{L}\p{N}.-])(?:\d{1,3}\.){3}\d{1,3}(?!/\d{1,2}(?:${punctuation}|\s|$))(?::\d{1,5})?${pathOrQuery}`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonTlds})(?![\p{Script=Latin}\p{N}]|[.-][\p{L}\p{N}])`,
     `(?<name>${name})`,
   ].join('|'),
   'giu',
@@ -42,7 +43,7 @@ const address = new RegExp(
 const trailing = new RegExp(`${punctuation}{1,20}$`);
 
 /** A text as those read it who make links of addresses, each sign at its place: letters of another width are letters, and so are the dots of their hosts. */
-const asRead = (text: string): string =>
+const normalizeSigns = (text: string): string =>
   text
     // A dot leader, a small full stop: normalisation makes them the dot of a host.
     .replaceAll(/[\u2024\uFE52]/g, '.')
@@ -52,7 +53,7 @@ const asRead = (text: string): string =>
     .replaceAll(/(?<=[A-Za-z0-9])[\u3002\uFF61](?=[A-Za-z0-9])/g, '.');
 
 /** An address as it is compared: a host is the same in any case, and a slash at the end says nothing. */
-function normalised(found: string): string {
+function normalizeAddress(found: string): string {
   const bare = found.replace(/^www\./i, 'https://www.');
   const parts = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)([^]*)/i.exec(
     /^[a-z][a-z0-9+.-]*:/i.test(bare) ? bare : `https://${bare}`,
@@ -65,9 +66,9 @@ function normalised(found: string): string {
 export function addressesIn(texts: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   for (const text of texts)
-    for (const { 0: whole, groups } of asRead(withoutHidden(text)).matchAll(address)) {
+    for (const { 0: whole, groups } of normalizeSigns(withoutHidden(text)).matchAll(address)) {
       if (groups?.['mail'] !== undefined) continue;
-      const given = normalised(whole.replace(trailing, ''));
+      const given = normalizeAddress(whole.replace(trailing, ''));
       found.add(given);
       // Whoever may name a page may name its site.
       const site = /^https?:\/\/[^/?#]+/.exec(given)?.[0];
@@ -77,27 +78,28 @@ export function addressesIn(texts: readonly string[]): ReadonlySet<string> {
 }
 
 /** No answer is longer: what goes on beyond that is none, and would only take time. */
-const mostCharacters = 64 * 1024;
+const maxCharacters = 64 * 1024;
 
 /** How far into what looks like an address another end of it is looked for. */
-const mostEnds = 20;
+const maxEnds = 20;
 
 /** How much of what looks like an address was given; 0 for nothing of it. */
-function givenLength(found: string, given: ReadonlySet<string>): number {
+function allowedLength(found: string, given: ReadonlySet<string>): number {
   const end = trailing.exec(found)?.[0].length ?? 0;
-  if (given.has(normalised(found)) || given.has(normalised(found.slice(0, found.length - end)))) return found.length;
+  if (given.has(normalizeAddress(found)) || given.has(normalizeAddress(found.slice(0, found.length - end))))
+    return found.length;
   let ends = 0;
   // Such as the address of a link, with the words that follow its bracket.
   for (const { index } of found.matchAll(/[)\]}'|]/g)) {
-    if (given.has(normalised(found.slice(0, index)))) return index + 1;
+    if (given.has(normalizeAddress(found.slice(0, index)))) return index + 1;
     ends += 1;
-    if (ends === mostEnds) break;
+    if (ends === maxEnds) break;
   }
   return 0;
 }
 
 /** Where code stands in a text: nobody makes links there. */
-function codeIn(text: string): (at: number) => boolean {
+function codeAt(text: string): (at: number) => boolean {
   const spans = [...text.matchAll(/```[^]*?```|`[^`\n]+`/g)].map(({ 0: code, index }) => [index, index + code.length]);
   let next = 0;
   return (at) => {
@@ -107,7 +109,7 @@ function codeIn(text: string): (at: number) => boolean {
 }
 
 /** A name that could be that of a host, as words that nobody makes a link of: it carries nothing, so it need not go. */
-function apart(found: string): string {
+function separateHost(found: string): string {
   const dot = Math.max(
     ...['.', '\uFF0E', '\u3002', '\uFF61', '\u2024', '\uFE52'].map((sign) => found.lastIndexOf(sign)),
   );
@@ -118,31 +120,31 @@ function apart(found: string): string {
 }
 
 /** A text without the addresses that were not given; whatever follows a given one is apart from it. */
-function withGivenOnly(text: string, given: ReadonlySet<string>): string {
+function removeUnknownAddresses(text: string, given: ReadonlySet<string>): string {
   const scan = new RegExp(address);
-  const read = asRead(text);
-  const isCode = codeIn(text);
+  const read = normalizeSigns(text);
+  const isCode = codeAt(text);
   let kept = '';
   let at = 0;
   for (let match = scan.exec(read); match !== null; match = scan.exec(read)) {
     const [found] = match;
     const isMail = match.groups?.['mail'] !== undefined;
-    const length = isMail ? found.length : givenLength(found, given);
+    const length = isMail ? found.length : allowedLength(found, given);
     const shown = text.slice(match.index, match.index + (length === 0 ? found.length : length));
     kept += text.slice(at, match.index);
     at = match.index + shown.length;
     if (length > 0) kept += `${shown}${length < found.length ? ' ' : ''}`;
-    else if (match.groups?.['name'] === undefined) kept += `${removed}${trailing.exec(found)?.[0] ?? ''}`;
-    else kept += isCode(match.index) ? shown : apart(shown);
+    else if (match.groups?.['name'] === undefined) kept += `${linkRemoved}${trailing.exec(found)?.[0] ?? ''}`;
+    else kept += isCode(match.index) ? shown : separateHost(shown);
     scan.lastIndex = at;
   }
   return kept + text.slice(at);
 }
 
 /** The addresses in a text that were not given. */
-const strangersIn = (text: string, given: ReadonlySet<string>): string[] =>
-  [...asRead(text).matchAll(address)]
-    .filter(({ 0: found, groups }) => groups?.['mail'] === undefined && givenLength(found, given) === 0)
+const unknownAddressesIn = (text: string, given: ReadonlySet<string>): string[] =>
+  [...normalizeSigns(text).matchAll(address)]
+    .filter(({ 0: found, groups }) => groups?.['mail'] === undefined && allowedLength(found, given) === 0)
     .map(({ 0: found, index }) => text.slice(index, index + found.length));
 
 /**
@@ -151,16 +153,18 @@ const strangersIn = (text: string, given: ReadonlySet<string>): string[] =>
  * `evil.com` the end is set apart, so that nobody makes a link of it. Links by reference, whose address stands elsewhere, become text.
  */
 export function filterAnswer(answer: string, given: ReadonlySet<string>): string {
-  const text = withoutHidden(answer.slice(0, mostCharacters))
+  const text = withoutHidden(answer.slice(0, maxCharacters))
     .replaceAll(/(?<!!)!+(?=\[)/g, '')
     .replaceAll(/<(?=[\p{L}/!?])/gu, '< ')
     .replaceAll(']:', '] :');
-  const links = withGivenOnly(text, given).replaceAll(/\]\(([^\s()]{0,2000}\))?/g, (link, target: string | undefined) =>
-    target !== undefined && given.has(normalised(target.slice(0, -1))) ? link : `] (${target ?? ''}`,
+  const links = removeUnknownAddresses(text, given).replaceAll(
+    /\]\(([^\s()]{0,2000}\))?/g,
+    (link, target: string | undefined) =>
+      target !== undefined && given.has(normalizeAddress(target.slice(0, -1))) ? link : `] (${target ?? ''}`,
   );
   return cleanWithoutMarks(
     links,
-    (bare) => strangersIn(bare, given),
-    (bare) => withGivenOnly(bare, given),
+    (bare) => unknownAddressesIn(bare, given),
+    (bare) => removeUnknownAddresses(bare, given),
   );
 }

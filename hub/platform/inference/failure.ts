@@ -67,13 +67,13 @@ export class InferenceError extends Error {
 }
 
 /** Codes, types and words by which providers say that a prompt has no room: OpenAI, Anthropic, vLLM, llama.cpp, Mistral, Gemini, TGI, Groq. */
-const tooLong =
+const tooLongPattern =
   /context_length_exceeded|exceed_context_size|request_too_large|string_above_max_length|maximum context length|context (length|window|size|limit)|prompt is too long|too many (input )?tokens|input token count|maximum (number of tokens|model length)|max_new_tokens`? must be|reduce the length of (the|your) (messages|prompt|input)/i;
 /** The same for what their filters refuse: OpenAI, Azure, Gemini, OpenRouter. */
-const filtered =
+const filteredPattern =
   /content_filter|content_policy_violation|ResponsibleAIPolicyViolation|content management policy|prohibited_content|input was flagged|content[_ ]moderation/i;
 /** Statuses of a request that is wrong by itself, so that their words are worth a look. */
-const aboutTheRequest = new Set([400, 403, 413, 422]);
+const requestStatuses = new Set([400, 403, 413, 422]);
 
 const statusOfType: Readonly<Record<string, number>> = {
   authentication_error: 401,
@@ -107,7 +107,7 @@ const kindOfEgress: Readonly<Record<EgressFailure, InferenceFailure>> = {
 type Fields = Record<string, unknown>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 
-function parsed(text: string | undefined): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
     return JSON.parse((text ?? '').slice(0, 100_000));
   } catch {
@@ -116,8 +116,8 @@ function parsed(text: string | undefined): unknown {
 }
 
 /** What a provider's error says of itself: of an HTTP answer, or of an event in a stream. */
-function said(error: unknown): { status: number | null; code: string; words: string; message: string } {
-  const body = APICallError.isInstance(error) ? parsed(error.responseBody) : (fieldsOf(error)['data'] ?? error);
+function readProviderError(error: unknown): { status: number | null; code: string; words: string; message: string } {
+  const body = APICallError.isInstance(error) ? parseJson(error.responseBody) : (fieldsOf(error)['data'] ?? error);
   const outer = fieldsOf(body);
   const inner = typeof outer['error'] === 'object' ? fieldsOf(outer['error']) : outer;
   const codes = [inner['code'], inner['type'], inner['status'], fieldsOf(inner['innererror'])['code']];
@@ -144,8 +144,8 @@ function said(error: unknown): { status: number | null; code: string; words: str
 }
 
 /** Statuses about the key, the account or the model: their words do not quote the prompt. */
-const aboutTheAccount = new Set([401, 402, 403, 404, 429]);
-const maxWords = 300;
+const accountStatuses = new Set([401, 402, 403, 404, 429]);
+const maxMessageLength = 300;
 
 /** The provider's own words in one line, without anything that looks like a key. */
 function withoutSecrets(text: string, apiKey: string | null): string {
@@ -156,7 +156,7 @@ function withoutSecrets(text: string, apiKey: string | null): string {
     .replaceAll(/[\w+/=-]{32,}/g, '[key removed]')
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
-    .slice(0, maxWords);
+    .slice(0, maxMessageLength);
 }
 
 /** What `Retry-After` says, in milliseconds; null when it says nothing that can be understood. */
@@ -191,20 +191,21 @@ export function toInferenceError(
       );
     }
   }
-  const { status, code, words, message } = said(error);
+  const { status, code, words, message } = readProviderError(error);
   if (status === null || (status >= 200 && status <= 299)) {
-    if (tooLong.test(words)) return new InferenceError('context_too_long', `${model} has no room for so long a text.`);
-    if (filtered.test(words)) return filterRefused(model);
+    if (tooLongPattern.test(words))
+      return new InferenceError('context_too_long', `${model} has no room for so long a text.`);
+    if (filteredPattern.test(words)) return filterRefused(model);
     // What the provider sent as an error has a message; what the parser found is an error of its own.
     return error instanceof Error
       ? new InferenceError('rubbish', `${model} gave no usable answer.`)
       : new InferenceError('stream_error', `${model} broke off with an error${code === '' ? '' : ` (${code})`}.`);
   }
-  if (status === 413 || (aboutTheRequest.has(status) && tooLong.test(words)))
+  if (status === 413 || (requestStatuses.has(status) && tooLongPattern.test(words)))
     return new InferenceError('context_too_long', `${model} has no room for so long a text (${status}).`, { status });
-  if (aboutTheRequest.has(status) && filtered.test(words)) return filterRefused(model, status);
+  if (requestStatuses.has(status) && filteredPattern.test(words)) return filterRefused(model, status);
   const headers = APICallError.isInstance(error) ? error.responseHeaders : undefined;
-  const shown = aboutTheAccount.has(status) ? withoutSecrets(message.slice(0, 10_000), apiKey) : '';
+  const shown = accountStatuses.has(status) ? withoutSecrets(message.slice(0, 10_000), apiKey) : '';
   const answered = `${model} answered ${status}${code === '' ? '' : ` (${code})`}`;
   return new InferenceError('status', shown === '' ? `${answered}.` : `${answered}: ${shown.replace(/\.$/, '')}.`, {
     status,

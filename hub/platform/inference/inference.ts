@@ -3,8 +3,8 @@ import type { ModelProvider } from '../../../shared/contract/ai/models.ts';
 import type { Egress } from '../egress/egress.ts';
 import { filterRefused, InferenceError, toInferenceError } from './failure.ts';
 import { RefusedParameters } from './refused-parameters.ts';
-import { soundTokens } from './sound-tokens.ts';
-import { eventsOfCompletion } from './whole-completion.ts';
+import { toTokenCount } from './token-count.ts';
+import { completionToEvents } from './whole-completion.ts';
 
 export { InferenceError } from './failure.ts';
 
@@ -89,7 +89,7 @@ function guardedFetch(egress: Egress): typeof fetch {
       }
       if (status === 200 && /^application\/json\b/i.test(headers['content-type'] ?? '')) {
         const text = await new Response(body).text();
-        const events = eventsOfCompletion(text);
+        const events = completionToEvents(text);
         return new Response(events ?? text, {
           status,
           headers: { 'content-type': events === null ? 'application/json' : 'text/event-stream' },
@@ -186,8 +186,8 @@ export function createInference(egress: Egress): Inference {
             case 'finish': {
               const { finishReason } = part;
               const usage = {
-                inputTokens: soundTokens(part.usage.inputTokens.total),
-                outputTokens: soundTokens(part.usage.outputTokens.total),
+                inputTokens: toTokenCount(part.usage.inputTokens.total),
+                outputTokens: toTokenCount(part.usage.outputTokens.total),
               };
               if (finishReason.unified === 'content-filter') throw filterRefused(name, null, usage);
               if (finishReason.unified === 'interrupted' || finishReason.unified === 'error')

@@ -2,7 +2,7 @@ import { toSpokenText } from '../../../shared/spoken-text.ts';
 
 const marks = /[*_~`[\]]/;
 /** Marks that come together only once others are gone. */
-const mostLayers = 3;
+const maxLayers = 3;
 
 const withoutMarks = (word: string): string =>
   toSpokenText(word.replaceAll(/!?\[|\](?:\([^()\s]{0,2000}\))?/g, '')).replaceAll('`', '');
@@ -19,7 +19,7 @@ export function cleanWithoutMarks(
   return text.replaceAll(/\S+/g, (word) => {
     if (!marks.test(word)) return word;
     let shown = word;
-    for (let layer = 0; layer < mostLayers; layer += 1) {
+    for (let layer = 0; layer < maxLayers; layer += 1) {
       const bare = withoutMarks(shown);
       if (bare === shown || find(bare).every((found) => shown.includes(found))) return shown;
       shown = clean(bare);

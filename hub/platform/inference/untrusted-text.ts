@@ -29,14 +29,14 @@ export function withoutHidden(text: string): string {
 /** What templates of models use to tell turns apart; some servers read it in a message as if it were theirs. */
 const turnMarks =
   /<\|[^|<>\n]{0,40}\|>|<\|{2,3}|\|{2,3}>|<\uFF5C[^\n<>]{0,40}\uFF5C>|\[\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|<<\/?SYS>>|<\/?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|start_of_image|begin_of_text|end_of_text|tool_call|tool_response|function_calls|think)>/gi;
-const apart = (mark: string) => `${mark[0] ?? ''} ${mark.slice(1, -1)} ${mark.at(-1) ?? ''}`;
+const splitMark = (mark: string) => `${mark[0] ?? ''} ${mark.slice(1, -1)} ${mark.at(-1) ?? ''}`;
 
 /** A text that is what it looks like, and holds no mark of a turn: such a mark is pulled apart. */
 export function plainText(text: string): string {
   let plain = withoutHidden(text);
   // What is left of one mark may make another.
   for (let tries = 0; tries < 3; tries += 1) {
-    const next = plain.replaceAll(turnMarks, apart);
+    const next = plain.replaceAll(turnMarks, splitMark);
     if (next === plain) break;
     plain = next;
   }

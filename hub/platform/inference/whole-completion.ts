@@ -19,7 +19,7 @@ const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
  * The events of a stream that say what a whole completion says: some endpoints that speak OpenAI's protocol know no streams, and answer so whatever they are asked. Null for a body
  * that is no such completion.
  */
-export function eventsOfCompletion(body: string): string | null {
+export function completionToEvents(body: string): string | null {
   let json: unknown;
   try {
     json = JSON.parse(body);

@@ -30,9 +30,9 @@ export class MailError extends Error {
 }
 
 /** Codes of failures in which no mail can have left. */
-const neverSentCodes = new Set(['EDNS', 'EAUTH', 'EENVELOPE', 'ETLS']);
+const notSentCodes = new Set(['EDNS', 'EAUTH', 'EENVELOPE', 'ETLS']);
 /** The library tells a connection that never came to be from one that broke later by its words alone. */
-const neverConnected = /^(connect |Connection timeout|Greeting never received)/;
+const notConnected = /^(connect |Connection timeout|Greeting never received)/;
 
 /** The way out for mail. */
 export interface Mailer extends AsyncDisposable {
@@ -88,15 +88,15 @@ export function createSmtpMailer({ url, from }: { url: string; from: string }): 
           response?: string;
           code?: string;
         };
-        const said = (response ?? message).slice(0, 300);
-        const inDoubt = responseCode === undefined && !neverSentCodes.has(code ?? '') && !neverConnected.test(message);
+        const reply = (response ?? message).slice(0, 300);
+        const inDoubt = responseCode === undefined && !notSentCodes.has(code ?? '') && !notConnected.test(message);
         if (inDoubt)
-          throw new MailError(`The connection to the mail server broke while it took the mail: ${said}`, {
+          throw new MailError(`The connection to the mail server broke while it took the mail: ${reply}`, {
             retryable: false,
             inDoubt,
             cause: error,
           });
-        throw new MailError(`The mail server did not take the mail: ${said}`, {
+        throw new MailError(`The mail server did not take the mail: ${reply}`, {
           retryable: responseCode === undefined ? code !== 'EENVELOPE' : responseCode < 500,
           cause: error,
         });

@@ -6,7 +6,7 @@ const maxErrors = 3;
 const maxFrames = 12;
 
 /** Fields that say what went wrong, never with what: SQLSTATE and names of PostgreSQL, what Node was doing, where it wanted to go. */
-const plainFields = [
+const safeFields = [
   'severity',
   'schema',
   'table',
@@ -21,10 +21,10 @@ const plainFields = [
   'responseCode',
   'statusCode',
 ] as const;
-const plainValue = /^[\w.:-]{1,100}$/;
+const safeValue = /^[\w.:-]{1,100}$/;
 const codePattern = /^[A-Z0-9_]{2,60}$/;
 /** Codes of ours whose messages hold no word of a remote side or of a caller. */
-const ownWords = new Set(['unavailable', 'internal', 'not_available', 'conflict']);
+const codesWithSafeMessages = new Set(['unavailable', 'internal', 'not_available', 'conflict']);
 
 /** Frames of a stack without the message above them, which may span lines and hold anything. */
 export function framesOf(error: Error): string[] {
@@ -49,9 +49,9 @@ export function describeError(error: unknown, depth = 0): unknown {
       unknown
     >;
   const own = error instanceof AppError ? error : null;
-  const plain = plainFields.flatMap((name) => {
+  const safe = safeFields.flatMap((name) => {
     const value = fields[name];
-    return typeof value === 'number' || (typeof value === 'string' && plainValue.test(value))
+    return typeof value === 'number' || (typeof value === 'string' && safeValue.test(value))
       ? [[name, value] as const]
       : [];
   });
@@ -61,13 +61,13 @@ export function describeError(error: unknown, depth = 0): unknown {
   const reply = error.constructor.name === 'ReplyError' ? /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0] : undefined;
   return {
     type: error.constructor.name,
-    ...(own !== null && ownWords.has(own.code) ? { message: own.message } : {}),
+    ...(own !== null && codesWithSafeMessages.has(own.code) ? { message: own.message } : {}),
     ...(own !== null || typeof code === 'number' || (typeof code === 'string' && codePattern.test(code))
       ? { code }
       : reply === undefined
         ? {}
         : { code: reply }),
-    ...Object.fromEntries(plain),
+    ...Object.fromEntries(safe),
     ...(own?.internal === undefined ? {} : { internal: own.internal }),
     ...(frames.length === 0 ? {} : { stack: frames.join('\n') }),
     ...(cause === undefined || depth >= maxDepth ? {} : { cause: describeError(cause, depth + 1) }),
@@ -84,5 +84,5 @@ export function explainError(error: unknown): string {
   const { code, syscall } = error as NodeJS.ErrnoException;
   const kind = typeof code === 'string' && codePattern.test(code) ? code : error.constructor.name;
   const [frame] = framesOf(error);
-  return `${kind}${typeof syscall === 'string' && plainValue.test(syscall) ? ` in ${syscall}` : ''}${frame === undefined ? '' : ` ${frame}`}`;
+  return `${kind}${typeof syscall === 'string' && safeValue.test(syscall) ? ` in ${syscall}` : ''}${frame === undefined ? '' : ` ${frame}`}`;
 }

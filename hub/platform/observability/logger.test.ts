@@ -11,7 +11,7 @@ import { Database } from '../db/database.ts';
 import { eq, sql } from '../db/orm.ts';
 import { hubSettings } from '../db/schema.ts';
 import { describeError, explainError } from './describe-error.ts';
-import { logRecovery, LogRepeats, RecoveryWatch } from './log-throttle.ts';
+import { logRecovery, LogThrottle, RecoveryWatch } from './log-throttle.ts';
 import { createLogger } from './logger.ts';
 
 const secret = 'S3CRET-of-a-stranger';
@@ -23,7 +23,7 @@ function captured(options: { now?: () => number; level?: string } = {}) {
   const logger = createLogger(
     { level: options.level ?? 'trace', format: 'json', color: false },
     { write: (line: string) => void lines.push(line) },
-    new LogRepeats(options),
+    new LogThrottle(options),
   );
   return { logger, lines, parsed: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }

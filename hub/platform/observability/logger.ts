@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import { describeError } from './describe-error.ts';
-import { attachRepeats, LogRepeats, withholdRepeats } from './log-throttle.ts';
+import { attachThrottle, LogThrottle, throttleLogs } from './log-throttle.ts';
 
 export type Logger = pino.Logger;
 
@@ -15,7 +15,7 @@ export interface LogOptions {
 export function createLogger(
   { level, format, color }: LogOptions,
   destination?: pino.DestinationStream,
-  repeats = new LogRepeats(),
+  throttle = new LogThrottle(),
 ): Logger {
   const redact = {
     paths: [
@@ -30,11 +30,11 @@ export function createLogger(
     censor: '[redacted]',
   };
   const serializers = { err: describeError };
-  const hooks = { logMethod: withholdRepeats(repeats) } as pino.LoggerOptions['hooks'];
+  const hooks = { logMethod: throttleLogs(throttle) } as pino.LoggerOptions['hooks'];
   if (format === 'json')
-    return attachRepeats(
+    return attachThrottle(
       pino({ level, redact, serializers, hooks, base: { app: 'outrigger' } }, destination ?? standardError()),
-      repeats,
+      throttle,
     );
   const stream = pretty({
     destination: destination ?? 2,
@@ -43,7 +43,7 @@ export function createLogger(
     translateTime: 'SYS:HH:MM:ss',
     colorize: color,
   });
-  return attachRepeats(pino({ level, redact, serializers, hooks }, stream), repeats);
+  return attachThrottle(pino({ level, redact, serializers, hooks }, stream), throttle);
 }
 
 /** Standard error; one that is gone or full loses lines, and takes nobody down. */

@@ -8,7 +8,7 @@ import { measureProcess } from './process-metrics.ts';
 
 /** Label sets that one metric keeps apart; those beyond it are counted together. */
 const maxLabelSets = 10_000;
-const breakersTimeoutMs = 1_000;
+const breakerCountTimeoutMs = 1_000;
 
 /** Reads when Prometheus asks, through the hub's own route. */
 class ScrapeReader extends MetricReader {
@@ -110,12 +110,12 @@ export function createMetrics(db: Database) {
     trunks: { count: (labels: { outcome: string }) => trunkAttempts.add(1, labels) },
     models: {
       // Neither workspaces nor the names of their models are labels: anybody may make as many as they like.
-      call({ outcome, ms, usage, cost, ...whose }: CountedModelCall) {
-        modelCalls.add(1, { ...whose, outcome });
-        if (outcome === 'answered') modelSeconds.record(ms / 1000, whose);
-        modelTokens.add(usage.inputTokens, { ...whose, direction: 'input' });
-        modelTokens.add(usage.outputTokens, { ...whose, direction: 'output' });
-        if (cost !== null) modelCost.add(cost.micros, { ...whose, currency: cost.currency });
+      call({ outcome, ms, usage, cost, ...labels }: CountedModelCall) {
+        modelCalls.add(1, { ...labels, outcome });
+        if (outcome === 'answered') modelSeconds.record(ms / 1000, labels);
+        modelTokens.add(usage.inputTokens, { ...labels, direction: 'input' });
+        modelTokens.add(usage.outputTokens, { ...labels, direction: 'output' });
+        if (cost !== null) modelCost.add(cost.micros, { ...labels, currency: cost.currency });
       },
       breaker: (change: string) => breakerChanges.add(1, { change }),
       speech({ seconds: taken, ...labels }: { stage: string; outcome: string; seconds: number }) {
@@ -168,7 +168,9 @@ function measureBreakers(meter: Meter, count: () => Promise<{ open: number; half
     })
     .addCallback(async (result) => {
       // The other numbers do not wait for a database that is out of reach.
-      const counted = await Promise.race([count(), sleep(breakersTimeoutMs, null, { ref: false })]).catch(() => null);
+      const counted = await Promise.race([count(), sleep(breakerCountTimeoutMs, null, { ref: false })]).catch(
+        () => null,
+      );
       if (counted === null) return;
       result.observe(counted.open, { state: 'open' });
       result.observe(counted.halfOpen, { state: 'half_open' });

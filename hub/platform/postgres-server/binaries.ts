@@ -46,9 +46,9 @@ export function findPostgresPrograms(): PostgresPrograms {
 export function canReach(path: string, { uid, gid }: { uid: number; gid: number }): boolean {
   for (let folder = path; ; folder = dirname(folder)) {
     if (existsSync(folder)) {
-      const facts = statSync(folder);
-      const bit = facts.uid === uid ? 0o100 : facts.gid === gid ? 0o010 : 0o001;
-      if (facts.isDirectory() && (facts.mode & bit) === 0) return false;
+      const stats = statSync(folder);
+      const bit = stats.uid === uid ? 0o100 : stats.gid === gid ? 0o010 : 0o001;
+      if (stats.isDirectory() && (stats.mode & bit) === 0) return false;
     }
     if (dirname(folder) === folder) return true;
   }
@@ -87,18 +87,18 @@ function systemAccount(): { uid: number; gid: number } {
     if (accountIds() === null) {
       throw new AppError(
         'unavailable',
-        `PostgreSQL does not run as root, and the system account "${accountName}" could not be made; run the hub as another user, or set DATABASE_URL.`,
+        `PostgreSQL does not run as root, and the system account "${accountName}" could not be created; run the hub as another user, or set DATABASE_URL.`,
         { cause: error },
       );
     }
   }
-  const made = accountIds();
-  if (made === null)
+  const created = accountIds();
+  if (created === null)
     throw new AppError(
       'unavailable',
       `The system account "${accountName}" could not be read; run the hub as another user, or set DATABASE_URL.`,
     );
-  return made;
+  return created;
 }
 
 function copyPrograms(native: string, version: string): string {

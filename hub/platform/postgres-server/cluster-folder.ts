@@ -11,7 +11,7 @@ import type { PostgresPrograms } from './binaries.ts';
 export const superuser = 'outrigger';
 
 const rootBase = '/var/lib/outrigger';
-const initialiseDeadlineMs = 60_000;
+const initdbTimeoutMs = 60_000;
 
 /** The folder of the cluster: in the data folder, or, where the account of the database can't get at that, under /var/lib. */
 export function clusterBase(home: string, { owner }: PostgresPrograms): string {
@@ -20,19 +20,19 @@ export function clusterBase(home: string, { owner }: PostgresPrograms): string {
     mkdirSync(inside, { recursive: true, mode: 0o700 });
     return inside;
   }
-  const hidden = !canReach(join(home, '..'), owner);
-  const base = hidden ? join(rootBase, createHash('sha256').update(home).digest('hex').slice(0, 16)) : inside;
+  const isUnreachable = !canReach(join(home, '..'), owner);
+  const base = isUnreachable ? join(rootBase, createHash('sha256').update(home).digest('hex').slice(0, 16)) : inside;
   mkdirSync(base, { recursive: true, mode: 0o755 });
   chownSync(base, owner.uid, owner.gid);
   chmodSync(base, 0o700);
-  if (hidden) writeFileSync(join(home, 'postgres.location'), `${base}\n`);
+  if (isUnreachable) writeFileSync(join(home, 'postgres.location'), `${base}\n`);
   // The data folder itself is ours alone; passing through it is all that the database needs.
   else chmodSync(home, 0o711);
   return base;
 }
 
 /** Makes the cluster of a data folder: whole under its name, or not at all. @throws AppError with one line. */
-export async function initialise(
+export async function initialiseCluster(
   programs: PostgresPrograms,
   base: string,
   data: string,
@@ -62,7 +62,7 @@ export async function initialise(
       {
         cwd: '/',
         env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
-        timeout: initialiseDeadlineMs,
+        timeout: initdbTimeoutMs,
         ...(programs.owner === null ? {} : programs.owner),
       },
     );

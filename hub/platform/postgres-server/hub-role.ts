@@ -7,7 +7,7 @@ export const hubUser = 'outrigger_hub';
 const workRoles = ['outrigger_app', 'outrigger_system'];
 
 /** Kinds of objects with the statement that gives each away; identity sequences and toast go with their tables. */
-const takeOver = `
+const transferOwnership = `
 DO $$
 DECLARE
   command text;
@@ -66,7 +66,7 @@ export async function prepareDatabase(
           await inside.query(`GRANT ${role} TO ${hubUser} WITH ADMIN OPTION, SET TRUE, INHERIT FALSE`);
         }
       }
-      await inside.query(takeOver);
+      await inside.query(transferOwnership);
       // What the first migrations promised for what is to come holds for those of their new owner.
       if (await exists('SELECT 1 FROM pg_roles WHERE rolname = $1', 'outrigger_app')) {
         await inside.query(

@@ -11,10 +11,10 @@ import { accessFile, database, freePort, storedAccess, urlOf } from './access.ts
 import type { Access } from './access.ts';
 import { findPostgresPrograms } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
-import { clusterBase, initialise, superuser } from './cluster-folder.ts';
-import { fatalLine } from './fatal-line.ts';
+import { clusterBase, initialiseCluster, superuser } from './cluster-folder.ts';
+import { failureReason } from './failure-reason.ts';
 import { hubUser, prepareDatabase } from './hub-role.ts';
-import { endLeftOver } from './left-over.ts';
+import { stopOrphanedServer } from './orphaned-server.ts';
 
 export interface PostgresServerOptions {
   /** The data folder of the hub. */
@@ -92,7 +92,7 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
   const programs = findPostgresPrograms();
   const base = clusterBase(home, programs);
   const data = join(base, 'data');
-  await endLeftOver(data, options.onNotice);
+  await stopOrphanedServer(data, options.onNotice);
   const known = readStateFile(accessFile(home), storedAccess);
   const isNew = !existsSync(join(data, 'PG_VERSION'));
   if (!isNew && known === null)
@@ -111,7 +111,7 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
   writeStateFile(accessFile(home), JSON.stringify(wanted));
   if (isNew) {
     options.onNotice('Making the database (once)');
-    await initialise(programs, base, data, wanted.password);
+    await initialiseCluster(programs, base, data, wanted.password);
   }
   const server = new Server(programs, data, join(base, 'postgres.log'), wanted, options);
   await server.start();
@@ -130,7 +130,7 @@ class Server implements PostgresServer {
   #exited: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
   #wasReady = false;
-  #revival: Promise<void> = Promise.resolve();
+  #restarting: Promise<void> = Promise.resolve();
   /** Size of the log file before the last attempt to start. */
   #attemptOffset = 0;
 
@@ -153,8 +153,8 @@ class Server implements PostgresServer {
         return;
       } catch (error) {
         // After a kill the old backends hold the shared memory for a moment.
-        const passes = /pre-existing shared memory|lock file|could not bind/.test(this.#logOfAttempt());
-        if (!passes || performance.now() + retryMs > deadline) throw error;
+        const isTemporary = /pre-existing shared memory|lock file|could not bind/.test(this.#logOfAttempt());
+        if (!isTemporary || performance.now() + retryMs > deadline) throw error;
       }
       await delay(retryMs);
     }
@@ -163,7 +163,7 @@ class Server implements PostgresServer {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#end();
-    await this.#revival;
+    await this.#restarting;
   }
 
   /** Starts the server once. Ends the process when it does not become ready. @throws AppError with one line. */
@@ -205,12 +205,12 @@ class Server implements PostgresServer {
       guard.once('error', () => done());
     });
     void this.#exited.then(() => {
-      if (this.#wasReady && this.#guard === guard) this.#revival = this.#revive();
+      if (this.#wasReady && this.#guard === guard) this.#restarting = this.#restart();
     });
   }
 
   /** Retries until the server is ready or this object is disposed. Causes such as a full disk can be temporary. */
-  async #revive(): Promise<void> {
+  async #restart(): Promise<void> {
     const { signal } = this.#stop;
     const reported = new Set<string>();
     this.#wasReady = false;
@@ -270,7 +270,7 @@ class Server implements PostgresServer {
         await client.end().catch(() => undefined);
       }
     }
-    return runs() ? problem : fatalLine(this.#logOfAttempt());
+    return runs() ? problem : failureReason(this.#logOfAttempt());
   }
 
   async #end(): Promise<void> {
@@ -278,13 +278,13 @@ class Server implements PostgresServer {
     this.#guard = undefined;
     if (guard === undefined) return;
     guard.stdin?.end();
-    const over = new AbortController();
+    const timer = new AbortController();
     await Promise.race([
       this.#exited,
-      delay(stopDeadlineMs, undefined, { signal: over.signal }).catch(() => undefined),
+      delay(stopDeadlineMs, undefined, { signal: timer.signal }).catch(() => undefined),
     ]);
     // A timer that is left would hold up the end of this process.
-    over.abort();
+    timer.abort();
     if (guard.exitCode === null && guard.signalCode === null && guard.pid !== undefined)
       process.kill(-guard.pid, 'SIGKILL');
   }

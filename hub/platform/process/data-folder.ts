@@ -85,16 +85,16 @@ export class FolderLock implements Disposable {
           );
         }
         // Moved away rather than removed: of two that find the dead lock at once, one move fails.
-        const grave = `${path}.${process.pid}`;
+        const stalePath = `${path}.${process.pid}`;
         try {
-          renameSync(path, grave);
+          renameSync(path, stalePath);
           // One that was taken meanwhile is put back, unless a third took the folder at that moment.
-          const moved = readStateFile(grave, folderOwner);
-          if (moved !== null && isAlive(moved)) linkSync(grave, path);
+          const moved = readStateFile(stalePath, folderOwner);
+          if (moved !== null && isAlive(moved)) linkSync(stalePath, path);
         } catch (moveError) {
           if (!['ENOENT', 'EEXIST'].includes((moveError as NodeJS.ErrnoException).code ?? '')) throw moveError;
         } finally {
-          rmSync(grave, { force: true });
+          rmSync(stalePath, { force: true });
         }
       }
     }

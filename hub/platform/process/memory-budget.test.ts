@@ -165,7 +165,7 @@ describe('the memory for large values', () => {
   });
 
   test('with a part of what is left, many workspaces that take what they can leave room to another', () => {
-    const memory = new MemoryBudget({ limitBytes: 192 * mib, waitMs: 10_000, partOfFree: 1 / 4, freeBytes: 0 });
+    const memory = new MemoryBudget({ limitBytes: 192 * mib, waitMs: 10_000, maxShareOfFree: 1 / 4, freeBytes: 0 });
     for (let workspace = 0; workspace < 8; workspace += 1)
       for (;;) if (!memory.open(String(workspace)).tryResize(mib)) break;
     expect(memory.counts.used).toBeLessThan(168 * mib);

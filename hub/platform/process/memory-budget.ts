@@ -31,20 +31,20 @@ export function heapOf(value: JsonValue): number {
   return bytes;
 }
 
-interface Request {
+interface WaitingRequest {
   bytes: number;
   /** By the clock of `performance`. */
-  since: number;
+  waitingSince: number;
   grant: () => void;
 }
 
-interface Share {
+interface WorkspaceUsage {
   used: number;
-  waiting: Request[];
+  waiting: WaitingRequest[];
 }
 
 /** How long a request waits before freed memory is kept for it, in milliseconds: until then smaller requests may pass it. */
-const agedMs = 1_000;
+const starvationMs = 1_000;
 
 /** A reservation was not granted in time. */
 export class OutOfMemory extends Error {
@@ -66,7 +66,7 @@ export interface MemoryBudgetOptions {
    * What a workspace may have at most, as a part of what is left: all of it when left out. With a quarter, each workspace
    * that takes what it can leaves four fifths of that to the others.
    */
-  partOfFree?: number;
+  maxShareOfFree?: number;
 }
 
 /** A part of the heap that V8 may use, in bytes. */
@@ -79,12 +79,12 @@ export const partOfHeap = (part: number): number => getHeapStatistics().heap_siz
  */
 export class MemoryBudget {
   readonly #limit: number;
-  readonly #shares = new Map<string, Share>();
+  readonly #usages = new Map<string, WorkspaceUsage>();
   readonly #waitMs: number;
-  readonly #most: number;
+  readonly #maxReservation: number;
   /** A reservation of up to so many bytes counts as none. */
   readonly freeBytes: number;
-  readonly #partOfFree: number;
+  readonly #maxShareOfFree: number;
   #used = 0;
 
   constructor({
@@ -92,85 +92,85 @@ export class MemoryBudget {
     waitMs,
     largestPart = 1 / 4,
     freeBytes: free = freeBytes,
-    partOfFree = 1,
+    maxShareOfFree = 1,
   }: MemoryBudgetOptions) {
     this.#limit = limitBytes;
     this.#waitMs = waitMs;
-    this.#most = limitBytes * largestPart;
+    this.#maxReservation = limitBytes * largestPart;
     this.freeBytes = free;
-    this.#partOfFree = partOfFree;
+    this.#maxShareOfFree = maxShareOfFree;
   }
 
   /** Bytes that are reserved, and workspaces that reserve or wait. */
   get counts(): { used: number; workspaces: number } {
-    return { used: this.#used, workspaces: this.#shares.size };
+    return { used: this.#used, workspaces: this.#usages.size };
   }
 
   /** A reservation of nothing yet, which counts for a workspace. */
   open(tenantId: string): MemoryReservation {
     return new MemoryReservation({
-      most: this.#most,
+      maxBytes: this.#maxReservation,
       freeBytes: this.freeBytes,
-      isScarce: () => this.#aged() !== undefined,
-      take: (bytes) => this.#take(tenantId, bytes),
+      hasStarvingRequest: () => this.#starvingRequest() !== undefined,
+      tryReserve: (bytes) => this.#tryReserve(tenantId, bytes),
       wait: (bytes, signal) => this.#wait(tenantId, bytes, signal),
       free: (bytes) => this.#release(tenantId, bytes),
     });
   }
 
-  #shareOf(tenantId: string): Share {
-    let share = this.#shares.get(tenantId);
-    if (share === undefined) {
-      share = { used: 0, waiting: [] };
-      this.#shares.set(tenantId, share);
+  #usageOf(tenantId: string): WorkspaceUsage {
+    let usage = this.#usages.get(tenantId);
+    if (usage === undefined) {
+      usage = { used: 0, waiting: [] };
+      this.#usages.set(tenantId, usage);
     }
-    return share;
+    return usage;
   }
 
   /** The request that has waited longest, once it has waited long. One that only its own workspace holds up does not count. */
-  #aged(): Request | undefined {
-    let oldest: Request | undefined;
-    for (const { used, waiting } of this.#shares.values()) {
+  #starvingRequest(): WaitingRequest | undefined {
+    let oldest: WaitingRequest | undefined;
+    for (const { used, waiting } of this.#usages.values()) {
       const [next] = waiting;
-      if (next === undefined || used + next.bytes > this.#partOfFree * (this.#limit - used)) continue;
-      if (next.since < (oldest?.since ?? Infinity)) oldest = next;
+      if (next === undefined || used + next.bytes > this.#maxShareOfFree * (this.#limit - used)) continue;
+      if (next.waitingSince < (oldest?.waitingSince ?? Infinity)) oldest = next;
     }
-    return oldest !== undefined && performance.now() - oldest.since > agedMs ? oldest : undefined;
+    return oldest !== undefined && performance.now() - oldest.waitingSince > starvationMs ? oldest : undefined;
   }
 
-  #fits(share: Share, bytes: number, request?: Request): boolean {
-    const aged = this.#aged();
-    const kept = aged === undefined || aged === request ? 0 : aged.bytes;
-    return share.used + bytes <= this.#partOfFree * (this.#limit - this.#used - kept);
+  #fits(usage: WorkspaceUsage, bytes: number, request?: WaitingRequest): boolean {
+    const starving = this.#starvingRequest();
+    const kept = starving === undefined || starving === request ? 0 : starving.bytes;
+    return usage.used + bytes <= this.#maxShareOfFree * (this.#limit - this.#used - kept);
   }
 
-  #take(tenantId: string, bytes: number): boolean {
-    const share = this.#shareOf(tenantId);
-    const fits = share.waiting.length === 0 && this.#fits(share, bytes);
-    if (fits) this.#grant(share, bytes);
-    else this.#forgetIfIdle(tenantId, share);
+  #tryReserve(tenantId: string, bytes: number): boolean {
+    const usage = this.#usageOf(tenantId);
+    const fits = usage.waiting.length === 0 && this.#fits(usage, bytes);
+    if (fits) this.#grant(usage, bytes);
+    else this.#deleteIfIdle(tenantId, usage);
     return fits;
   }
 
-  #grant(share: Share, bytes: number): void {
-    share.used += bytes;
+  #grant(usage: WorkspaceUsage, bytes: number): void {
+    usage.used += bytes;
     this.#used += bytes;
   }
 
   async #wait(tenantId: string, bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#take(tenantId, bytes)) return;
-    const share = this.#shareOf(tenantId);
+    if (this.#tryReserve(tenantId, bytes)) return;
+    const usage = this.#usageOf(tenantId);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const request: Request = { bytes, since: performance.now(), grant: resolve };
-    share.waiting.push(request);
+    const request: WaitingRequest = { bytes, waitingSince: performance.now(), grant: resolve };
+    usage.waiting.push(request);
     const leave = (reason: unknown) => {
-      const at = share.waiting.indexOf(request);
+      const at = usage.waiting.indexOf(request);
       // It may have been granted in this very turn.
       if (at === -1) return;
-      share.waiting.splice(at, 1);
+      usage.waiting.splice(at, 1);
       this.#grantWaiting();
-      this.#forgetIfIdle(tenantId, share);
+      this.#deleteIfIdle(tenantId, usage);
       reject(reason);
     };
     const onAbort = () => leave(signal.reason);
@@ -185,10 +185,10 @@ export class MemoryBudget {
   }
 
   #release(tenantId: string, bytes: number): void {
-    const share = this.#shareOf(tenantId);
-    share.used -= bytes;
+    const usage = this.#usageOf(tenantId);
+    usage.used -= bytes;
     this.#used -= bytes;
-    this.#forgetIfIdle(tenantId, share);
+    this.#deleteIfIdle(tenantId, usage);
     this.#grantWaiting();
   }
 
@@ -196,43 +196,43 @@ export class MemoryBudget {
   #grantWaiting(): void {
     for (let granted = true; granted;) {
       granted = false;
-      const shares = Array.from(this.#shares);
-      for (const [tenantId, share] of shares) {
-        const [next] = share.waiting;
-        if (next === undefined || !this.#fits(share, next.bytes, next)) continue;
-        share.waiting.shift();
-        this.#grant(share, next.bytes);
+      const usages = Array.from(this.#usages);
+      for (const [tenantId, usage] of usages) {
+        const [next] = usage.waiting;
+        if (next === undefined || !this.#fits(usage, next.bytes, next)) continue;
+        usage.waiting.shift();
+        this.#grant(usage, next.bytes);
         // The other workspaces come first next time.
-        this.#shares.delete(tenantId);
-        this.#shares.set(tenantId, share);
+        this.#usages.delete(tenantId);
+        this.#usages.set(tenantId, usage);
         next.grant();
         granted = true;
       }
     }
   }
 
-  #forgetIfIdle(tenantId: string, share: Share): void {
-    if (share.used === 0 && share.waiting.length === 0) this.#shares.delete(tenantId);
+  #deleteIfIdle(tenantId: string, usage: WorkspaceUsage): void {
+    if (usage.used === 0 && usage.waiting.length === 0) this.#usages.delete(tenantId);
   }
 }
 
-interface Source {
+interface ReservationSource {
   /** The most that one reservation counts. */
-  most: number;
+  maxBytes: number;
   freeBytes: number;
-  isScarce: () => boolean;
-  take: (bytes: number) => boolean;
+  hasStarvingRequest: () => boolean;
+  tryReserve: (bytes: number) => boolean;
   wait: (bytes: number, signal: AbortSignal) => Promise<void>;
   free: (bytes: number) => void;
 }
 
 /** What one run, or one answer, has reserved. Once disposed it reserves nothing more, also where it waits at that moment. */
 export class MemoryReservation implements Disposable {
-  readonly #source: Source;
+  readonly #source: ReservationSource;
   #bytes = 0;
   #isDisposed = false;
 
-  constructor(source: Source) {
+  constructor(source: ReservationSource) {
     this.#source = source;
   }
 
@@ -243,14 +243,14 @@ export class MemoryReservation implements Disposable {
 
   /** Whether another request has waited long, so that this reservation should be given back and made again. */
   get isWanted(): boolean {
-    return this.#bytes > 0 && this.#source.isScarce();
+    return this.#bytes > 0 && this.#source.hasStarvingRequest();
   }
 
   /** Changes the reservation without a wait; false, and nothing changed, when there is no room. */
   tryResize(wanted: number): boolean {
     const bytes = this.#isDisposed ? 0 : this.#countOf(wanted);
     const more = bytes - this.#bytes;
-    if (more > 0 && !this.#source.take(more)) return false;
+    if (more > 0 && !this.#source.tryReserve(more)) return false;
     this.#bytes = bytes;
     if (more < 0) this.#source.free(-more);
     return true;
@@ -287,6 +287,6 @@ export class MemoryReservation implements Disposable {
   }
 
   #countOf(bytes: number): number {
-    return bytes <= this.#source.freeBytes ? 0 : Math.min(bytes, this.#source.most);
+    return bytes <= this.#source.freeBytes ? 0 : Math.min(bytes, this.#source.maxBytes);
   }
 }

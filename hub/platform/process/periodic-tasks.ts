@@ -34,12 +34,12 @@ export class PeriodicTasks implements AsyncDisposable {
   constructor(options: PeriodicTasksOptions) {
     this.#options = options;
     const { leadership, tasks } = options;
-    const beat = (task: PeriodicTask) => {
+    const runIfDue = (task: PeriodicTask) => {
       if (leadership.isHeld && !this.#stopping.signal.aborted && !this.#underWay.has(task)) void this.#run(task);
     };
-    for (const task of tasks) this.#timers.push(setInterval(() => beat(task), task.everyMs));
-    this.#subscription = leadership.onGained(() => tasks.forEach(beat));
-    tasks.forEach(beat);
+    for (const task of tasks) this.#timers.push(setInterval(() => runIfDue(task), task.everyMs));
+    this.#subscription = leadership.onGained(() => tasks.forEach(runIfDue));
+    tasks.forEach(runIfDue);
   }
 
   /** Does every task once, whoever leads, one after the other. */
@@ -70,7 +70,7 @@ export class PeriodicTasks implements AsyncDisposable {
   #run(task: PeriodicTask): Promise<void> {
     const { logger } = this.#options;
     const part = `sweep of ${task.name}`;
-    const turn = (async () => {
+    const attempt = (async () => {
       try {
         await task.run(this.#stopping.signal);
         logRecovery(logger, part);
@@ -80,7 +80,7 @@ export class PeriodicTasks implements AsyncDisposable {
         this.#underWay.delete(task);
       }
     })();
-    this.#underWay.set(task, turn);
-    return turn;
+    this.#underWay.set(task, attempt);
+    return attempt;
   }
 }

@@ -13,11 +13,11 @@ export function readStateFile<Schema extends z.ZodType>(path: string, schema: Sc
 
 /** Replaces a file, readable by its owner alone, as a whole: whatever ends the process or fills the disk, the old one or the new one is there. */
 export function writeStateFile(path: string, text: string): void {
-  const aside = writeAside(path, text);
+  const temporary = writeTemporary(path, text);
   try {
-    renameSync(aside, path);
+    renameSync(temporary, path);
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
   syncFolder(dirname(path));
@@ -25,29 +25,29 @@ export function writeStateFile(path: string, text: string): void {
 
 /** Makes a file that must not be there yet, as a whole: nobody sees a part of it. @throws the error EEXIST when it is there. */
 export function createStateFile(path: string, text: string): void {
-  const aside = writeAside(path, text);
+  const temporary = writeTemporary(path, text);
   try {
-    linkSync(aside, path);
+    linkSync(temporary, path);
   } catch (error) {
     // Some file systems have no links.
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? ''))
       throw error;
     writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true });
   } finally {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
   }
   syncFolder(dirname(path));
 }
 
-function writeAside(path: string, text: string): string {
-  const aside = `${path}.new-${process.pid}`;
+function writeTemporary(path: string, text: string): string {
+  const temporary = `${path}.new-${process.pid}`;
   try {
-    writeFileSync(aside, text, { mode: 0o600, flush: true });
+    writeFileSync(temporary, text, { mode: 0o600, flush: true });
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
-  return aside;
+  return temporary;
 }
 
 /** Makes a rename in a folder last; some systems can't and need not. */

@@ -1,5 +1,5 @@
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
-import { withPlainHosts } from '../../plain-hosts.ts';
+import { withAsciiHosts } from '../../ascii-hosts.ts';
 
 /** Escapes a text for HTML: what devices and people name themselves is hostile input. */
 export function escapeHtml(text: string): string {
@@ -15,12 +15,12 @@ const marked = (name: string) => `<b class="mark">${name}</b>`;
 
 /** A text of several lines as HTML, with what would make it read otherwise than it is marked, and the hosts of its addresses told. */
 export function shownText(text: string): string {
-  return visibleText(escapeHtml(withPlainHosts(text)), marked);
+  return visibleText(escapeHtml(withAsciiHosts(text)), marked);
 }
 
 /** A text of one line, likewise. */
 export function shownLine(text: string): string {
-  return visibleLine(escapeHtml(withPlainHosts(text)), marked);
+  return visibleLine(escapeHtml(withAsciiHosts(text)), marked);
 }
 
 /** Commands to type, broken between their words alone: a hyphen at the end of a line would read as another option. */

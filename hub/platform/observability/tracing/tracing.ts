@@ -42,7 +42,7 @@ export interface Tracing extends AsyncDisposable {
 }
 
 /** Spans that wait to be sent; those beyond them are dropped. */
-const maxWaiting = 8_192;
+const maxQueuedSpans = 8_192;
 const batchSize = 512;
 const batchDelayMs = 1_000;
 /** How long a stop of the hub waits for the last spans, in milliseconds. */
@@ -60,8 +60,8 @@ export function createTracing(settings: TracingSettings, logger: Logger): Tracin
     idGenerator: { generateTraceId: () => next?.traceId ?? '', generateSpanId: () => next?.spanId ?? '' },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: tellingExporter(settings, logger),
-        maxQueueSize: maxWaiting,
+        exporter: loggingExporter(settings, logger),
+        maxQueueSize: maxQueuedSpans,
         maxExportBatchSize: batchSize,
         scheduledDelayMillis: batchDelayMs,
         exportTimeoutMillis: settings.timeoutMs + 1_000,
@@ -103,7 +103,7 @@ export function createTracing(settings: TracingSettings, logger: Logger): Tracin
 }
 
 /** Tells in the log, as of every part that is out of reach, that spans can't be sent, and when they can again. */
-function tellingExporter({ endpoint, headers, timeoutMs }: TracingSettings, logger: Logger): SpanExporter {
+function loggingExporter({ endpoint, headers, timeoutMs }: TracingSettings, logger: Logger): SpanExporter {
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/(?<!\/)\/+$/, '')}/v1/traces`,
     headers,

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { guessLanguage } from '../../../platform/guess-language.ts';
 import { normalizeText } from '../../../platform/normalize.ts';
-import { clipWord, pairsOf, partsOf } from '../../../platform/words.ts';
+import { clipWord, characterPairs, segmentsOf } from '../../../platform/words.ts';
 import { languageOfLocale } from './languages.ts';
 import { foldWord, meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer, Stems } from './stems.ts';
@@ -53,7 +53,7 @@ export function writtenWords(text: string): WrittenWord[] {
     let known = runs.get(run);
     if (known === undefined) {
       const written = clipWord(run.toLowerCase());
-      known = [...partsOf(foldWord(run))]
+      known = [...segmentsOf(foldWord(run))]
         .filter(({ isSpaced }) => isSpaced)
         .map((part) => ({ folded: clipWord(part.text), written }));
       if (run.length <= longestRemembered) runs.set(run, known);
@@ -67,7 +67,9 @@ const isLatin = /^[\0-\u024f\u2000-\u206f]*$/;
 
 /** The parts of a text in scripts without spaces. */
 export const unspacedParts = (text: string): string[] =>
-  isLatin.test(text) ? [] : [...partsOf(foldWord(text))].filter(({ isSpaced }) => !isSpaced).map((part) => part.text);
+  isLatin.test(text)
+    ? []
+    : [...segmentsOf(foldWord(text))].filter(({ isSpaced }) => !isSpaced).map((part) => part.text);
 
 /** The language of an entry, for its stems. */
 export const languageOf = ({ question, answer, locale }: EntryText): string | null =>
@@ -134,7 +136,7 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
     for (const part of unspacedParts(text)) {
       const characters = [...part];
       count += Math.ceil(characters.length / 2);
-      for (const pair of new Set(characters.length === 1 ? characters : pairsOf(part))) addWord(pair);
+      for (const pair of new Set(characters.length === 1 ? characters : characterPairs(part))) addWord(pair);
       for (const { meanings } of meaningsWithin(part)) addMeanings(meanings);
     }
     return count;

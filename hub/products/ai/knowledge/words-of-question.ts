@@ -1,5 +1,5 @@
 import { guessLanguage } from '../../../platform/guess-language.ts';
-import { clipWord, pairsOf } from '../../../platform/words.ts';
+import { clipWord, characterPairs } from '../../../platform/words.ts';
 import { languageOfLocale } from './languages.ts';
 import { meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer } from './stems.ts';
@@ -82,7 +82,7 @@ function askedOf(word: WrittenWord, stems: string[], language: string | null): A
 function askedWithin(part: string): Asked[] {
   const found = meaningsWithin(part);
   const asked = found.map(({ word, meanings }): Asked => {
-    const pairs = [...word].length === 1 ? [word] : pairsOf(word);
+    const pairs = [...word].length === 1 ? [word] : characterPairs(word);
     return { words: pairs, meanings: [...meanings], similarTo: null, weight: 1 };
   });
   const covered = new Set(found.flatMap(({ word, at }) => Array.from(word, (_, index) => at + index)));

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '../process/process-identity.ts';
 
 /** Waits for a server that an earlier hub left behind, whose guard is ending it, and ends it if nobody does. */
-export async function endLeftOver(data: string, onNotice: (message: string) => void): Promise<void> {
+export async function stopOrphanedServer(data: string, onNotice: (message: string) => void): Promise<void> {
   const pidFile = join(data, 'postmaster.pid');
   if (!existsSync(pidFile)) return;
   const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);

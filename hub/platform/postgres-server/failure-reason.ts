@@ -1,5 +1,5 @@
 /** Why a server ended, in one line, from the log of its last start. */
-export function fatalLine(log: string): string {
+export function failureReason(log: string): string {
   const lines = log.trim().split('\n');
   // Refused connections are FATAL too: "the database system is starting up".
   const last = lines.findLast((line) => /(PANIC|FATAL): (?! *the database system is)/.test(line)) ?? lines.at(-1) ?? '';
