@@ -7,6 +7,6 @@ test.each([
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1::'],
   ['::1', '::'],
   ['nonsense', null],
-])('what is kept of %s is %s', (address, kept) => {
+])('%s is anonymized to %s', (address, kept) => {
   expect(anonymizeAddress(address)).toBe(kept);
 });

@@ -1,6 +1,6 @@
 import { foldText } from './words.ts';
 
-/** Frequent short words of each language. A word of several languages counts less. */
+/** Frequent short words by language. A word that occurs in several languages weighs less. */
 const stopWords: Record<string, string> = {
   da: 'og ikke hvordan hvad jeg det er en til af hvor med kan jeg har min mit hvornår eller',
   de: 'der die das und ist ich ein eine einen nicht wie was wo wann warum wer mein meine meinen für mit auf zu den dem des sie es gibt kann kein keine von bei wird sind haben habe wurde oder welche ins im',
@@ -36,7 +36,9 @@ for (const [language, words] of Object.entries(stopWords))
     languagesByWord.set(word, known.add(language));
   }
 
-/** Guesses the language of a text by its script and its frequent short words. @returns null when the text has neither. */
+/**
+ * Guesses the language of a text by its script and its frequent short words. @returns null when the text has neither.
+ */
 export function guessLanguage(text: string): string | null {
   for (const [script, language] of scripts) if (script.test(text)) return language;
   const counts = new Map<string, number>();

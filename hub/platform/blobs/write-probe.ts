@@ -3,14 +3,18 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface WriteProbeOptions {
-  /** How long what was found counts, in milliseconds. */
+  /** How long a result is reused, in milliseconds. */
   cacheMs?: number;
 }
 
 const probeBytes = Buffer.alloc(64 * 1024, 1);
 const defaultCacheMs = 5_000;
 
-/** Tries whether a folder takes bytes: rejects as a write does, or with the signal's reason. However many ask, one attempt at a time is made, and what it found counts a while. */
+/**
+ * Creates a function that tests whether a folder is writable. It rejects with the error of the write, or with the
+ * signal's reason.
+ * Concurrent callers share one attempt, and its result is reused for `cacheMs`.
+ */
 export function createWriteProbe(
   folder: string,
   { cacheMs = defaultCacheMs }: WriteProbeOptions = {},
