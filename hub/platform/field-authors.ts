@@ -5,8 +5,7 @@ export type FieldAuthors = Record<string, string>;
 
 /**
  * Returns the authors of a resource after a change. `actor` becomes the author of each field whose value differs from
- * `before`.
- * Fields that a request repeats with their present value keep their author.
+ * `before`. Fields that a request repeats with their present value keep their author.
  * @param before null for a new resource.
  * @param after undefined fields do not change.
  */

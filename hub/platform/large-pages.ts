@@ -38,8 +38,7 @@ export async function reserveAnswer(memory: MemoryReservation, heapBytes: number
 
 /**
  * Reads a page of a list whose rows may be large. It reads the sizes first, then as many rows as fit in one page and in
- * the memory for responses.
- * A page can have fewer rows than its limit; `meta.nextCursor` leads to the rest.
+ * the memory for responses. A page can have fewer rows than its limit; `meta.nextCursor` leads to the rest.
  * @param list.measure reads at most `limit` ids and sizes in list order, after the given id.
  * @param list.read reads the rows with these ids, in any order.
  * @throws AppError `invalid_cursor`; `rate_limited` when other large responses leave no memory within the wait time.

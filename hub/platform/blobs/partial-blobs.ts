@@ -27,8 +27,7 @@ export interface PartialBlobs {
   delete(id: string): Promise<void>;
   /**
    * Deletes partial blobs that were not written for `olderThanMs`, except the ids that `findOwned` returns: those still
-   * have an owner.
-   * Returns the number of deleted blobs.
+   * have an owner. Returns the number of deleted blobs.
    */
   sweep(olderThanMs: number, findOwned: (ids: string[]) => Promise<ReadonlySet<string>>): Promise<number>;
 }

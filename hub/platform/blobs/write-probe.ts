@@ -12,8 +12,7 @@ const defaultCacheMs = 5_000;
 
 /**
  * Creates a function that tests whether a folder is writable. It rejects with the error of the write, or with the
- * signal's reason.
- * Concurrent callers share one attempt, and its result is reused for `cacheMs`.
+ * signal's reason. Concurrent callers share one attempt, and its result is reused for `cacheMs`.
  */
 export function createWriteProbe(
   folder: string,

@@ -4,9 +4,8 @@ import { LRUCache } from 'lru-cache';
 /**
  * Due times of schedules in any time zone.
  * A local time that the change to daylight saving time skips moves to the time that clocks show instead: 02:30 becomes
- * 03:30.
- * A local time that occurs twice counts once, the first time. Expressions that match every hour follow elapsed time
- * instead.
+ * 03:30. A local time that occurs twice counts once, the first time. Expressions that match every hour follow elapsed
+ * time instead.
  */
 
 const dayMs = 86_400_000;

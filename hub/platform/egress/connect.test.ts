@@ -31,7 +31,7 @@ const open = (options: Partial<EgressOptions> = {}) =>
 const options = 'OPTIONS sip:a SIP/2.0\r\nCSeq: 1 OPTIONS\r\n\r\n';
 
 test.each(['udp', 'tcp'] as const)(
-  'a connection by %s carries bytes both ways, from a name that is asked for once',
+  'a connection by %s carries bytes both ways, with one DNS query',
   async (transport) => {
     let asked = 0;
     await using egress = open({ resolve: async () => ((asked += 1), loopback) });
@@ -51,7 +51,7 @@ test.each(['udp', 'tcp'] as const)(
   },
 );
 
-test('what leads to an address that is not public is refused, unless the operator named it', async () => {
+test('connecting to a non-public address is refused unless EGRESS_ALLOW_HOSTS contains the host', async () => {
   await using egress = open({ allowHosts: [`named.example:${tcp.port}`] });
   for (const transport of ['udp', 'tcp', 'tls'])
     await expect(egress.connect(request(tcp.port, { transport }))).rejects.toThrow(EgressRefused);
@@ -66,7 +66,7 @@ test('what leads to an address that is not public is refused, unless the operato
   await expect(egress.connect(request(tcp.port + 1, { host: 'named.example' }))).rejects.toThrow(EgressRefused);
 });
 
-test('a service is found by its records, each of whose hosts is judged', async () => {
+test('a service is found by its SRV records, and each of their hosts is checked', async () => {
   const records = [
     { name: 'two.example', port: tcp.port, priority: 20, weight: 0 },
     { name: 'one.example', port: tcp.port, priority: 10, weight: 0 },
@@ -84,7 +84,7 @@ test('a service is found by its records, each of whose hosts is judged', async (
   expect(itself.remote.port).toBe(tcp.port);
 });
 
-test('a service with any number of hosts costs eight look-ups, and none once nobody waits any more', async () => {
+test('a service with 50 hosts causes at most eight look-ups, and none after the abort', async () => {
   const asked: string[] = [];
   const ended = new AbortController();
   const resolveSrv = async () =>
@@ -108,7 +108,7 @@ test('a service with any number of hosts costs eight look-ups, and none once nob
   expect(asked).toHaveLength(9);
 });
 
-test('of several addresses the next is taken where one refuses, beginning with another each turn', async () => {
+test('when an address refuses the connection, the next candidate is tried, from any first candidate', async () => {
   const closed = await freePort();
   const records = [closed, tcp.port].map((port, priority) => ({ name: 'one.example', port, priority, weight: 0 }));
   await using egress = open({ resolveSrv: async () => records });
@@ -118,7 +118,7 @@ test('of several addresses the next is taken where one refuses, beginning with a
   }
 });
 
-test('a closed port tells itself, over udp as an answer to what is sent', async () => {
+test('a closed port is reported as refused, over UDP after the first datagram', async () => {
   await using egress = open();
   const closed = await freePort();
   await expect(egress.connect(request(closed))).rejects.toMatchObject({ failure: 'refused' });
@@ -130,7 +130,7 @@ test('a closed port tells itself, over udp as an answer to what is sent', async 
   await expect.poll(() => failures[0]?.failure).toBe('refused');
 });
 
-test('a stream that ends is told once, and not to whoever ended it', async () => {
+test('the end of a stream is reported once, and not when the stream is disposed', async () => {
   await using egress = open();
   const failures: string[] = [];
   const onFailed = (failure: EgressFailed) => failures.push(failure.failure);
@@ -146,7 +146,7 @@ test('a stream that ends is told once, and not to whoever ended it', async () =>
   expect(failures).toEqual(['reset']);
 });
 
-test('a port of this side is taken where it is free', async () => {
+test('the preferred local port is used when it is free', async () => {
   await using egress = open();
   const localPort = await freePort();
   const connect = () => egress.connect(request(udp.port, { transport: 'udp', localPort }));
@@ -156,7 +156,7 @@ test('a port of this side is taken where it is free', async () => {
   expect(second.local.port).not.toBe(localPort);
 });
 
-test('whoever gives up is told so, and a name that nobody knows is', async () => {
+test('connecting rejects with the abort reason, connect_timeout or unresolved', async () => {
   const stop = new AbortController();
   await using silent = open({ resolve: () => new Promise(() => undefined) });
   const asked = silent.connect(request(1, { signal: stop.signal }));
@@ -167,6 +167,6 @@ test('whoever gives up is told so, and a name that nobody knows is', async () =>
   const unknown = Object.assign(new Error('no'), { code: 'ENOTFOUND' });
   await using lost = open({ resolve: () => Promise.reject(unknown) });
   await expect(lost.connect(request(1))).rejects.toMatchObject({ failure: 'unresolved' });
-  // A rejection that nobody hears of would end the process, and fails this test.
+  // An unhandled rejection would end the process and fail this test.
   await expect(lost.connect(request(1, { signal: stop.signal }))).rejects.toThrow('withdrawn');
 });

@@ -6,27 +6,28 @@ import { EgressRefused } from './failure.ts';
 import { resolveBySystem, resolvePublicName } from './resolve.ts';
 import type { Resolve } from './resolve.ts';
 
-/** Decides where requests may go. */
+/** Decides which hosts the hub may send requests to. */
 export interface Guard {
-  /** The address of a request, as far as it can be judged without asking for the name of its host. @throws EgressRefused. */
+  /** Parses and checks a URL without resolving its host. @throws EgressRefused. */
   check(text: string, base?: URL): URL;
-  /** Whether the operator named the host, so that it may be any. */
+  /** Whether EGRESS_ALLOW_HOSTS contains the host, which then may have any address. */
   isAllowed(url: URL): boolean;
-  /** Resolves a name for a connection to a host that nobody named: fails unless all that it leads to is public. */
+  /** Resolves a host that is not in EGRESS_ALLOW_HOSTS. Fails unless all of its addresses are public. */
   lookup: LookupFunction;
-  /** A host for a connection of any kind, as it is to be kept, judged as far as that can be without asking for its name. @throws EgressRefused. */
+  /** Checks a host without resolving it, and returns its normalized form for storage. @throws EgressRefused. */
   checkHost(host: string, port: number): string;
   /**
-   * Resolves a name, or takes an address, for a connection of any kind.
-   * @throws EgressRefused unless all that it leads to is public, or the operator named the host; whatever the resolver throws.
+   * Resolves a host name. An IP address is returned unchanged.
+   * @throws EgressRefused unless all addresses are public or EGRESS_ALLOW_HOSTS contains the host; the error of the
+   * resolver.
    */
   resolve(host: string, port: number): Promise<LookupAddress[]>;
 }
 
 export interface GuardOptions {
-  /** `host` or `host:port`, exact: may be reached by http too, and at any address. For development. */
+  /** Exact `host` or `host:port` entries that may also use http and have any address. For development. */
   allowHosts: readonly string[];
-  /** Resolves all names, for tests. */
+  /** Replaces name resolution, for tests. */
   resolve?: Resolve;
 }
 
@@ -38,7 +39,7 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
   const isAllowed = (url: URL) => isAllowedHost(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
   const checkHost = (host: string, port: number) => {
     const url = parseHost(host);
-    if (url === null) throw new EgressRefused(`"${host.slice(0, 200)}" is no host.`);
+    if (url === null) throw new EgressRefused(`"${host.slice(0, 200)}" is not a valid host.`);
     const name = hostOf(url);
     if (isIP(name) !== 0 && !isPublicAddress(name) && !isAllowedHost(name, String(port)))
       throw new EgressRefused(refusalMessage(name));
@@ -77,17 +78,15 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
       try {
         url = new URL(text, base);
       } catch {
-        throw new EgressRefused(
-          `"${text.slice(0, 200)}" is not an absolute address; give one that begins with https://.`,
-        );
+        throw new EgressRefused(`"${text.slice(0, 200)}" is not an absolute URL; use a URL that begins with https://.`);
       }
       if (url.username !== '' || url.password !== '')
-        throw new EgressRefused('The address must not contain a user name or a password; send them as a header.');
+        throw new EgressRefused('The URL must not contain a user name or a password; send them as a header.');
       if (isAllowed(url)) {
         if (url.protocol === 'http:' || url.protocol === 'https:') return url;
       } else if (url.protocol === 'https:') {
         const host = hostOf(url);
-        // Node connects to a literal address without asking the lookup.
+        // Node.js does not call `lookup` for a literal IP address.
         if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusalMessage(host));
         return url;
       }
@@ -98,14 +97,14 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
   };
 }
 
-/** A host, or host and port, as `hostOf` has hosts: without the brackets of IPv6 and the dot at the end that addresses may have. */
+/** Normalizes a host or host:port like `hostOf`: without IPv6 brackets and without the trailing dot. */
 const normalizeHost = (host: string): string =>
   host
     .toLowerCase()
     .replace(/^\[(.*)\]/, '$1')
     .replace(/\.(?=:\d+$|$)/, '');
 
-/** A host as the parser of addresses understands it: `127.1` and `0x7f.1` are addresses, too. */
+/** Parses a host as URLs do, so that `127.1` and `0x7f.1` are recognized as IP addresses. */
 function parseHost(host: string): URL | null {
   return URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}/`);
 }

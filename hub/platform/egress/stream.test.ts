@@ -8,7 +8,7 @@ import { createEgress, EgressFailed, EgressRefused } from './egress.ts';
 import type { EgressStreamRequest } from './stream.ts';
 
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
-/** What the server saw of one test: what is left of the one before ends whenever it does. */
+/** Counts of one test. Late events of an earlier test count for that test. */
 const nothing = () => ({ requests: 0, closed: 0, sockets: new Set<Socket>() });
 let seen = nothing();
 const server = createServer((request, response) => {
@@ -57,7 +57,7 @@ const failureOf = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof EgressFailed ? error.failure : error),
   );
 
-test('parts are there as they come, and the connection serves the next request', async () => {
+test('chunks are readable as they arrive, and the connection is reused by the next request', async () => {
   await using egress = open();
   const more = Promise.withResolvers<void>();
   answer = (_request, response) => {
@@ -76,7 +76,7 @@ test('parts are there as they come, and the connection serves the next request',
   expect([seen.requests, seen.sockets.size]).toEqual([2, 1]);
 });
 
-test('each silence has its bound', async () => {
+test('each phase without data has its own time limit', async () => {
   await using egress = createEgress({
     allowHosts: [here],
     clock: fastClock(25),
@@ -100,7 +100,7 @@ test('each silence has its bound', async () => {
   await expect.poll(() => seen.closed).toBe(4);
 });
 
-test('an answer that breaks off or grows too large is a failure, and its connection is closed', async () => {
+test('a response that is cut off or too large fails, and its connection is closed', async () => {
   await using egress = open();
   answer = (_request, response) => {
     response.write('one');
@@ -114,35 +114,32 @@ test('an answer that breaks off or grows too large is a failure, and its connect
   await expect.poll(() => seen.closed).toBe(2);
 });
 
-test.each(['connecting', 'waiting', 'reading'] as const)(
-  'whoever gives up while %s closes the connection',
-  async (when) => {
-    await using egress = createEgress({ allowHosts: [here], resolve: () => new Promise(() => undefined) });
-    answer = (_request, response) => void (when === 'reading' && response.write('one'));
-    const stop = new AbortController();
-    const url = when === 'connecting' ? 'https://silent.example/' : `http://${here}/`;
-    const asked = egress.stream(url, given({ signal: stop.signal }));
-    const withdraw = () => stop.abort(new Error('withdrawn'));
-    const ends = async () => {
-      if (when !== 'reading') return asked;
-      const reader = (await asked).body.getReader();
-      await reader.read();
-      setImmediate(withdraw);
-      return reader.read();
-    };
-    const end = ends();
-    if (when === 'connecting') withdraw();
-    if (when === 'waiting') {
-      await expect.poll(() => seen.requests).toBe(1);
-      withdraw();
-    }
-    await expect(end).rejects.toThrow('withdrawn');
-    await expect.poll(() => seen.closed).toBe(when === 'connecting' ? 0 : 1);
-    await expect(egress.stream(url, given({ signal: stop.signal }))).rejects.toThrow('withdrawn');
-  },
-);
+test.each(['connecting', 'waiting', 'reading'] as const)('aborting while %s closes the connection', async (when) => {
+  await using egress = createEgress({ allowHosts: [here], resolve: () => new Promise(() => undefined) });
+  answer = (_request, response) => void (when === 'reading' && response.write('one'));
+  const stop = new AbortController();
+  const url = when === 'connecting' ? 'https://silent.example/' : `http://${here}/`;
+  const asked = egress.stream(url, given({ signal: stop.signal }));
+  const withdraw = () => stop.abort(new Error('withdrawn'));
+  const ends = async () => {
+    if (when !== 'reading') return asked;
+    const reader = (await asked).body.getReader();
+    await reader.read();
+    setImmediate(withdraw);
+    return reader.read();
+  };
+  const end = ends();
+  if (when === 'connecting') withdraw();
+  if (when === 'waiting') {
+    await expect.poll(() => seen.requests).toBe(1);
+    withdraw();
+  }
+  await expect(end).rejects.toThrow('withdrawn');
+  await expect.poll(() => seen.closed).toBe(when === 'connecting' ? 0 : 1);
+  await expect(egress.stream(url, given({ signal: stop.signal }))).rejects.toThrow('withdrawn');
+});
 
-test('a reader that stops early frees the connection', async () => {
+test('cancelling the reader early closes the connection', async () => {
   await using egress = open();
   answer = (_request, response) => void response.write('one');
   const { body } = await egress.stream(`http://${here}/`, given());
@@ -152,22 +149,22 @@ test('a reader that stops early frees the connection', async () => {
   await expect.poll(() => seen.closed).toBe(1);
 });
 
-test('a reader may cancel an answer whose end is just there', async () => {
+test('cancelling a response that ends at the same moment does not throw', async () => {
   await using egress = open();
   answer = (_request, response) => void response.end('one');
   for (let count = 0; count < 5; count += 1) {
     const { body } = await egress.stream(`http://${here}/`, given());
     await body.cancel();
   }
-  // What an event throws fails the whole run.
+  // An exception in an event handler fails the whole test run.
   expect(seen.requests).toBe(5);
 });
 
-test('a slow reader holds back what comes, and is not taken for a silent server', async () => {
+test('a slow reader pauses the sender and does not trigger the idle timeout', async () => {
   await using egress = open();
   const size = 64 * 1024;
   const piece = Buffer.alloc(size, 'x');
-  // Many times what a system keeps of a connection at both its ends, some 36 MiB of Linux.
+  // Many times the socket buffers of both ends, which are about 36 MiB on Linux.
   const pieces = 4_000;
   let sent = 0;
   answer = (_request, response) => {
@@ -186,7 +183,7 @@ test('a slow reader holds back what comes, and is not taken for a silent server'
   const { body } = await egress.stream(`http://${here}/`, given({ timeoutMs: 600_000 }));
   const reader = body.getReader();
   await reader.read();
-  // More than the longest silence of a server.
+  // Longer than the idle timeout.
   await sleep(600);
   expect(sent).toBeLessThan(pieces * size);
   let received = 0;
@@ -198,7 +195,7 @@ test('a slow reader holds back what comes, and is not taken for a silent server'
   expect(received).toBeGreaterThan(100 * size);
 });
 
-test('the guard judges where a stream goes, and no redirect is followed', async () => {
+test('the guard checks the address of a stream, and redirects are not followed', async () => {
   await using egress = createEgress({
     allowHosts: [here],
     resolve: async () => [{ address: '10.0.0.1', family: 4 }],

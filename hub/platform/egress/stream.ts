@@ -7,25 +7,28 @@ import type { EgressFailure } from './failure.ts';
 import { hostOf } from './guard.ts';
 import type { Guard } from './guard.ts';
 
-/** A request whose answer is read while it arrives. Times are milliseconds. */
+/** A request whose response is read while it arrives. All times are in milliseconds. */
 export interface EgressStreamRequest {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   body?: string | Uint8Array;
-  /** Closes the connection when it aborts, whatever it is at. */
+  /** Closes the connection at any time, also while connecting or reading. */
   signal: AbortSignal;
-  /** Until there is a connection that the request goes out on. */
+  /** Limit until the connection is established. */
   connectTimeoutMs: number;
-  /** From then to the first byte of the answer's body. */
+  /** Limit from the connection to the first byte of the response body. */
   firstByteTimeoutMs: number;
-  /** That nothing comes while the reader waits. */
+  /** Limit without data while the reader waits for data. */
   idleTimeoutMs: number;
-  /** For everything, a slow reader included. */
+  /** Limit of the whole exchange, including a slow reader. */
   timeoutMs: number;
   maxResponseBytes: number;
 }
 
-/** An answer whose head is there. The connection is freed at its end, and when its reader cancels; a reader that takes nothing stops what comes. */
+/**
+ * A response whose headers have arrived. The connection is released at the end of the body, or when the reader cancels.
+ * A reader that does not read pauses the sender.
+ */
 export interface EgressStream {
   status: number;
   headers: Record<string, string>;
@@ -36,17 +39,17 @@ const agentOptions = {
   keepAlive: true,
   maxSockets: 256,
   maxFreeSockets: 64,
-  // Of connections that nobody uses; those in use have bounds of their own.
+  // For idle connections only. Connections in use have their own limits.
   timeout: 4_000,
 } as const;
-/** What is kept for a reader that does not read. */
+/** Bytes buffered for a slow reader. */
 const maxBufferedBytes = 64 * 1024;
 
 const toSeconds = (ms: number) => `${ms / 1000} s`;
 
 /**
- * The streaming way out. It speaks by Node's own client: that one tells when a connection is there and closes it at once, also while it is
- * being made, and every bound is a timer of ours.
+ * Sends requests whose response is streamed. It uses the HTTP client of Node.js, because that client reports when a
+ * connection is established and closes it immediately at any time. All limits are timers of this module.
  */
 export function createStreams(guard: Guard, clock: Clock) {
   const { lookup } = guard;
@@ -55,7 +58,7 @@ export function createStreams(guard: Guard, clock: Clock) {
     guarded: { 'https:': new HttpsAgent({ ...agentOptions, lookup }) },
   };
   return {
-    /** @param url has been checked. */
+    /** @param url must have passed `guard.check`. */
     open(url: URL, options: EgressStreamRequest): Promise<EgressStream> {
       const agent = guard.isAllowed(url) ? agents.open[url.protocol as 'http:' | 'https:'] : agents.guarded['https:'];
       return new Exchange(url, agent, clock, options).opened;
@@ -66,7 +69,7 @@ export function createStreams(guard: Guard, clock: Clock) {
   };
 }
 
-/** One request and its answer. */
+/** One request and its response. */
 class Exchange {
   readonly opened: Promise<EgressStream>;
   readonly #options: EgressStreamRequest;
@@ -76,7 +79,7 @@ class Exchange {
   readonly #totalTimer: Disposable;
   readonly #opening = Promise.withResolvers<EgressStream>();
   readonly #onAbort = () => this.#end(this.#options.signal.reason);
-  /** Of connecting, of the first byte, or of the silence since the last. */
+  /** Timer of the current phase: connecting, waiting for the first byte, or waiting for more data. */
   #phaseTimer: Disposable | null = null;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #receivedBytes = 0;
@@ -96,12 +99,12 @@ class Exchange {
       headers: { ...headers, ...length },
     });
     this.#totalTimer = clock.after(timeoutMs, () =>
-      this.#fail('timeout', `did not come to the end of its answer within ${toSeconds(timeoutMs)}`),
+      this.#fail('timeout', `did not finish its response within ${toSeconds(timeoutMs)}`),
     );
     this.#startPhaseTimer(
       connectTimeoutMs,
       'connect_timeout',
-      `could not be connected to within ${toSeconds(connectTimeoutMs)}`,
+      `did not accept the connection within ${toSeconds(connectTimeoutMs)}`,
     );
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
     this.#request
@@ -120,7 +123,7 @@ class Exchange {
     this.#startPhaseTimer(
       firstByteTimeoutMs,
       'first_byte_timeout',
-      `did not begin its answer within ${toSeconds(firstByteTimeoutMs)}`,
+      `did not begin its response within ${toSeconds(firstByteTimeoutMs)}`,
     );
   }
 
@@ -145,7 +148,7 @@ class Exchange {
     response
       .on('data', (chunk: Buffer) => this.#onData(chunk, response))
       .on('end', () => {
-        // Its reader may have cancelled what had come to its end by itself.
+        // The reader can cancel in the same turn in which the body ends.
         if (this.#isClosed) return;
         this.#finish();
         this.#controller?.close();
@@ -164,11 +167,11 @@ class Exchange {
     const { maxResponseBytes } = this.#options;
     this.#receivedBytes += chunk.length;
     if (this.#receivedBytes > maxResponseBytes) {
-      this.#end(new EgressFailed(`The answer has more than ${maxResponseBytes} bytes.`, { failure: 'too_large' }));
+      this.#end(new EgressFailed(`The response has more than ${maxResponseBytes} bytes.`, { failure: 'too_large' }));
       return;
     }
     this.#controller?.enqueue(chunk);
-    // A reader that is slow is not the other side's silence.
+    // A slow reader must not count as an idle server.
     if ((this.#controller?.desiredSize ?? 0) > 0) return;
     this.#phaseTimer?.[Symbol.dispose]();
     response.pause();
@@ -182,17 +185,20 @@ class Exchange {
   #toFailure(error: Error): Error {
     if (error instanceof EgressRefused || error instanceof EgressFailed) return error;
     const failed = toEgressFailed(error, this.#host);
-    // Only the message of a cut answer is about reaching somebody who was reached.
+    // A reset in the middle of a response needs its own message, because the host was reached.
     return this.#controller === null || failed.failure !== 'reset'
       ? failed
-      : new EgressFailed(`${this.#host} broke off its answer.`, { failure: 'reset', cause: error });
+      : new EgressFailed(`${this.#host} closed the connection in the middle of its response.`, {
+          failure: 'reset',
+          cause: error,
+        });
   }
 
   #fail(failure: EgressFailure, what: string): void {
     if (!this.#isClosed) this.#end(new EgressFailed(`${this.#host} ${what}.`, { failure }));
   }
 
-  /** Closes the connection; whoever waits or reads gets the reason. */
+  /** Closes the connection. A pending `open` or read rejects with the reason. */
   #end(reason: unknown): void {
     if (this.#isClosed) return;
     this.#finish();

@@ -1,6 +1,6 @@
-/** More tokens than any call has: what a server says beyond that is wrong. */
+/** Above the tokens of any real call. A larger number from a provider is an error. */
 const maxTokens = 100_000_000;
 
-/** Tokens as a provider says them, as a whole number that can be summed and kept; 0 for what is no number. */
+/** Converts a provider's token count to an integer that is safe to sum and store; 0 when it is not a number. */
 export const toTokenCount = (tokens: number | undefined): number =>
   tokens === undefined || !Number.isFinite(tokens) ? 0 : Math.min(maxTokens, Math.max(0, Math.round(tokens)));

@@ -132,7 +132,7 @@ test('a page, silence, plain http and nobody at all are told with what to do', a
     expect(check).toMatchObject({
       ok: false,
       detail: expect.stringMatching(
-        /speaks no TLS there\. Is (AI|TTS|STT)_BASE_URL meant to begin with http:\/\/ instead of https:\/\/\?/,
+        /does not use TLS on this port\. Is (AI|TTS|STT)_BASE_URL meant to begin with http:\/\/ instead of https:\/\/\?/,
       ) as string,
     });
 
