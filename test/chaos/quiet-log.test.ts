@@ -132,7 +132,7 @@ async function expectOneOutage(
   expect(during.length).toBeLessThanOrEqual(2 + minutes);
   await gate.open();
   await until(
-    () => troubles().some(({ msg }) => msg === `${part} is back`),
+    () => troubles().some(({ msg }) => msg === `${part} is available again`),
     () => lines.join(''),
   );
   expect(lines.join('')).not.toContain(secret);

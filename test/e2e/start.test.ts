@@ -40,7 +40,7 @@ function refused(
     const timer = setTimeout(() => child.kill('SIGKILL'), 50_000);
     child.once('close', (code) => {
       clearTimeout(timer);
-      done({ code, stderr: stderr.replaceAll(/^Making the database.*\n/gm, '') });
+      done({ code, stderr: stderr.replaceAll(/^Creating the embedded database.*\n/gm, '') });
     });
   });
 }

@@ -5,38 +5,38 @@ type Logger = pino.Logger;
 type Fields = Record<string, unknown>;
 
 export interface LogThrottleOptions {
-  /** Milliseconds of a clock that does not jump. */
+  /** Milliseconds of a monotonic clock. */
   now?: () => number;
 }
 
 const windowMs = 60_000;
-/** Lines of one kind a minute that are no outage: each may be about another run or request. */
+/** Lines per minute of one kind that is not an outage. Each line can be about another run or request. */
 const maxOfOneKind = 10;
 const maxKinds = 500;
-/** What failed no more for so long is over, although nobody said so. */
+/** A kind without failures for this long counts as recovered, even without a report. */
 const expiryMs = 5 * windowMs;
 const warnLevel = 40;
 const fatalLevel = 60;
-const key = Symbol('repeats of a logger');
+const key = Symbol('throttle of a logger');
 
 interface Kind {
   part: string | null;
   message: string;
-  /** When the line of this window was written, or the first of its lines. */
+  /** Start of the current window: when its first line was written. */
   writtenAt: number;
   lines: number;
-  /** Not written since `writtenAt`. */
+  /** Lines suppressed since `writtenAt`. */
   withheld: number;
   startedAt: number;
   lastAt: number;
-  /** Failures of this spell. */
+  /** Failures since `startedAt`. */
   times: number;
   isOpen: boolean;
-  /** Whether a line told of this spell. */
+  /** Whether a line was written since `startedAt`. */
   isLogged: boolean;
 }
 
-/** The part that an error says is out of reach, such as `database`, at any depth of its causes. */
+/** The unavailable part of the hub, such as `database`, that an error or one of its causes names. */
 function partOf(error: unknown): string | null {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
     const part = current instanceof AppError ? current.internal?.['part'] : undefined;
@@ -52,8 +52,10 @@ function kindOf(error: unknown): string {
 }
 
 /**
- * Lets a log say a thing once. What fails as a part (`part` of a line, or of an `AppError` in its causes) is told when it begins, once a minute with a count
- * while it lasts, and once when it works again. Of other warnings and errors ten of one kind a minute are written and the rest counted.
+ * Suppresses repeated log lines.
+ * An outage of a part (`part` of a line, or of an `AppError` in its causes) is logged when it begins, once a minute
+ * with a count, and when it ends. Of other warnings and errors, ten lines of one kind are logged per minute and the
+ * rest are counted.
  */
 export class LogThrottle {
   readonly #kinds = new Map<string, Kind>();
@@ -63,7 +65,7 @@ export class LogThrottle {
     this.#now = now;
   }
 
-  /** What is to be written of a line: it, with what was withheld before; or null. */
+  /** Returns the line to write, with the number of suppressed lines before it; null to suppress the line. */
   admit(level: number, fields: Fields, message: string): { fields: Fields; message: string } | null {
     if (level < warnLevel || level >= fatalLevel) return { fields, message };
     const now = this.#now();
@@ -114,19 +116,21 @@ export class LogThrottle {
     };
   }
 
-  /** Whether a part failed and was not said to work since. */
+  /** Whether a part failed and has not recovered. */
   isDown(part: string): boolean {
     return this.#kinds.get(`part ${part}`)?.isOpen === true;
   }
 
-  /** Takes note that a part works; what its line should say, or null when nothing told that it did not. */
+  /**
+   * Records the recovery of a part. Returns the fields of the line to write, or null when its failure was never logged.
+   */
   recovered(part: string): Fields | null {
     const kind = this.#kinds.get(`part ${part}`);
     if (kind === undefined || !kind.isOpen) return null;
     kind.isOpen = false;
     if (!kind.isLogged) return null;
     const now = this.#now();
-    // A part that comes and goes every second is told of once a minute all the same.
+    // A part that fails and recovers every second is also logged once a minute only.
     kind.writtenAt = now;
     return { part, times: kind.times, forSeconds: Math.round((now - kind.startedAt) / 1000) };
   }
@@ -141,7 +145,7 @@ export class LogThrottle {
   }
 }
 
-/** pino's `logMethod` hook that asks `repeats` about every line. */
+/** Creates the `logMethod` hook of pino that applies a throttle to every line. */
 export function throttleLogs(throttle: LogThrottle) {
   return function logMethod(this: Logger, args: unknown[], method: (...rest: unknown[]) => void, level: number): void {
     const [first, ...rest] = args;
@@ -153,7 +157,7 @@ export function throttleLogs(throttle: LogThrottle) {
   };
 }
 
-/** Ties what withholds its repeats to a logger, and to its children. */
+/** Attaches a throttle to a logger and to its child loggers. */
 export function attachThrottle(logger: Logger, throttle: LogThrottle): Logger {
   return Object.assign(logger, { [key]: throttle });
 }
@@ -162,13 +166,13 @@ function throttleOf(logger: Logger): LogThrottle | undefined {
   return (logger as Logger & { [key]?: LogThrottle })[key];
 }
 
-/** Says that a part works again, in a line if one told that it did not. */
+/** Logs the recovery of a part, if its failure was logged. */
 export function logRecovery(logger: Logger, part: string): void {
   const fields = throttleOf(logger)?.recovered(part);
-  if (fields !== undefined && fields !== null) logger.info(fields, `${part} is back`);
+  if (fields !== undefined && fields !== null) logger.info(fields, `${part} is available again`);
 }
 
-/** Asks parts that failed from time to time whether they work again, and says so. */
+/** Checks failed parts periodically, and logs when they recover. */
 export class RecoveryWatch implements Disposable {
   readonly #timer: NodeJS.Timeout;
   readonly #pinging = new Set<string>();

@@ -11,7 +11,10 @@ export interface LogOptions {
   color: boolean;
 }
 
-/** Logs JSON lines to standard error, or lines for people. Ids may stand in them, payloads and secrets never; what repeats itself is counted. */
+/**
+ * Logs to standard error as JSON lines or in a readable format. Lines can contain ids, never payloads or secrets.
+ * Repeated lines are suppressed.
+ */
 export function createLogger(
   { level, format, color }: LogOptions,
   destination?: pino.DestinationStream,
@@ -46,7 +49,7 @@ export function createLogger(
   return attachThrottle(pino({ level, redact, serializers, hooks }, stream), throttle);
 }
 
-/** Standard error; one that is gone or full loses lines, and takes nobody down. */
+/** Writes to standard error. When it is closed or blocked, lines are lost and the process continues. */
 function standardError(): pino.DestinationStream {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: 1024 * 1024 });
   stream.on('error', () => undefined);

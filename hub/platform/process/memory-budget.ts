@@ -1,10 +1,10 @@
 import { getHeapStatistics } from 'node:v8';
 import type { JsonValue } from '../../../shared/json.ts';
 
-/** What may be used without a reservation where a budget names nothing else, in bytes. */
+/** Default size that needs no reservation, in bytes. */
 export const freeBytes = 256 * 1024;
 
-/** Heap that JSON uses once it is parsed, by its length as text: 1 for long strings, 4 for numbers, up to 20 for empty objects. */
+/** Heap bytes per byte of JSON text after parsing: 1 for long strings, 4 for numbers, up to 20 for empty objects. */
 const heapPerByte = 8;
 
 /** Estimates the heap that JSON of this length uses, in bytes. */
@@ -33,7 +33,7 @@ export function heapOf(value: JsonValue): number {
 
 interface WaitingRequest {
   bytes: number;
-  /** By the clock of `performance`. */
+  /** Time by `performance.now()`. */
   waitingSince: number;
   grant: () => void;
 }
@@ -43,46 +43,50 @@ interface WorkspaceUsage {
   waiting: WaitingRequest[];
 }
 
-/** How long a request waits before freed memory is kept for it, in milliseconds: until then smaller requests may pass it. */
+/**
+ * Waiting time in milliseconds after which freed memory is kept for a request. Before that, smaller requests can
+ * overtake it.
+ */
 const starvationMs = 1_000;
 
-/** A reservation was not granted in time. */
+/** The memory was not available within the wait time. */
 export class OutOfMemory extends Error {
   constructor() {
-    super('no memory was free in time');
+    super('no memory was available in time');
   }
 }
 
 export interface MemoryBudgetOptions {
-  /** What may be reserved in all, in bytes. */
+  /** Total memory that can be reserved, in bytes. */
   limitBytes: number;
-  /** How long a reservation waits for room, in milliseconds. */
+  /** How long a reservation waits for memory, in milliseconds. */
   waitMs: number;
-  /** The largest part of the limit as which one reservation counts; a quarter when left out. */
+  /** The most that one reservation counts, as a share of the limit; 1/4 by default. */
   largestPart?: number;
-  /** A reservation of up to so many bytes counts as none. */
+  /** A reservation of up to this many bytes counts as 0. */
   freeBytes?: number;
   /**
-   * What a workspace may have at most, as a part of what is left: all of it when left out. With a quarter, each workspace
-   * that takes what it can leaves four fifths of that to the others.
+   * The most that one workspace can reserve, as a share of the memory that is free; 1 by default. With 1/4, a workspace
+   * that reserves as much as possible gets a fifth of the memory and leaves four fifths to others.
    */
   maxShareOfFree?: number;
 }
 
-/** A part of the heap that V8 may use, in bytes. */
+/** A share of the V8 heap limit, in bytes. */
 export const partOfHeap = (part: number): number => getHeapStatistics().heap_size_limit * part;
 
 /**
- * Memory of this process for large values of one kind. A caller that needs more than the free bytes reserves it before it reads, and keeps nothing
- * large while it waits. A workspace that has some gets at most as much more as is left free; workspaces take turns, and freed memory is kept
- * for a request that has waited long. One reservation counts at most as a part of the limit: a larger one runs with fewer others.
+ * A memory budget of this process for large values of one kind. A caller that needs more than `freeBytes` reserves
+ * memory before it reads a value, and keeps nothing large while it waits. A workspace can reserve at most as much as
+ * remains free for others. Workspaces take turns, and freed memory is kept for a request that has waited long. A
+ * reservation counts at most as a share of the limit, so a larger value runs with fewer others.
  */
 export class MemoryBudget {
   readonly #limit: number;
   readonly #usages = new Map<string, WorkspaceUsage>();
   readonly #waitMs: number;
   readonly #maxReservation: number;
-  /** A reservation of up to so many bytes counts as none. */
+  /** A reservation of up to this many bytes counts as 0. */
   readonly freeBytes: number;
   readonly #maxShareOfFree: number;
   #used = 0;
@@ -101,12 +105,12 @@ export class MemoryBudget {
     this.#maxShareOfFree = maxShareOfFree;
   }
 
-  /** Bytes that are reserved, and workspaces that reserve or wait. */
+  /** Reserved bytes, and the number of workspaces that hold or wait for a reservation. */
   get counts(): { used: number; workspaces: number } {
     return { used: this.#used, workspaces: this.#usages.size };
   }
 
-  /** A reservation of nothing yet, which counts for a workspace. */
+  /** Opens an empty reservation of a workspace. */
   open(tenantId: string): MemoryReservation {
     return new MemoryReservation({
       maxBytes: this.#maxReservation,
@@ -127,7 +131,10 @@ export class MemoryBudget {
     return usage;
   }
 
-  /** The request that has waited longest, once it has waited long. One that only its own workspace holds up does not count. */
+  /**
+   * The request that has waited longest, if it has waited long. Requests that only their own workspace delays do not
+   * count.
+   */
   #starvingRequest(): WaitingRequest | undefined {
     let oldest: WaitingRequest | undefined;
     for (const { used, waiting } of this.#usages.values()) {
@@ -166,7 +173,7 @@ export class MemoryBudget {
     usage.waiting.push(request);
     const leave = (reason: unknown) => {
       const at = usage.waiting.indexOf(request);
-      // It may have been granted in this very turn.
+      // The request can be granted in the same turn.
       if (at === -1) return;
       usage.waiting.splice(at, 1);
       this.#grantWaiting();
@@ -192,7 +199,7 @@ export class MemoryBudget {
     this.#grantWaiting();
   }
 
-  /** Grants what fits: one request of each workspace in turn, and of a workspace in their order. */
+  /** Grants waiting requests that fit: one per workspace in turn, in order within a workspace. */
   #grantWaiting(): void {
     for (let granted = true; granted;) {
       granted = false;
@@ -202,7 +209,7 @@ export class MemoryBudget {
         if (next === undefined || !this.#fits(usage, next.bytes, next)) continue;
         usage.waiting.shift();
         this.#grant(usage, next.bytes);
-        // The other workspaces come first next time.
+        // Moves the workspace to the end of the order.
         this.#usages.delete(tenantId);
         this.#usages.set(tenantId, usage);
         next.grant();
@@ -226,7 +233,7 @@ interface ReservationSource {
   free: (bytes: number) => void;
 }
 
-/** What one run, or one answer, has reserved. Once disposed it reserves nothing more, also where it waits at that moment. */
+/** The reservation of one run or response. After disposal it reserves nothing, even when a wait is granted later. */
 export class MemoryReservation implements Disposable {
   readonly #source: ReservationSource;
   #bytes = 0;
@@ -236,17 +243,17 @@ export class MemoryReservation implements Disposable {
     this.#source = source;
   }
 
-  /** What it counts now. */
+  /** Reserved bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether another request has waited long, so that this reservation should be given back and made again. */
+  /** Whether another request has waited long, so that the caller should release this reservation and make it again. */
   get isWanted(): boolean {
     return this.#bytes > 0 && this.#source.hasStarvingRequest();
   }
 
-  /** Changes the reservation without a wait; false, and nothing changed, when there is no room. */
+  /** Changes the reservation without waiting. Returns false, without a change, when the memory is not available. */
   tryResize(wanted: number): boolean {
     const bytes = this.#isDisposed ? 0 : this.#countOf(wanted);
     const more = bytes - this.#bytes;
@@ -257,8 +264,9 @@ export class MemoryReservation implements Disposable {
   }
 
   /**
-   * Changes the reservation, and waits for room. While it waits it has none, so the caller must not keep anything large.
-   * @throws the reason of the signal; OutOfMemory when there was no room for too long.
+   * Changes the reservation and waits for memory. It reserves nothing while it waits, so the caller must not keep large
+   * values.
+   * @throws the reason of the signal; OutOfMemory when the memory is not available within the wait time.
    */
   async resize(wanted: number, signal: AbortSignal): Promise<void> {
     if (this.tryResize(wanted)) return;
@@ -270,8 +278,9 @@ export class MemoryReservation implements Disposable {
   }
 
   /**
-   * Makes the reservation larger, and waits for room with what it has: for a value that arrives in pieces. The caller may keep what it has received.
-   * @throws the reason of the signal; OutOfMemory when there was no room for too long.
+   * Enlarges the reservation, for a value that arrives in pieces. While it waits it keeps its memory, and the caller
+   * may keep the received data.
+   * @throws the reason of the signal; OutOfMemory when the memory is not available within the wait time.
    */
   async grow(wanted: number, signal: AbortSignal): Promise<void> {
     const more = this.#countOf(wanted) - this.#bytes;

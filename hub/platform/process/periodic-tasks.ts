@@ -1,28 +1,32 @@
 import { logRecovery } from '../observability/log-throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 
-/** What is due from time to time: runs to repair, approvals and commands past their time, the outbox, old rows. */
+/**
+ * A task that runs at an interval, such as repairing runs, expiring approvals and commands, the outbox, or deleting old
+ * rows.
+ */
 export interface PeriodicTask {
   name: string;
   everyMs: number;
-  /** @param stopping aborts when the process is to end: whatever goes on batch by batch then ends with the one under way. */
+  /** @param stopping aborts at shutdown. A task that works in batches then ends after the current batch. */
   run: (stopping: AbortSignal) => Promise<unknown>;
 }
 
 export interface PeriodicTasksOptions {
   logger: Logger;
-  /** Says whether this process is the one that does them. */
+  /** Whether this process is the leader, which runs the tasks. */
   leadership: { readonly isHeld: boolean; onGained(listener: () => void): Disposable };
   tasks: PeriodicTask[];
-  /** How long tasks under way may go on after the process was asked to end, in milliseconds. */
+  /** How long running tasks may continue at shutdown, in milliseconds. */
   stopDeadlineMs?: number;
 }
 
 const defaultStopDeadlineMs = 10_000;
 
 /**
- * Does its tasks on their own beats, in the one process of an installation that leads, until it is disposed; all of them at once
- * when this process begins to lead. A task never overlaps itself; one that fails is logged and comes again.
+ * Runs each task at its interval in the leader process of an installation, until disposed. A process that becomes
+ * leader runs all tasks immediately. A task never overlaps itself. A failed task is logged and runs again at its next
+ * interval.
  */
 export class PeriodicTasks implements AsyncDisposable {
   readonly #options: PeriodicTasksOptions;
@@ -42,7 +46,7 @@ export class PeriodicTasks implements AsyncDisposable {
     tasks.forEach(runIfDue);
   }
 
-  /** Does every task once, whoever leads, one after the other. */
+  /** Runs every task once, one after the other, also when this process is not the leader. */
   async runAll(): Promise<void> {
     for (const task of this.#options.tasks) {
       await this.#underWay.get(task);
@@ -59,11 +63,11 @@ export class PeriodicTasks implements AsyncDisposable {
     const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
     const outcome = await Promise.race([Promise.allSettled(this.#underWay.values()), late.promise]);
     clearTimeout(timer);
-    // Whatever they do bears that the process ends in the midst of it.
+    // The tasks are safe to interrupt at any point.
     if (outcome === 'late')
       logger.warn(
         { tasks: [...this.#underWay.keys()].map(({ name }) => name) },
-        'periodic tasks were still under way at the deadline and are left',
+        'periodic tasks were still running at the shutdown deadline and are interrupted',
       );
   }
 
@@ -75,7 +79,7 @@ export class PeriodicTasks implements AsyncDisposable {
         await task.run(this.#stopping.signal);
         logRecovery(logger, part);
       } catch (error) {
-        logger.warn({ err: error, part }, 'a sweep failed; it comes again');
+        logger.warn({ err: error, part }, 'a periodic task failed and will run again');
       } finally {
         this.#underWay.delete(task);
       }

@@ -4,12 +4,12 @@ import { runInNewContext } from 'node:vm';
 
 const pollIntervalMs = 5_000;
 const maxIdleUtilization = 0.2;
-/** On a machine that is busy with other things no process ever looks idle; then it is done all the same. */
+/** On a busy machine the process never appears idle. After this many checks it collects anyway. */
 const maxChecks = 6;
 
 /**
- * Gives back what loading left behind, once, as soon as there is little to do: V8 collects when memory is wanted, and an idle hub wants none, so that
- * a fifth of its memory would stay garbage for good.
+ * Runs one garbage collection when the process is idle after startup. V8 collects only when memory is requested, and an
+ * idle hub requests none: about a fifth of its memory would remain garbage.
  */
 export function collectStartupGarbage(): void {
   let before = performance.eventLoopUtilization();
