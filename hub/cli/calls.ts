@@ -6,7 +6,7 @@ import type { Carrier } from '../../shared/contract/calls/records.ts';
 import { AppError } from '../../shared/errors.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { ArgumentError, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { print } from './terminal.ts';
 
 /** Records of calls from elsewhere. */
@@ -22,7 +22,7 @@ export function addCallCommands(program: Command): void {
     .addOption(workspace())
     .addOption(new Option('--provider <name>', 'carrier of lines that do not say').choices(carriers))
     .addOption(json())
-    .action(async (file: string, options: Common & { provider?: Carrier }) => {
+    .action(async (file: string, options: CommonOptions & { provider?: Carrier }) => {
       await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
         const reason = error.code === 'ENOENT' ? 'there is no such file' : (error.code ?? error.message);
         throw new ArgumentError(`can't read ${file}: ${reason}`);
@@ -56,7 +56,7 @@ export function addCallCommands(program: Command): void {
     .requiredOption('--since <time>', 'ISO 8601, such as 2026-01-31')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: Common & { since: string }) => {
+    .action(async (options: CommonOptions & { since: string }) => {
       const since = new Date(options.since);
       if (Number.isNaN(since.getTime()) || since.getTime() > Date.now())
         throw new ArgumentError('--since must be a time in the past, such as 2026-01-31');

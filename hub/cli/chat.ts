@@ -6,12 +6,12 @@ import { chat as chatContract } from '../../shared/contract/chat/chat.ts';
 import { inbox as inboxContract } from '../../shared/contract/chat/inbox.ts';
 import { chatPeople as peopleContract } from '../../shared/contract/chat/people.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { assertHubIsHere, withDesk } from './chat-desk.ts';
-import type { AsAgent, Desk } from './chat-desk.ts';
 import { follow } from './chat-follow.ts';
+import { assertLocalHub, withInbox } from './chat-inbox.ts';
+import type { AgentOptions, Inbox } from './chat-inbox.ts';
 import { messageLines } from './chat-lines.ts';
-import { actor, ArgumentError, checked, hubAddress, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import { actor, ArgumentError, hubAddress, json, validate, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { hubOption, openRemoteHub } from './remote-hub.ts';
 import { print, table } from './terminal.ts';
 
@@ -32,11 +32,11 @@ const rowOf = (conversation: InboxConversation, emails: ReadonlyMap<string, stri
 });
 
 /** Email addresses of the assignees by their ids. Reads no member when nothing is assigned. */
-async function emailsOf(desk: Desk, conversations: readonly InboxConversation[]): Promise<Map<string, string>> {
+async function emailsOf(inbox: Inbox, conversations: readonly InboxConversation[]): Promise<Map<string, string>> {
   const missing = new Set(conversations.flatMap(({ assignedUserId }) => assignedUserId ?? []));
   const emails = new Map<string, string>();
   if (missing.size === 0) return emails;
-  for await (const { id, email } of desk.members()) {
+  for await (const { id, email } of inbox.members()) {
     if (missing.delete(id)) emails.set(id, email);
     if (missing.size === 0) break;
   }
@@ -59,14 +59,14 @@ interface SiteChange {
 /** What to change of the settings; null for nothing. */
 function siteChange(allowedOrigins: readonly string[], { allow, anonymous }: SiteChange) {
   if (allow === undefined && anonymous === undefined) return null;
-  return checked(peopleContract.putChatSettings.body, {
+  return validate(peopleContract.putChatSettings.body, {
     allowedOrigins: [...new Set([...allowedOrigins, ...(allow ?? [])])],
     ...(anonymous === undefined ? {} : { allowAnonymous: true }),
   });
 }
 
-async function localSite(options: Common & SiteChange) {
-  assertHubIsHere();
+async function localSite(options: CommonOptions & SiteChange) {
+  assertLocalHub();
   return withApp(async ({ identity, chat: { settings } }, config) => {
     const { id } = await identity.findWorkspace(options.workspace);
     const address = hubAddress(config);
@@ -86,22 +86,22 @@ async function remoteSite(hub: string, options: SiteChange) {
 /** Conversations on a terminal: listed, followed, answered. */
 export function addChatCommands(program: Command): void {
   const chat = program.command('chat').description('conversations of Live Chat');
-  const one = (name: string, description: string) =>
+  const addConversationCommand = (name: string, description: string) =>
     chat
       .command(name)
       .description(description)
       .argument(
         '<id>',
         'of the conversation, as chat list shows it',
-        (given) => checked(inboxContract.getInboxConversation.params.pick({ id: true }), { id: given }).id,
+        (given) => validate(inboxContract.getInboxConversation.params.pick({ id: true }), { id: given }).id,
       )
       .addOption(workspace())
       .addOption(as())
       .addOption(hubOption())
       .addOption(json());
-  const change = (name: string, description: string, status: 'open' | 'pending' | 'resolved' | 'closed') =>
-    one(name, description).action(async (id: string, options: AsAgent) => {
-      const changed = await withDesk(options, (desk) => desk.setStatus(id, status));
+  const addStatusCommand = (name: string, description: string, status: 'open' | 'pending' | 'resolved' | 'closed') =>
+    addConversationCommand(name, description).action(async (id: string, options: AgentOptions) => {
+      const changed = await withInbox(options, (inbox) => inbox.setStatus(id, status));
       print(changed, options.json, `${changed.id} is ${changed.status}`);
     });
 
@@ -113,37 +113,39 @@ export function addChatCommands(program: Command): void {
     .addOption(as())
     .addOption(hubOption())
     .addOption(json())
-    .action(async (options: AsAgent & { view: InboxView }) => {
-      const { data, emails } = await withDesk(options, async (desk) => {
-        const listed = await desk.list(options.view, 50);
-        return { data: listed, emails: await emailsOf(desk, listed) };
+    .action(async (options: AgentOptions & { view: InboxView }) => {
+      const { data, emails } = await withInbox(options, async (inbox) => {
+        const listed = await inbox.list(options.view, 50);
+        return { data: listed, emails: await emailsOf(inbox, listed) };
       });
       print(data, options.json, table(data.map((conversation) => rowOf(conversation, emails))));
     });
-  one('show', 'show what was written, private notes included').action(async (id: string, options: AsAgent) => {
-    const data = await withDesk(options, (desk) => desk.messages(id, { limit: 100 }));
-    print(
-      data,
-      options.json,
-      data.length === 0 ? 'nothing was written yet' : data.map((message) => messageLines(message)).join('\n'),
-    );
-  });
-  one('reply', 'reply to a visitor')
+  addConversationCommand('show', 'show what was written, private notes included').action(
+    async (id: string, options: AgentOptions) => {
+      const data = await withInbox(options, (inbox) => inbox.messages(id, { limit: 100 }));
+      print(
+        data,
+        options.json,
+        data.length === 0 ? 'nothing was written yet' : data.map((message) => messageLines(message)).join('\n'),
+      );
+    },
+  );
+  addConversationCommand('reply', 'reply to a visitor')
     .argument('<text>', 'what to say')
     .option('--note', 'as a private note, which only agents see')
-    .action(async (id: string, text: string, options: AsAgent & { note?: boolean }) => {
-      const wish = { content: text, private: options.note === true };
-      checked(inboxContract.sendInboxMessage.body, wish);
-      const sent = await withDesk(options, (desk) => desk.send(id, wish));
+    .action(async (id: string, text: string, options: AgentOptions & { note?: boolean }) => {
+      const message = { content: text, private: options.note === true };
+      validate(inboxContract.sendInboxMessage.body, message);
+      const sent = await withInbox(options, (inbox) => inbox.send(id, message));
       print(sent, options.json, messageLines(sent));
     });
-  change('open', 'open a conversation again', 'open');
-  change('resolve', 'mark a conversation as resolved; a message of its visitor opens it again', 'resolved');
-  change('close', 'close a conversation for good; its visitor is asked how it was', 'closed');
-  one('assign', 'assign a conversation')
+  addStatusCommand('open', 'open a conversation again', 'open');
+  addStatusCommand('resolve', 'mark a conversation as resolved; a message of its visitor opens it again', 'resolved');
+  addStatusCommand('close', 'close a conversation for good; its visitor is asked how it was', 'closed');
+  addConversationCommand('assign', 'assign a conversation')
     .argument('<email>', 'of a member; nobody takes it back')
-    .action(async (id: string, email: string, options: AsAgent) => {
-      const changed = await withDesk(options, (desk) => desk.assign(id, email === 'nobody' ? null : email));
+    .action(async (id: string, email: string, options: AgentOptions) => {
+      const changed = await withInbox(options, (inbox) => inbox.assign(id, email === 'nobody' ? null : email));
       print(changed, options.json, `${changed.id} is assigned to ${email}`);
     });
   chat
@@ -156,7 +158,7 @@ export function addChatCommands(program: Command): void {
     .addOption(as())
     .addOption(hubOption())
     .addOption(json())
-    .action((id: string | undefined, options: AsAgent) => follow(options, id));
+    .action((id: string | undefined, options: AgentOptions) => follow(options, id));
   chat
     .command('site')
     .description('print the lines that put the chat on a site, and allow sites to show it')
@@ -169,7 +171,7 @@ export function addChatCommands(program: Command): void {
     .addOption(workspace())
     .addOption(hubOption())
     .addOption(json())
-    .action(async (options: Common & { allow?: string[]; anonymous?: true; hub?: string }) => {
+    .action(async (options: CommonOptions & { allow?: string[]; anonymous?: true; hub?: string }) => {
       const { hub } = options;
       const site = hub === undefined ? await localSite(options) : await remoteSite(hub, options);
       const allowed = site.allowedOrigins.length === 0 ? 'no site yet: see --allow' : site.allowedOrigins.join(', ');
@@ -182,9 +184,9 @@ export function addChatCommands(program: Command): void {
     .option('--name <name>', 'what agents call them')
     .addOption(workspace())
     .addOption(json())
-    .action(async (externalId: string, options: Common & { name?: string }) => {
-      const body = checked(chatContract.createChatSession.body, { externalId, displayName: options.name });
-      assertHubIsHere();
+    .action(async (externalId: string, options: CommonOptions & { name?: string }) => {
+      const body = validate(chatContract.createChatSession.body, { externalId, displayName: options.name });
+      assertLocalHub();
       const minted = await withApp(async ({ identity, chat: { conversations } }, config) =>
         conversations.mint(
           (await identity.findWorkspace(options.workspace)).id,

@@ -21,10 +21,10 @@ export function loadConfig(): Config {
 }
 
 /** A variable of the environment; null for none or an empty one. */
-export const variable = (name: string): string | null => process.env[name] || null;
+export const environmentVariable = (name: string): string | null => process.env[name] || null;
 
 /** Whether nothing is to be coloured. */
-export const isPlain = () => (process.env['NO_COLOR'] ?? '') !== '';
+export const isColorDisabled = () => (process.env['NO_COLOR'] ?? '') !== '';
 
 /**
  * Opens the hub's database: that of a running hub, or its own for as long as this takes. What `joins` lasts, so that it never holds the folder which a hub
@@ -33,14 +33,18 @@ export const isPlain = () => (process.env['NO_COLOR'] ?? '') !== '';
  */
 export async function withApp<Result>(
   work: (app: App, config: Config) => Promise<Result>,
-  { joins = false }: { joins?: boolean } = {},
+  { requiresRunningHub = false }: { requiresRunningHub?: boolean } = {},
 ): Promise<Result> {
   const config = loadConfig();
   prepareDataFolder(config.home);
-  if (config.database.url === null && !joins) await waitForFolder(config.home, { starting: true });
+  if (config.database.url === null && !requiresRunningHub) await waitForFolder(config.home, { starting: true });
   const owner = readFolderOwner(config.home);
   const isRunning = owner !== null;
-  if (joins && config.database.url === null && (owner === null || owner.url === null || owner.url === 'command'))
+  if (
+    requiresRunningHub &&
+    config.database.url === null &&
+    (owner === null || owner.url === null || owner.url === 'command')
+  )
     throw new AppError(
       'unavailable',
       `No hub runs on the data folder ${config.home}; start it with: ${commandLines.start}`,
@@ -54,7 +58,7 @@ export async function withApp<Result>(
   await using app = await createApp(
     { ...config, database },
     {
-      logger: createLogger(joins ? { ...config.log, level: 'silent' } : config.log),
+      logger: createLogger(requiresRunningHub ? { ...config.log, level: 'silent' } : config.log),
       onNotice: (message) => process.stderr.write(`${message}\n`),
       serves: false,
     },
@@ -72,7 +76,7 @@ export function hubAddress(config: Config): string {
 }
 
 /** Options that most commands have. */
-export interface Common {
+export interface CommonOptions {
   json?: boolean;
   workspace: string;
 }
@@ -85,7 +89,7 @@ export class ArgumentError extends AppError {
 }
 
 /** What was given, as the API would take it. @throws ArgumentError that names each field. */
-export function checked<Output>(
+export function validate<Output>(
   schema: {
     safeParse(
       value: unknown,

@@ -18,7 +18,7 @@ interface Check {
 
 const bindingsTimeoutMs = 120_000;
 /** What can only be tried by settings that can be used. */
-const bySettings = ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'];
+const checksThatNeedSettings = ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'];
 
 /** What this installation is set to, and whether it can run. */
 export function addInstallationCommands(program: Command): void {
@@ -65,7 +65,7 @@ async function examine(): Promise<Check[]> {
     const detail = 'not tried: it needs settings that can be used';
     return [
       { check: 'settings', ok: false, detail: explain(error) },
-      ...bySettings.map((check) => ({ check, ok: null, detail })),
+      ...checksThatNeedSettings.map((check) => ({ check, ok: null, detail })),
     ];
   }
   return [

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { nodes as nodesContract } from '../../shared/contract/nodes/nodes.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { commandLines } from '../platform/process/command-lines.ts';
-import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import { actor, hubAddress, json, validate, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { print, table } from './terminal.ts';
 
 /** Companion nodes: paired, listed. */
@@ -17,9 +17,9 @@ export function addNodeCommands(program: Command): void {
     .option('--allow-system', 'let workflows run approved commands on it')
     .option('--allow-browser', 'let workflows drive its browser')
     .addOption(json())
-    .action(async (options: Common & { name?: string; allowSystem?: boolean; allowBrowser?: boolean }) => {
+    .action(async (options: CommonOptions & { name?: string; allowSystem?: boolean; allowBrowser?: boolean }) => {
       const { workspace: wanted, json: _json, ...given } = options;
-      const body = checked(nodesContract.createAutomationNode.body, given);
+      const body = validate(nodesContract.createAutomationNode.body, given);
       const { pairing, hub } = await withApp(async ({ identity, nodes }, config) => {
         const { id } = await identity.findWorkspace(wanted);
         const address = hubAddress(config);
@@ -36,7 +36,7 @@ export function addNodeCommands(program: Command): void {
     .description('list the nodes of a workspace')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: Common) => {
+    .action(async (options: CommonOptions) => {
       const { data } = await withApp(async ({ identity, nodes }) =>
         nodes.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
       );

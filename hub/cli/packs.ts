@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { packs as contract } from '../../shared/contract/automations/packs.ts';
 import { AppError } from '../../shared/errors.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { ArgumentError, checked, json, withApp } from './context.ts';
+import { ArgumentError, json, validate, withApp } from './context.ts';
 import { print, table } from './terminal.ts';
 
 /** Packs that the operator publishes for all workspaces of the hub. */
@@ -15,7 +15,7 @@ export function addPackCommands(program: Command): void {
     .argument('<file>', 'manifest of the pack, as JSON')
     .addOption(json())
     .action(async (file: string, options: { json?: boolean }) => {
-      const { manifest } = checked(contract.publishHubPack.body, { manifest: readManifest(file) });
+      const { manifest } = validate(contract.publishHubPack.body, { manifest: readManifest(file) });
       const { pack: published, grants } = await withApp(({ hubPacks }) => hubPacks.publish(manifest)).catch(
         (error: unknown) => {
           throw withProblems(error);
@@ -54,7 +54,7 @@ export function addPackCommands(program: Command): void {
     .argument('<version>', 'version, such as 1.0.0')
     .addOption(json())
     .action(async (packId: string, version: string, options: { json?: boolean }) => {
-      const params = checked(contract.withdrawHubPack.params, { packId, version });
+      const params = validate(contract.withdrawHubPack.params, { packId, version });
       const withdrawn = await withApp(({ hubPacks }) => hubPacks.withdraw(params.packId, params.version));
       print(withdrawn, options.json, `Withdrew ${packId} ${version}. Workspaces that installed it keep it.`);
     });

@@ -4,13 +4,13 @@ import { identity as identityContract } from '../../shared/contract/core/identit
 import { roles } from '../../shared/contract/define.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { commandLines } from '../platform/process/command-lines.ts';
-import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import { actor, hubAddress, json, validate, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { print, readPassword, table } from './terminal.ts';
 
 /** A person and their password, as the API would take them. @throws AppError `validation_failed`. */
 const checkMember = (member: { email: string; password: string; role?: string }) =>
-  checked(identityContract.addMember.body, member);
+  validate(identityContract.addMember.body, member);
 
 /** Workspaces, their people, and links to sign in. */
 export function addPeopleCommands(program: Command): void {
@@ -22,7 +22,7 @@ export function addPeopleCommands(program: Command): void {
     .requiredOption('--name <name>', 'its name')
     .addOption(json())
     .action(async (options: { name: string; json?: boolean }) => {
-      const { workspaceName } = checked(identityContract.signUp.body.pick({ workspaceName: true }), {
+      const { workspaceName } = validate(identityContract.signUp.body.pick({ workspaceName: true }), {
         workspaceName: options.name,
       });
       const created = await withApp(({ identity }) => identity.createWorkspace(workspaceName));
@@ -39,7 +39,7 @@ export function addPeopleCommands(program: Command): void {
     .addOption(email())
     .addOption(new Option('--role <role>', 'role').choices(roles).default('agent'))
     .addOption(json())
-    .action(async (options: Common & { email: string; role: (typeof roles)[number] }) => {
+    .action(async (options: CommonOptions & { email: string; role: (typeof roles)[number] }) => {
       const member = checkMember({ email: options.email, password: await readPassword(), role: options.role });
       const created = await withApp(async ({ identity }) =>
         identity.members.add((await identity.findWorkspace(options.workspace)).id, member, actor),
@@ -55,7 +55,7 @@ export function addPeopleCommands(program: Command): void {
     .addOption(workspace())
     .addOption(email())
     .addOption(json())
-    .action(async (options: Common & { email: string }) => {
+    .action(async (options: CommonOptions & { email: string }) => {
       const member = checkMember({ email: options.email, password: await readPassword() });
       const changed = await withApp(async ({ identity }) =>
         identity.members.setPassword((await identity.findWorkspace(options.workspace)).id, member, actor),
@@ -72,7 +72,7 @@ export function addPeopleCommands(program: Command): void {
     .addOption(email())
     .option('--revoke-keys', 'revoke those keys as well; whatever uses them stops')
     .addOption(json())
-    .action(async (options: Common & { email: string; revokeKeys?: boolean }) => {
+    .action(async (options: CommonOptions & { email: string; revokeKeys?: boolean }) => {
       const revokeKeys = options.revokeKeys === true;
       const removed = await withApp(async ({ identity }) =>
         identity.members.remove((await identity.findWorkspace(options.workspace)).id, { email: options.email }, actor, {
@@ -104,7 +104,7 @@ export function addPeopleCommands(program: Command): void {
     .description('make a one-time sign-in link for the admin of a workspace')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: Common) => {
+    .action(async (options: CommonOptions) => {
       const url = await withApp(
         async ({ identity }, config) =>
           `${hubAddress(config)}/sign-in?code=${await identity.createSignInCode(options.workspace)}`,

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { ApiError, createClient } from '../../shared/client/client.ts';
 import type { Client } from '../../shared/client/client.ts';
 import { AppError } from '../../shared/errors.ts';
-import { ArgumentError, json, variable } from './context.ts';
+import { ArgumentError, environmentVariable, json } from './context.ts';
 import { print, readPassword } from './terminal.ts';
 
 /** Sign-ins to hubs on other machines: what `outrigger login` stores, and the client that uses it. */
@@ -30,7 +30,8 @@ export interface RemoteHub {
 export const hubOption = () =>
   new Option('--hub <url>', 'a hub on another machine, after: outrigger login --hub URL').env('OUTRIGGER_HUB');
 
-const loginsFile = () => join(variable('XDG_CONFIG_HOME') ?? join(homedir(), '.config'), 'outrigger', 'logins.json');
+const loginsFile = () =>
+  join(environmentVariable('XDG_CONFIG_HOME') ?? join(homedir(), '.config'), 'outrigger', 'logins.json');
 
 function readLogins(): Logins {
   try {
@@ -44,12 +45,12 @@ function readLogins(): Logins {
 function writeLogins(all: Logins): void {
   const path = loginsFile();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const aside = `${path}.${process.pid}`;
+  const temporary = `${path}.${process.pid}`;
   try {
-    writeFileSync(aside, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(aside, path);
+    writeFileSync(temporary, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(temporary, path);
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
 }
@@ -59,8 +60,8 @@ function addressOfHub(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.search !== '')
     throw new ArgumentError(`--hub ${given}: must be the address of a hub, such as https://hub.example.com`);
-  const isHere = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
-  if (url.protocol === 'http:' && !isHere)
+  const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  if (url.protocol === 'http:' && !isLocal)
     throw new ArgumentError(`--hub ${given}: must begin with https://, since your sign-in goes there`);
   return url.href.replace(/(?<!\/)\/+$/, '');
 }
@@ -84,7 +85,7 @@ const clientOf = (baseUrl: string, token?: string): Client =>
 /** A hub by its address, with the token of `OUTRIGGER_TOKEN` or of the sign-in to it. @throws AppError `unauthenticated` with the remedy. */
 export async function openRemoteHub(given: string): Promise<RemoteHub> {
   const address = addressOfHub(given);
-  const token = variable('OUTRIGGER_TOKEN');
+  const token = environmentVariable('OUTRIGGER_TOKEN');
   if (token !== null) {
     const client = clientOf(address, token);
     return { client, tenantId: (await client.call('readMe')).tenantId };
@@ -99,7 +100,7 @@ export async function openRemoteHub(given: string): Promise<RemoteHub> {
 }
 
 /** Whether the same may succeed later. */
-export const isPassingAnswer = (error: unknown): boolean =>
+export const isTemporaryError = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 408 || error.status === 429 || error.status >= 500);
 
 export function addLoginCommands(program: Command): void {

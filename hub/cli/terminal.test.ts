@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { confirmed, readPassword } from './terminal.ts';
+import { confirm, readPassword } from './terminal.ts';
 
 /** A terminal at which somebody types `keys`; a pipe when it is none. */
 function typed(keys: string, isTTY = true) {
@@ -18,8 +18,8 @@ test('a password that is typed is asked for and not shown, and one that is piped
 });
 
 test('nothing but a yes is one: no line, no terminal, no answer to Ctrl-C or Ctrl-D', async () => {
-  for (const keys of ['y\r', 'YES\r']) expect(await confirmed('Sure?', typed(keys))).toBe(true);
+  for (const keys of ['y\r', 'YES\r']) expect(await confirm('Sure?', typed(keys))).toBe(true);
   for (const keys of ['\r', 'n\r', 'yesterday\r', '\u0003', '\u0004'])
-    expect(await confirmed('Sure?', typed(keys))).toBe(false);
-  expect(await confirmed('Sure?', typed('y\r', false))).toBe(false);
+    expect(await confirm('Sure?', typed(keys))).toBe(false);
+  expect(await confirm('Sure?', typed('y\r', false))).toBe(false);
 });

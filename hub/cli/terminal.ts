@@ -59,7 +59,7 @@ async function ask(
 }
 
 /** Asks on the terminal; no without one. */
-export async function confirmed(question: string, terminal = ownTerminal): Promise<boolean> {
+export async function confirm(question: string, terminal = ownTerminal): Promise<boolean> {
   return (
     terminal.input.isTTY === true &&
     /^y(es)?$/i.test(((await ask(terminal, `${question} [y/N] `, { hidden: false })) ?? '').trim())

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { environments, identity as identityContract } from '../../shared/contract/core/identity.ts';
 import { defaultPermissions, permissionSummaries, productPermissions, products } from '../../shared/contract/define.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { actor, checked, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import { actor, json, validate, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { print, table } from './terminal.ts';
 
 /** API tokens: made, listed, revoked. */
@@ -30,7 +30,7 @@ export function addTokenCommands(program: Command): void {
     )
     .action(
       async (
-        options: Common & {
+        options: CommonOptions & {
           product: (typeof products)[number];
           environment: 'live' | 'test';
           name: string;
@@ -39,7 +39,7 @@ export function addTokenCommands(program: Command): void {
           ip?: string[];
         },
       ) => {
-        const body = checked(identityContract.createApiToken.body, {
+        const body = validate(identityContract.createApiToken.body, {
           name: options.name,
           product: options.product,
           environment: options.environment,
@@ -59,7 +59,7 @@ export function addTokenCommands(program: Command): void {
     .description('list the tokens of a workspace')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: Common) => {
+    .action(async (options: CommonOptions) => {
       const { data } = await withApp(async ({ identity }) =>
         identity.tokens.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
       );
@@ -84,8 +84,8 @@ export function addTokenCommands(program: Command): void {
     .argument('<id>')
     .addOption(workspace())
     .addOption(json())
-    .action(async (given: string, options: Common) => {
-      const { id } = checked(identityContract.deleteApiToken.params.pick({ id: true }), { id: given });
+    .action(async (given: string, options: CommonOptions) => {
+      const { id } = validate(identityContract.deleteApiToken.params.pick({ id: true }), { id: given });
       const revoked = await withApp(async ({ identity }) =>
         identity.tokens.revoke((await identity.findWorkspace(options.workspace)).id, id, actor),
       );

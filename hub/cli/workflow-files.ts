@@ -14,7 +14,7 @@ import type { Workflows } from '../products/automations/index.ts';
  */
 
 /** Stands in a file where the hub has a webhook token. */
-const keptToken = '(kept in the hub itself)';
+const tokenPlaceholder = '(kept in the hub itself)';
 
 const fileShape = z.looseObject({ outrigger: z.literal('workflow'), id: z.uuid().optional() });
 
@@ -31,13 +31,13 @@ export interface PlannedImport {
 }
 
 /** Keys in the order of the alphabet, so that two files of one workflow are the same text. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .toSorted(([left], [right]) => (left < right ? -1 : 1))
-      .map(([key, item]) => [key, sorted(item)]),
+      .map(([key, item]) => [key, sortKeys(item)]),
   );
 }
 
@@ -46,8 +46,9 @@ export function workflowFile(
   workflow: Pick<Workflow, 'id' | 'name' | 'active' | 'triggerJson' | 'stepsJson' | 'limits' | 'inputs'>,
 ): string {
   const { id, name, active, triggerJson, stepsJson, limits, inputs } = workflow;
-  const trigger = triggerJson.type === 'webhook' ? { ...triggerJson, webhook: { token: keptToken } } : triggerJson;
-  return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sorted(trigger), stepsJson: sorted(stepsJson), limits: sorted(limits), inputs: sorted(inputs) }, null, 2)}\n`;
+  const trigger =
+    triggerJson.type === 'webhook' ? { ...triggerJson, webhook: { token: tokenPlaceholder } } : triggerJson;
+  return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sortKeys(trigger), stepsJson: sortKeys(stepsJson), limits: sortKeys(limits), inputs: sortKeys(inputs) }, null, 2)}\n`;
 }
 
 async function listAll(workflows: Workflows, tenantId: string): Promise<Workflow[]> {
@@ -135,7 +136,7 @@ export async function planImport(workflows: Workflows, tenantId: string, paths: 
     const body = resource.createAutomationWorkflow.body.safeParse(given);
     if (!body.success) throw refuse(problems(body.error));
     const { triggerJson } = body.data;
-    if (triggerJson.type === 'webhook' && triggerJson.webhook.token === keptToken) {
+    if (triggerJson.type === 'webhook' && triggerJson.webhook.token === tokenPlaceholder) {
       triggerJson.webhook.token =
         (before?.triggerJson.type === 'webhook' ? before.triggerJson.webhook.token : undefined) ??
         randomBytes(24).toString('base64url');

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { actor, isPlain, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
-import { confirmed, print, renderDiff } from './terminal.ts';
+import { actor, isColorDisabled, json, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
+import { confirm, print, renderDiff } from './terminal.ts';
 import { applyImport, exportWorkflows, planImport } from './workflow-files.ts';
 
 /** Workflows as files. */
@@ -16,7 +16,7 @@ export function addWorkflowCommands(program: Command): void {
     .addOption(workspace())
     .option('--out <folder>', 'where to', 'workflows')
     .addOption(json())
-    .action(async (wanted: string[], options: Common & { out: string }) => {
+    .action(async (wanted: string[], options: CommonOptions & { out: string }) => {
       const written = await withApp(async ({ identity, workflows }) =>
         exportWorkflows(workflows, (await identity.findWorkspace(options.workspace)).id, options.out, wanted),
       );
@@ -34,7 +34,7 @@ export function addWorkflowCommands(program: Command): void {
     .option('--dry-run', 'only show what would change')
     .option('--yes', 'do not ask')
     .addOption(json())
-    .action(async (paths: string[], options: Common & { dryRun?: boolean; yes?: boolean }) => {
+    .action(async (paths: string[], options: CommonOptions & { dryRun?: boolean; yes?: boolean }) => {
       await withApp(async ({ identity, workflows }) => {
         const { id } = await identity.findWorkspace(options.workspace);
         const plans = await planImport(workflows, id, paths);
@@ -43,7 +43,9 @@ export function addWorkflowCommands(program: Command): void {
           process.stdout.write(
             summary
               .map(({ path, name, diff }) =>
-                diff === '' ? `${path}: ${visibleLine(name)} is unchanged\n` : renderDiff(diff, { plain: isPlain() }),
+                diff === ''
+                  ? `${path}: ${visibleLine(name)} is unchanged\n`
+                  : renderDiff(diff, { plain: isColorDisabled() }),
               )
               .join(''),
           );
@@ -52,7 +54,7 @@ export function addWorkflowCommands(program: Command): void {
           if (options.json === true) print(summary, true, '');
           return;
         }
-        if (options.yes !== true && !(await confirmed(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`)))
+        if (options.yes !== true && !(await confirm(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`)))
           throw new AppError('validation_failed', 'nothing was changed; say yes, or give --yes');
         const done = await applyImport(workflows, id, plans, actor);
         print(

@@ -7,7 +7,7 @@ import type { Client } from '../../shared/client/client.ts';
 import { chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
 import { agentProtocol, bearerProtocolPrefix } from '../../shared/contract/chat/live.ts';
 import { receiveWebhooks, serve, shopPage, shopPolicy } from './chat-servers.ts';
-import { createToken, ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
+import { createToken, ensureHub, findProgram, hubCommand, installTools, print } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { DemoError, waitUntil } from './processes.ts';
 
@@ -73,9 +73,9 @@ async function openShop(browser: Browser, url: string, token: string): Promise<{
 }
 
 /** @param goesOn whether the hub runs on afterwards, until it is stopped. @returns the exit code. */
-export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: boolean): Promise<number> {
+export async function demoChat(stack: AsyncDisposableStack, demo: Demo, keepsRunning: boolean): Promise<number> {
   const { url, signal } = demo;
-  await setUp(demo);
+  await installTools(demo);
   const isOwn = await ensureHub(stack, demo, { EGRESS_ALLOW_HOSTS: '127.0.0.1' });
   const { id: keyId, key } = await createToken(demo, 'chat');
   const { id: automationsId, key: automationsKey } = await createToken(demo, 'automations');
@@ -96,7 +96,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
     webhookId = webhook.id;
   } catch (error) {
     if (isOwn) throw error;
-    say(`No webhook: this hub sends nothing to addresses of this machine (${(error as Error).message})`);
+    print(`No webhook: this hub sends nothing to addresses of this machine (${(error as Error).message})`);
   }
   const workflows = await Promise.all(
     events.map(
@@ -132,7 +132,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
   const pictures: string[] = [];
   const executable = browsers.map(findProgram).find((path) => path !== undefined);
   if (executable === undefined) {
-    say(`There is no Chromium here. Open the visitor's page yourself:\n  ${chatUrl}`);
+    print(`There is no Chromium here. Open the visitor's page yourself:\n  ${chatUrl}`);
   } else {
     const folder = join(demo.home, 'demo');
     mkdirSync(folder, { recursive: true });
@@ -151,7 +151,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
     const write = async (content: string) => {
       await chat.fill('textarea', content);
       await chat.press('textarea', 'Enter');
-      say(`  visitor  ${content}`);
+      print(`  visitor  ${content}`);
       await waitUntil(
         'The message did not arrive',
         async () =>
@@ -163,10 +163,10 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
     };
     const reply = async (content: string) => {
       await agent.call('sendInboxMessage', { params: conversation, body: { content } });
-      say(`  agent    ${content}`);
+      print(`  agent    ${content}`);
       await chat.getByText(content, { exact: true }).waitFor({ timeout: 20_000 });
     };
-    say(`\nConversation ${conversationId}`);
+    print(`\nConversation ${conversationId}`);
     await write('Hello! Do you have 20 m of mooring rope?');
     await agent.call('assignInboxConversation', { params: conversation, body: { userId } });
     await reply('We do, in white and navy. Which do you like?');
@@ -174,7 +174,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
       params: conversation,
       body: { content: 'Regular customer, give 5 %.', private: true },
     });
-    say('  note     Regular customer, give 5 %. (only agents see it)');
+    print('  note     Regular customer, give 5 %. (only agents see it)');
     await write('Navy, please.');
     await reply('It is on its way, with 5 % off.');
     await picture('talk');
@@ -187,7 +187,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
       async () => (await agent.call('getInboxConversation', { params: conversation })).rating?.score === 5,
       { timeoutMs: 20_000, signal },
     );
-    say('  closed, and rated with 5 of 5');
+    print('  closed, and rated with 5 of 5');
     await picture('rated');
     if ((await chat.textContent('body'))?.includes('Regular customer') === true)
       throw new DemoError('the visitor saw a private note');
@@ -200,7 +200,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
     ).length;
   let success = executable !== undefined;
   if (executable !== undefined) {
-    say();
+    print();
     const due = events.length * (webhookId === null ? 1 : 2);
     let arrived = 0;
     const all = async () => {
@@ -215,19 +215,19 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
       () => false,
     );
     for (const [index, event] of events.entries())
-      say(
+      print(
         `  ${event.padEnd(21)}  ${webhookId === null ? '' : `${received.get(event) ?? 0} signed webhooks verified, `}${await runsOf(workflows[index] as string)} runs of its automation`,
       );
-    for (const path of pictures) say(`  picture  ${relative('.', path)}`);
+    for (const path of pictures) print(`  picture  ${relative('.', path)}`);
   }
 
   // Nobody needs these any more.
   for (const id of workflows) await automations.call('deleteAutomationWorkflow', { params: { id } });
   if (webhookId !== null) await shop.call('deleteWebhook', { params: { tenantId, id: webhookId } });
   for (const id of [keyId, automationsId]) await hubCommand(demo, 'token', 'revoke', id);
-  if (goesOn && !signal.aborted) {
+  if (keepsRunning && !signal.aborted) {
     const link = (await hubCommand(demo, 'chat', 'link', 'you', '--name', 'You', '--workspace', 'demo')).trim();
-    say(
+    print(
       `\nThe hub runs on at ${url}. Be the visitor: ${link}\nBe the agent:   npm run outrigger -- chat follow\nCtrl-C ends the hub.`,
     );
     await new Promise<void>((ended) => signal.addEventListener('abort', () => ended(), { once: true }));

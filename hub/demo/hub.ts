@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'hub/outrigger.js');
 const hubCli = join(root, 'hub/cli/cli.ts');
 
-export const say = (line = '') => process.stdout.write(`${line}\n`);
+export const print = (line = '') => process.stdout.write(`${line}\n`);
 
 export interface Demo {
   home: string;
@@ -49,7 +49,7 @@ export async function ensureHub(
   env: Record<string, string> = {},
 ): Promise<boolean> {
   if (await answers(demo.url).catch(() => false)) {
-    say(`Using the hub at ${demo.url}`);
+    print(`Using the hub at ${demo.url}`);
     return false;
   }
   const log = join(demo.home, 'hub.log');
@@ -59,17 +59,21 @@ export async function ensureHub(
       env: { OUTRIGGER_HOME: demo.home, ...env },
     }),
   );
-  const alive = () => (hasEnded(hub.child) ? `${hub.tail()} (log: ${relative('.', log)})` : null);
-  await waitUntil('The hub did not start', () => answers(demo.url), { timeoutMs: 60_000, signal: demo.signal, alive });
-  say(`Hub is up at ${demo.url}`);
+  const findFailure = () => (hasEnded(hub.child) ? `${hub.tail()} (log: ${relative('.', log)})` : null);
+  await waitUntil('The hub did not start', () => answers(demo.url), {
+    timeoutMs: 60_000,
+    signal: demo.signal,
+    findFailure,
+  });
+  print(`Hub is up at ${demo.url}`);
   return true;
 }
 
 /** Gets the tools that a demo uses, as the tests do. */
-export const setUp = ({ signal }: Demo) =>
+export const installTools = ({ signal }: Demo) =>
   runToEnd('bash', [join(root, 'test/setup.sh')], { inherit: true, timeoutMs: 600_000, signal })
     .then(() => undefined)
-    .catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
+    .catch(() => print('The set-up script did not finish; going on with the tools that are here.'));
 
 /** Runs a command of `outrigger` on the hub of a demo. */
 export const hubCommand = ({ home, signal }: Demo, ...args: string[]): Promise<string> =>

@@ -141,13 +141,13 @@ export async function runToEnd(
 /** Waits until something holds. @throws DemoError when it does not in time, or when `alive` says that it never will. */
 export async function waitUntil(
   what: string,
-  holds: () => Promise<boolean>,
-  options: { timeoutMs: number; signal: AbortSignal; alive?: () => string | null },
+  condition: () => Promise<boolean>,
+  options: { timeoutMs: number; signal: AbortSignal; findFailure?: () => string | null },
 ): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
-  while (!(await holds().catch(() => false))) {
+  while (!(await condition().catch(() => false))) {
     options.signal.throwIfAborted();
-    const end = options.alive?.() ?? null;
+    const end = options.findFailure?.() ?? null;
     if (end !== null) throw new DemoError(`${what}: ${end}`);
     if (performance.now() > deadline) throw new DemoError(`${what} within ${options.timeoutMs / 1000} s`);
     await delay(100, undefined, { signal: options.signal });

@@ -21,7 +21,7 @@ Settings come from the environment, such as PORT and LOG_LEVEL, and from .env in
 
 const hubMain = fileURLToPath(new URL('../main.ts', import.meta.url));
 const hubCli = fileURLToPath(new URL('../cli/cli.ts', import.meta.url));
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const noColor = process.env['NO_COLOR'];
 const color = process.stdout.isTTY && (noColor === undefined || noColor === '');
@@ -54,7 +54,7 @@ function watch(
     cwd: dev.home,
     output: {
       onLine: (line) => {
-        if (isShown(line)) say(`${shownAs} ${line}`);
+        if (isShown(line)) print(`${shownAs} ${line}`);
       },
     },
   });
@@ -81,7 +81,7 @@ async function ensureSeed(dev: Dev, companionEnv: Record<string, string>): Promi
   const path = join(home, 'dev.json');
   const shown = relative('.', path);
   if (readSeed(path) !== null) {
-    say(`\nThe API token of the workspace "demo" is in ${shown}. ${advice(home)}\n`);
+    print(`\nThe API token of the workspace "demo" is in ${shown}. ${advice(home)}\n`);
     return;
   }
   const { key } = JSON.parse(
@@ -97,7 +97,7 @@ async function ensureSeed(dev: Dev, companionEnv: Record<string, string>): Promi
   await seedWorkflows(api, { nodeId, folder });
   writeFileSync(`${path}.new`, JSON.stringify({ key, nodeId }), { mode: 0o600 });
   renameSync(`${path}.new`, path);
-  say(
+  print(
     `\nMade workflows and a node in the workspace "demo". An API token for it, kept in ${shown}:\n  ${key}\n${advice(home)}\n`,
   );
 }
@@ -105,7 +105,7 @@ async function ensureSeed(dev: Dev, companionEnv: Record<string, string>): Promi
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { help: { type: 'boolean' } } });
   if (values.help === true) {
-    say(help);
+    print(help);
     return;
   }
   const stop = new AbortController();
@@ -137,8 +137,12 @@ async function main(): Promise<void> {
       (line) => !/^ .*npm run /.test(line),
     ),
   );
-  const alive = () => (hasEnded(hub.child) ? hub.tail() : null);
-  await waitUntil('The hub did not start', () => answers(dev.url), { timeoutMs: 60_000, signal: dev.signal, alive });
+  const findFailure = () => (hasEnded(hub.child) ? hub.tail() : null);
+  await waitUntil('The hub did not start', () => answers(dev.url), {
+    timeoutMs: 60_000,
+    signal: dev.signal,
+    findFailure,
+  });
   const companionEnv = { OUTRIGGER_COMPANION_HOME: join(dev.home, 'companion') };
   await ensureSeed(dev, companionEnv);
   const companion = stack.use(watch(dev, prefix('companion', 35), [companionCli, 'run'], companionEnv));

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { guessLanguage } from '../../../platform/guess-language.ts';
 import { normalizeText } from '../../../platform/normalize.ts';
-import { clipWord, characterPairs, segmentsOf } from '../../../platform/words.ts';
+import { characterPairs, clipWord, segmentsOf } from '../../../platform/words.ts';
 import { languageOfLocale } from './languages.ts';
 import { foldWord, meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer, Stems } from './stems.ts';

@@ -1,5 +1,5 @@
 import { guessLanguage } from '../../../platform/guess-language.ts';
-import { clipWord, characterPairs } from '../../../platform/words.ts';
+import { characterPairs, clipWord } from '../../../platform/words.ts';
 import { languageOfLocale } from './languages.ts';
 import { meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer } from './stems.ts';

@@ -12,7 +12,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { newId } from '../../../platform/ids.ts';
-import { rowsThatFit, reservePage } from '../../../platform/large-pages.ts';
+import { reservePage, rowsThatFit } from '../../../platform/large-pages.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';

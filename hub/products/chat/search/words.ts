@@ -1,4 +1,4 @@
-import { clipWord, foldText, characterPairs, segmentsOf } from '../../../platform/words.ts';
+import { characterPairs, clipWord, foldText, segmentsOf } from '../../../platform/words.ts';
 
 /**
  * The words under which a text is indexed. Each word starts with a prefix for its workspace, so that a search reads
