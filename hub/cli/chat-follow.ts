@@ -9,15 +9,18 @@ import type { AgentOptions, Inbox } from './chat-inbox.ts';
 import { messageLines } from './chat-lines.ts';
 import { isTemporaryError } from './remote-hub.ts';
 
-/** How often what was written is looked for, in milliseconds. */
+/** Poll interval for new messages on a local hub, in milliseconds. */
 const pollIntervalMs = 500;
-/** The same on a hub elsewhere, in milliseconds. */
+/** Poll interval on a remote hub, in milliseconds. */
 const remotePollIntervalMs = 2_000;
-/** How long a hub that is away is let alone before it is looked for again, at first and at most, in milliseconds. */
+/** Delays between attempts to reach an unavailable hub double from the first to the second value, in milliseconds. */
 const minRetryMs = 500;
 const maxRetryMs = 10_000;
 
-/** What a typed line is to send; null for a command that there is not, which nobody means to say to a visitor. */
+/**
+ * Parses a typed line to the message to send. Returns null for an unknown command, so that a mistyped command is not
+ * sent to the visitor.
+ */
 function parseInput(text: string): { content: string; private: boolean } | null {
   if (!text.startsWith('/')) return { content: text, private: false };
   if (text.startsWith('//')) return { content: text.slice(1), private: false };
@@ -27,11 +30,11 @@ function parseInput(text: string): { content: string; private: boolean } | null 
 
 const warn = (message: string) => process.stderr.write(`${visibleText(message)}\n`);
 
-/** What is written from now on, in one conversation or in all, and what is typed into the one. */
+/** Prints new messages of one or all conversations, and sends typed lines to the one. */
 class Follower {
   readonly #options: AgentOptions;
   readonly #id: string | undefined;
-  /** The last position that was printed of each conversation. */
+  /** Last printed position by conversation. */
   readonly #printedPositions = new Map<string, number>();
   #isFirst = true;
   #send: ((message: { content: string; private: boolean }) => Promise<unknown>) | null = null;
@@ -41,7 +44,10 @@ class Follower {
     this.#id = id;
   }
 
-  /** Prints until it is stopped, or the hub is away. @param onReached hears that it is there. */
+  /**
+   * Prints new messages until the signal aborts or the hub is unavailable. @param onReached is called after each
+   * successful poll.
+   */
   async run(inbox: Inbox, signal: AbortSignal, onReached: () => void): Promise<void> {
     const id = this.#id;
     if (id !== undefined && this.#isFirst) {
@@ -69,18 +75,18 @@ class Follower {
     if (text.trim() === '') return;
     const message = parseInput(text);
     if (message === null) {
-      warn('not sent: there is only "/note TEXT"; what begins with a slash is sent with two');
+      warn('not sent: the only command is "/note TEXT"; to send text that begins with a slash, type two slashes');
       return;
     }
     if (this.#send === null) {
-      warn('not sent: the hub is out of reach');
+      warn('not sent: the hub is unavailable');
       return;
     }
     this.#send(message).catch((error: unknown) => warn(`not sent: ${error instanceof Error ? error.message : ''}`));
   }
 
   async #catchUp(inbox: Inbox, conversation: InboxConversation): Promise<void> {
-    // Of one that nobody knew of, all is new, but for what was there at the beginning.
+    // All messages of a new conversation are printed, except those from before the start.
     const from = this.#printedPositions.get(conversation.id) ?? (this.#isFirst ? conversation.lastPosition : 0);
     this.#printedPositions.set(conversation.id, from);
     for (let at = from; at < conversation.lastPosition;) {
@@ -102,7 +108,7 @@ class Follower {
   }
 }
 
-/** Aborts when the person or the system ends the command. */
+/** Aborts when the user or the system ends the command. */
 function stopOnSignal(): AbortController & Disposable {
   const stopped = new AbortController();
   const stop = () => stopped.abort();
@@ -115,20 +121,20 @@ function stopOnSignal(): AbortController & Disposable {
   });
 }
 
-/** Whether the same may succeed later: the database said so, or a connection to it failed. */
+/** Whether a retry can succeed: the hub reported a temporary error, or a connection failed. */
 const isTemporary = (error: unknown): boolean =>
   isTemporaryError(error) ||
   (error instanceof AppError
     ? errorCodes[error.code].retryable
     : error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string');
 
-/** Prints what is written from now on, in one conversation or in all, and sends what is typed to the one, until it is stopped. */
+/** Prints new messages of one or all conversations, and sends typed lines to the one, until stopped. */
 export async function follow(options: AgentOptions, id: string | undefined): Promise<void> {
   using stopped = stopOnSignal();
   const { signal } = stopped;
   const follower = new Follower(options, id);
   const isRead = id !== undefined && process.stdin.isTTY;
-  if (id !== undefined && !isRead) warn('nothing is read from standard input; send with: chat reply ID TEXT');
+  if (id !== undefined && !isRead) warn('standard input is not read; send with: chat reply ID TEXT');
   let typed: Interface | null = null;
   const read = () => {
     const lines = createInterface({ input: process.stdin });
@@ -139,10 +145,10 @@ export async function follow(options: AgentOptions, id: string | undefined): Pro
   let state = 'new' as 'new' | 'connected' | 'unreachable';
   let waitMs = minRetryMs;
   const reached = () => {
-    if (state === 'unreachable') warn('The hub is back.');
+    if (state === 'unreachable') warn('The hub is available again.');
     state = 'connected';
     waitMs = minRetryMs;
-    // What was typed until now waits in the terminal.
+    // Lines that were typed earlier are buffered by the terminal.
     if (isRead) typed ??= read();
   };
   try {
@@ -152,7 +158,7 @@ export async function follow(options: AgentOptions, id: string | undefined): Pro
       } catch (error) {
         if (signal.aborted) break;
         if (state === 'new' || !isTemporary(error)) throw error;
-        if (state === 'connected') warn('The hub is out of reach; waiting until it is back. Ctrl-C ends this.');
+        if (state === 'connected') warn('The hub is unavailable; reconnecting. Press Ctrl-C to stop.');
         state = 'unreachable';
         await sleep(waitMs, undefined, { signal }).catch(() => undefined);
         waitMs = Math.min(waitMs * 2, maxRetryMs);

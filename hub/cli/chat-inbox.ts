@@ -8,7 +8,7 @@ import type { CommonOptions } from './context.ts';
 import { openRemoteHub } from './remote-hub.ts';
 import type { RemoteHub } from './remote-hub.ts';
 
-/** Options of what a member does. */
+/** Options of commands that act as a member. */
 export interface AgentOptions extends CommonOptions {
   as?: string;
   hub?: string;
@@ -16,7 +16,7 @@ export interface AgentOptions extends CommonOptions {
 
 type Status = 'open' | 'pending' | 'resolved' | 'closed';
 
-/** The inbox, as one member works in it: on this machine, or on a hub elsewhere. */
+/** The inbox of one member, on a local or a remote hub. */
 export interface Inbox {
   list: (view: InboxView, limit: number) => Promise<readonly InboxConversation[]>;
   /** All members of the workspace. */
@@ -24,15 +24,15 @@ export interface Inbox {
   show: (id: string) => Promise<InboxConversation>;
   messages: (id: string, page: { limit: number; after?: string }) => Promise<readonly InboxMessage[]>;
   setStatus: (id: string, status: Status) => Promise<InboxConversation>;
-  /** @param email null takes it back. */
+  /** @param email null removes the assignment. */
   assign: (id: string, email: string | null) => Promise<InboxConversation>;
   send: (id: string, message: { content: string; private: boolean }) => Promise<InboxMessage>;
 }
 
 /**
- * Works in the inbox of a hub on another machine as its signed-in member, or of the hub of this data folder.
- * @param joins whether it lasts, see `withApp`.
- * @throws AppError where there is no hub.
+ * Runs `work` with the inbox of the signed-in member of a remote hub, or of the hub of this data folder.
+ * @param requiresRunningHub see `withApp`.
+ * @throws AppError when there is no hub.
  */
 export async function withInbox<Result>(
   options: AgentOptions,
@@ -44,11 +44,13 @@ export async function withInbox<Result>(
     return withApp(async (app) => work(await openLocalInbox(app, options)), { requiresRunningHub });
   }
   if (options.as !== undefined)
-    throw new ArgumentError('--as works on the machine of the hub alone; with --hub you are who signed in');
+    throw new ArgumentError('--as works only on the machine of the hub; with --hub you act as the signed-in member');
   return work(openRemoteInbox(await openRemoteHub(options.hub)));
 }
 
-/** A conversation needs a hub that was there before. @throws AppError `not_found` with the remedy. */
+/**
+ * Conversations exist only when a hub has run on this data folder. @throws AppError `not_found` that says what to do.
+ */
 export function assertLocalHub(): void {
   const { home, database } = loadConfig();
   if (database.url !== null || readPostgresUrl(home) !== null) return;
@@ -70,11 +72,11 @@ async function openLocalInbox(
       'not_found',
       email === undefined
         ? `The workspace ${name} has no member; add one with: ${commandLines.hub} user create`
-        : `${email} is no member of the workspace ${name}`,
+        : `${email} is not a member of the workspace ${name}`,
     );
   };
   const agent = { tenantId, userId: await memberId(as) };
-  // The operator of the hub acts as a member who did not sign in: the audit log tells.
+  // The operator acts as a member who did not sign in, which the audit log records.
   const audit = (what: string, id: string | null) =>
     identity.members.recordImpersonation(tenantId, agent.userId, actor, {
       command: `chat ${what}`,
@@ -127,7 +129,7 @@ interface Page<Item> {
   meta: { nextCursor: string | null };
 }
 
-/** All items of a list, page by page. */
+/** Iterates over all items of a paginated list. */
 async function* allItems<Item>(read: (query: { limit: number; cursor?: string }) => Promise<Page<Item>>) {
   let cursor: string | undefined;
   do {
@@ -140,5 +142,5 @@ async function* allItems<Item>(read: (query: { limit: number; cursor?: string })
 /** @throws AppError `not_found`. */
 async function findMember(members: ReturnType<Inbox['members']>, email: string): Promise<string> {
   for await (const member of members) if (member.email === email.toLowerCase()) return member.id;
-  throw new AppError('not_found', `${email} is no member of this workspace`);
+  throw new AppError('not_found', `${email} is not a member of this workspace`);
 }

@@ -18,7 +18,7 @@ import { print, table } from './terminal.ts';
 const as = () =>
   new Option(
     '--as <email>',
-    'on the machine of the hub: as which member, in the audit log; the first admin when left out',
+    'on the machine of the hub: the member to act as, named in the audit log; the first admin when omitted',
   );
 
 const rowOf = (conversation: InboxConversation, emails: ReadonlyMap<string, string>) => ({
@@ -31,7 +31,7 @@ const rowOf = (conversation: InboxConversation, emails: ReadonlyMap<string, stri
   last: visibleLine(conversation.lastMessage?.content ?? '').slice(0, 50),
 });
 
-/** Email addresses of the assignees by their ids. Reads no member when nothing is assigned. */
+/** Email addresses of the assignees by user id. Reads no members when no conversation is assigned. */
 async function emailsOf(inbox: Inbox, conversations: readonly InboxConversation[]): Promise<Map<string, string>> {
   const missing = new Set(conversations.flatMap(({ assignedUserId }) => assignedUserId ?? []));
   const emails = new Map<string, string>();
@@ -43,7 +43,7 @@ async function emailsOf(inbox: Inbox, conversations: readonly InboxConversation[
   return emails;
 }
 
-/** A site as a browser names it; people copy it with a slash. @throws ArgumentError */
+/** Normalizes a site to its origin: removes the slash at the end. @throws ArgumentError. */
 function originOf(given: string): string {
   const origin = given.replace(/\/$/, '');
   const { error } = peopleContract.putChatSettings.body.safeParse({ allowedOrigins: [origin] });
@@ -56,7 +56,7 @@ interface SiteChange {
   anonymous?: true;
 }
 
-/** What to change of the settings; null for nothing. */
+/** The change of the settings; null when there is none. */
 function siteChange(allowedOrigins: readonly string[], { allow, anonymous }: SiteChange) {
   if (allow === undefined && anonymous === undefined) return null;
   return validate(peopleContract.putChatSettings.body, {
@@ -83,7 +83,7 @@ async function remoteSite(hub: string, options: SiteChange) {
   return body === null ? now : client.call('putChatSettings', { params: { tenantId }, body });
 }
 
-/** Conversations on a terminal: listed, followed, answered. */
+/** Commands that list, follow and answer conversations. */
 export function addChatCommands(program: Command): void {
   const chat = program.command('chat').description('conversations of Live Chat');
   const addConversationCommand = (name: string, description: string) =>
@@ -92,7 +92,7 @@ export function addChatCommands(program: Command): void {
       .description(description)
       .argument(
         '<id>',
-        'of the conversation, as chat list shows it',
+        'id of the conversation, as shown by chat list',
         (given) => validate(inboxContract.getInboxConversation.params.pick({ id: true }), { id: given }).id,
       )
       .addOption(workspace())
@@ -107,8 +107,8 @@ export function addChatCommands(program: Command): void {
 
   chat
     .command('list')
-    .description('list conversations, the newest message first')
-    .addOption(new Option('--view <view>', 'which').choices(inboxViews).default('open'))
+    .description('list conversations, newest message first')
+    .addOption(new Option('--view <view>', 'view of the inbox').choices(inboxViews).default('open'))
     .addOption(workspace())
     .addOption(as())
     .addOption(hubOption())
@@ -120,30 +120,30 @@ export function addChatCommands(program: Command): void {
       });
       print(data, options.json, table(data.map((conversation) => rowOf(conversation, emails))));
     });
-  addConversationCommand('show', 'show what was written, private notes included').action(
+  addConversationCommand('show', 'show the messages, including private notes').action(
     async (id: string, options: AgentOptions) => {
       const data = await withInbox(options, (inbox) => inbox.messages(id, { limit: 100 }));
       print(
         data,
         options.json,
-        data.length === 0 ? 'nothing was written yet' : data.map((message) => messageLines(message)).join('\n'),
+        data.length === 0 ? 'no messages yet' : data.map((message) => messageLines(message)).join('\n'),
       );
     },
   );
   addConversationCommand('reply', 'reply to a visitor')
-    .argument('<text>', 'what to say')
-    .option('--note', 'as a private note, which only agents see')
+    .argument('<text>', 'text of the reply')
+    .option('--note', 'send as a private note, which only agents see')
     .action(async (id: string, text: string, options: AgentOptions & { note?: boolean }) => {
       const message = { content: text, private: options.note === true };
       validate(inboxContract.sendInboxMessage.body, message);
       const sent = await withInbox(options, (inbox) => inbox.send(id, message));
       print(sent, options.json, messageLines(sent));
     });
-  addStatusCommand('open', 'open a conversation again', 'open');
-  addStatusCommand('resolve', 'mark a conversation as resolved; a message of its visitor opens it again', 'resolved');
-  addStatusCommand('close', 'close a conversation for good; its visitor is asked how it was', 'closed');
+  addStatusCommand('open', 'reopen a conversation', 'open');
+  addStatusCommand('resolve', 'mark a conversation as resolved; a message of its visitor reopens it', 'resolved');
+  addStatusCommand('close', 'close a conversation permanently; the visitor is asked for a rating', 'closed');
   addConversationCommand('assign', 'assign a conversation')
-    .argument('<email>', 'of a member; nobody takes it back')
+    .argument('<email>', 'email address of a member; "nobody" removes the assignment')
     .action(async (id: string, email: string, options: AgentOptions) => {
       const changed = await withInbox(options, (inbox) => inbox.assign(id, email === 'nobody' ? null : email));
       print(changed, options.json, `${changed.id} is assigned to ${email}`);
@@ -151,9 +151,9 @@ export function addChatCommands(program: Command): void {
   chat
     .command('follow')
     .description(
-      'print what is written, in all conversations or in one; there, what you type is sent, and "/note TEXT" is a private note',
+      'print new messages of all conversations or of one; with one, typed lines are sent as replies, and "/note TEXT" as a private note',
     )
-    .argument('[id]', 'of one conversation')
+    .argument('[id]', 'id of one conversation')
     .addOption(workspace())
     .addOption(as())
     .addOption(hubOption())
@@ -161,27 +161,27 @@ export function addChatCommands(program: Command): void {
     .action((id: string | undefined, options: AgentOptions) => follow(options, id));
   chat
     .command('site')
-    .description('print the lines that put the chat on a site, and allow sites to show it')
+    .description('print the HTML snippet that adds the chat to a site, and allow sites to show the chat')
     .option(
       '--allow <origin...>',
-      'sites that may show it besides, such as https://www.example.com',
+      'further sites that may show the chat, such as https://www.example.com',
       (given, others: string[] | undefined) => [...(others ?? []), originOf(given)],
     )
-    .option('--anonymous', 'let visitors without a token begin a conversation')
+    .option('--anonymous', 'let visitors without a token start a conversation')
     .addOption(workspace())
     .addOption(hubOption())
     .addOption(json())
     .action(async (options: CommonOptions & { allow?: string[]; anonymous?: true; hub?: string }) => {
       const { hub } = options;
       const site = hub === undefined ? await localSite(options) : await remoteSite(hub, options);
-      const allowed = site.allowedOrigins.length === 0 ? 'no site yet: see --allow' : site.allowedOrigins.join(', ');
-      print(site, options.json, `${site.snippet}\n\nMay be shown by: ${allowed}`);
+      const allowed = site.allowedOrigins.length === 0 ? 'no site yet; use --allow' : site.allowedOrigins.join(', ');
+      print(site, options.json, `${site.snippet}\n\nAllowed sites: ${allowed}`);
     });
   chat
     .command('link')
-    .description('make a link to the hosted page for a person, valid for a day')
-    .argument('<externalId>', 'your own stable id of the person')
-    .option('--name <name>', 'what agents call them')
+    .description('create a link to the hosted chat page for a visitor, valid for one day')
+    .argument('<externalId>', 'your stable id of the visitor')
+    .option('--name <name>', 'display name for agents')
     .addOption(workspace())
     .addOption(json())
     .action(async (externalId: string, options: CommonOptions & { name?: string }) => {

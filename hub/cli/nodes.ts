@@ -6,16 +6,16 @@ import { actor, hubAddress, json, validate, withApp, workspace } from './context
 import type { CommonOptions } from './context.ts';
 import { print, table } from './terminal.ts';
 
-/** Companion nodes: paired, listed. */
+/** Commands that pair and list companion nodes. */
 export function addNodeCommands(program: Command): void {
   const node = program.command('node').description('companion nodes');
   node
     .command('pair')
-    .description('make a pairing code for a machine')
+    .description('create a pairing code for a machine')
     .addOption(workspace())
-    .option('--name <name>', 'name of the node; that of the machine when left out')
-    .option('--allow-system', 'let workflows run approved commands on it')
-    .option('--allow-browser', 'let workflows drive its browser')
+    .option('--name <name>', 'name of the node; the name of the machine when omitted')
+    .option('--allow-system', 'let workflows run approved commands on the machine')
+    .option('--allow-browser', 'let workflows control its browser')
     .addOption(json())
     .action(async (options: CommonOptions & { name?: string; allowSystem?: boolean; allowBrowser?: boolean }) => {
       const { workspace: wanted, json: _json, ...given } = options;
@@ -28,7 +28,7 @@ export function addNodeCommands(program: Command): void {
       print(
         pairing,
         options.json,
-        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  ${commandLines.companion} pair ${pairing.pairingCode} --hub ${hub}\n  ${commandLines.companion} run\n\nOr, where the companion's app is, open this link:\n  ${pairing.pairingUri}`,
+        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  ${commandLines.companion} pair ${pairing.pairingCode} --hub ${hub}\n  ${commandLines.companion} run\n\nOr, if the companion app is installed there, open this link:\n  ${pairing.pairingUri}`,
       );
     });
   node

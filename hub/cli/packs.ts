@@ -6,7 +6,7 @@ import { visibleLine } from '../../shared/visible-text.ts';
 import { ArgumentError, json, validate, withApp } from './context.ts';
 import { print, table } from './terminal.ts';
 
-/** Packs that the operator publishes for all workspaces of the hub. */
+/** Commands for packs that the operator publishes for all workspaces. */
 export function addPackCommands(program: Command): void {
   const pack = program.command('pack').description('packs for all workspaces of this hub');
   pack
@@ -49,7 +49,7 @@ export function addPackCommands(program: Command): void {
     });
   pack
     .command('withdraw')
-    .description('keep workspaces from installing a version; where it is installed, it stays')
+    .description('prevent further installations of a version; installed copies remain')
     .argument('<pack>', 'id of the pack')
     .argument('<version>', 'version, such as 1.0.0')
     .addOption(json())
@@ -60,7 +60,7 @@ export function addPackCommands(program: Command): void {
     });
 }
 
-/** @throws ArgumentError for a file that cannot be read or is no JSON. */
+/** @throws ArgumentError when the file can't be read or is not JSON. */
 function readManifest(file: string): unknown {
   let text: string;
   try {
@@ -75,7 +75,7 @@ function readManifest(file: string): unknown {
   }
 }
 
-/** Adds every problem of a manifest to the message, one a line. */
+/** Adds every problem of a manifest to the message, one per line. */
 function withProblems(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'pack_invalid' || error.details === undefined) return error;
   const lines = error.details.map(({ path, message }) => `\n  ${path.replace('body.manifest.', '')} ${message}`);

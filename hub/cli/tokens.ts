@@ -7,22 +7,22 @@ import { actor, json, validate, withApp, workspace } from './context.ts';
 import type { CommonOptions } from './context.ts';
 import { print, table } from './terminal.ts';
 
-/** API tokens: made, listed, revoked. */
+/** Commands that create, list and revoke API tokens. */
 export function addTokenCommands(program: Command): void {
   const token = program.command('token').description('API tokens');
   token
     .command('create')
-    .description('make an API token; its key is shown once')
+    .description('create an API token; its key is shown once')
     .addOption(workspace())
     .addOption(new Option('--product <product>', 'product').choices(products).makeOptionMandatory())
     .addOption(new Option('--environment <environment>', 'environment').choices(environments).default('live'))
     .option('--name <name>', 'name of the token', 'cli')
     .option(
       '--permission <permission...>',
-      'what it may do, as listed below; of automations automations:manage when left out, else all of the product',
+      'permissions, as listed below; the default is automations:manage for automations, else all permissions of the product',
     )
-    .option('--expires <time>', 'ISO 8601 time after which it is refused')
-    .option('--ip <block...>', 'addresses or CIDR blocks that may use it')
+    .option('--expires <time>', 'ISO 8601 time at which the token expires')
+    .option('--ip <block...>', 'addresses or CIDR blocks that may use the token')
     .addOption(json())
     .addHelpText(
       'after',
@@ -80,7 +80,7 @@ export function addTokenCommands(program: Command): void {
     });
   token
     .command('revoke')
-    .description('revoke a token, at once and everywhere')
+    .description('revoke a token immediately on all processes')
     .argument('<id>')
     .addOption(workspace())
     .addOption(json())

@@ -6,15 +6,15 @@ import type { CommonOptions } from './context.ts';
 import { confirm, print, renderDiff } from './terminal.ts';
 import { applyImport, exportWorkflows, planImport } from './workflow-files.ts';
 
-/** Workflows as files. */
+/** Commands that export and import workflows as files. */
 export function addWorkflowCommands(program: Command): void {
   const workflow = program.command('workflow').description('workflows as files');
   workflow
     .command('export')
-    .description('write workflows into a folder, a file each; all of them when none is named')
+    .description('write each workflow to a file in a folder; all workflows when none is named')
     .argument('[ids or names...]')
     .addOption(workspace())
-    .option('--out <folder>', 'where to', 'workflows')
+    .option('--out <folder>', 'folder to write to', 'workflows')
     .addOption(json())
     .action(async (wanted: string[], options: CommonOptions & { out: string }) => {
       const written = await withApp(async ({ identity, workflows }) =>
@@ -28,7 +28,7 @@ export function addWorkflowCommands(program: Command): void {
     });
   workflow
     .command('import')
-    .description('create or change workflows from files; shows what changes and asks first')
+    .description('create or change workflows from files; shows the changes and asks first')
     .argument('<files...>')
     .addOption(workspace())
     .option('--dry-run', 'only show what would change')
@@ -55,7 +55,7 @@ export function addWorkflowCommands(program: Command): void {
           return;
         }
         if (options.yes !== true && !(await confirm(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`)))
-          throw new AppError('validation_failed', 'nothing was changed; say yes, or give --yes');
+          throw new AppError('validation_failed', 'nothing was changed; answer y, or use --yes');
         const done = await applyImport(workflows, id, plans, actor);
         print(
           done,

@@ -158,6 +158,6 @@ test('doctor tells settings that can not be used once, and tries nothing that ne
   expect(rest.map(({ check, ok }) => [check, ok])).toEqual(
     ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'].map((check) => [check, null]),
   );
-  for (const { detail } of rest) expect(detail).toMatch(/^not tried/);
-  expect((await cliWith(settings, 'doctor')).stdout).toMatch(/^- {5}database +not tried/m);
+  for (const { detail } of rest) expect(detail).toMatch(/^not checked/);
+  expect((await cliWith(settings, 'doctor')).stdout).toMatch(/^- {5}database +not checked/m);
 });
