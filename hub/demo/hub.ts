@@ -3,7 +3,7 @@ import { delimiter, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hasEnded, runToEnd, start, waitUntil } from './processes.ts';
 
-/** The hub that a demo runs on. */
+/** The hub of a demo. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'hub/outrigger.js');
@@ -18,7 +18,7 @@ export interface Demo {
   yes: boolean;
 }
 
-/** Where a program lies that is named, or on the `PATH`; undefined when nowhere. */
+/** Returns the path of a program, searched on the `PATH`; undefined when it is not found. */
 export function findProgram(program: string): string | undefined {
   const paths = isAbsolute(program)
     ? [program]
@@ -39,9 +39,9 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /**
- * Finds the hub of this folder, or starts one.
- * @param env what a hub that is started is told besides.
- * @returns whether it was started here.
+ * Uses the running hub of this folder, or starts one.
+ * @param env additional environment variables of a hub that is started.
+ * @returns whether a hub was started.
  */
 export async function ensureHub(
   stack: AsyncDisposableStack,
@@ -65,21 +65,23 @@ export async function ensureHub(
     signal: demo.signal,
     findFailure,
   });
-  print(`Hub is up at ${demo.url}`);
+  print(`The hub is ready at ${demo.url}`);
   return true;
 }
 
-/** Gets the tools that a demo uses, as the tests do. */
+/** Installs the tools that the demo uses, with the set-up script of the tests. */
 export const installTools = ({ signal }: Demo) =>
   runToEnd('bash', [join(root, 'test/setup.sh')], { inherit: true, timeoutMs: 600_000, signal })
     .then(() => undefined)
-    .catch(() => print('The set-up script did not finish; going on with the tools that are here.'));
+    .catch(() => print('The set-up script failed; continuing with the installed tools.'));
 
-/** Runs a command of `outrigger` on the hub of a demo. */
+/** Runs an `outrigger` command on the hub of a demo. */
 export const hubCommand = ({ home, signal }: Demo, ...args: string[]): Promise<string> =>
   runToEnd(process.execPath, [hubCli, ...args], { env: { OUTRIGGER_HOME: home }, signal });
 
-/** Makes a token of the demo's workspace for a product's API, with the default permissions unless one is named. */
+/**
+ * Creates an API token of the demo workspace, with the default permissions of the product unless `permission` is set.
+ */
 export async function createToken(
   demo: Demo,
   product: string,

@@ -22,17 +22,17 @@ const help = `Usage: npm run demo -- [--yes] [--exit]
        npm run demo -- chat [--exit]    Live Chat: a visitor, an agent, webhooks and automations
 
 Starts a hub (unless one runs), pairs a companion on this machine, and runs a workflow on it: ping, screen, files, browser,
-an approval, a command. The pictures stay in .outrigger/demo.
+an approval, a command. Screenshots are saved in .outrigger/demo.
 
-  --yes    approve by itself, instead of asking you
-  --exit   end everything afterwards; the exit code is 0 only if every step succeeded
+  --yes    approve automatically instead of asking
+  --exit   stop everything afterwards; the exit code is 0 only if every step succeeded
   --help
 `;
 
-/** The longest time in which no step of the run changes its status before the demo gives up. Approvals do not count. */
+/** The demo fails when no step changes its status for this long, in milliseconds. Approvals do not count. */
 const stepDeadlineMs = 120_000;
 
-/** Pairs a companion of the demo's own and starts it. */
+/** Pairs and starts a companion with its own data folder. */
 async function startCompanion(
   stack: AsyncDisposableStack,
   demo: Demo,
@@ -63,7 +63,7 @@ async function startCompanion(
     signal: demo.signal,
     findFailure,
   });
-  print(`Companion is paired and online as node ${nodeId}`);
+  print(`The companion is paired and online as node ${nodeId}`);
   return { nodeId, folder };
 }
 
@@ -82,7 +82,7 @@ async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<voi
       const lines = createInterface({ input: process.stdin, output: process.stdout });
       approved = /^y(es)?$/i.test((await lines.question('    Approve? [y/N] ', { signal })).trim());
       lines.close();
-    } else print('    rejected: there is no terminal to ask on; use --yes');
+    } else print('    rejected: no terminal to ask on; use --yes');
     print();
     await api.call('decideAutomationApproval', {
       params: { id: approval.id },
@@ -91,7 +91,7 @@ async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<voi
   }
 }
 
-/** Runs the demo's workflow and answers how it ended. */
+/** Runs the demo workflow and returns the finished run. */
 async function runWorkflow(
   api: Client,
   approvals: Client,
@@ -161,7 +161,7 @@ async function main(): Promise<number> {
   });
   const [which, ...more] = positionals;
   if ((which !== undefined && which !== 'chat') || more.length > 0)
-    throw new DemoError(`there is no demo "${positionals.join(' ')}"; there is "chat", and the one without a name`);
+    throw new DemoError(`unknown demo "${positionals.join(' ')}"; use "chat" or no name`);
   if (values.help === true) {
     print(help);
     return 0;
@@ -179,7 +179,7 @@ async function main(): Promise<number> {
   await ensureHub(stack, demo);
   const { id: keyId, key } = await createToken(demo, 'automations');
   const api = createClient({ baseUrl: url, fetch, token: key });
-  // The key that starts the run may not decide its approval: the person at the terminal decides with a key of their own.
+  // The key that starts a run cannot decide its approval, so the user at the terminal decides with a second key.
   const approver = await createToken(demo, 'automations', 'approvals:decide');
   const approvals = createClient({ baseUrl: url, fetch, token: approver.key });
   const display = await ensureScreen(stack, demo);
@@ -196,7 +196,7 @@ async function main(): Promise<number> {
   for (const path of pictures) print(`  picture  ${relative('.', path)}`);
   const success = run.status === 'succeeded' && done === steps.length;
   if (values.exit !== true && !stop.signal.aborted) {
-    print(`\nThe hub runs on at ${url} (reference: ${url}/docs), the companion too. Ctrl-C ends both.`);
+    print(`\nThe hub at ${url} (reference: ${url}/docs) and the companion keep running. Press Ctrl-C to stop both.`);
     await new Promise<void>((ended) => stop.signal.addEventListener('abort', () => ended(), { once: true }));
   }
   return success ? 0 : 1;

@@ -4,7 +4,10 @@ import { findProgram, print } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { hasEnded, start, waitUntil } from './processes.ts';
 
-/** Gives the companion a screen to capture where this machine has none; answers what `DISPLAY` is to be. @throws DemoError when none starts. */
+/**
+ * Starts a virtual screen for the companion on a machine without one. Returns the value for `DISPLAY`. @throws
+ * DemoError when Xvfb does not start.
+ */
 export async function ensureScreen(
   stack: AsyncDisposableStack,
   demo: Pick<Demo, 'home' | 'signal'>,
@@ -12,13 +15,14 @@ export async function ensureScreen(
   const existing = process.env['DISPLAY'] ?? process.env['WAYLAND_DISPLAY'];
   if (process.platform !== 'linux' || existing !== undefined) return process.env['DISPLAY'];
   if (findProgram('Xvfb') === undefined) {
-    print('There is no screen here and no Xvfb: the capture step will say so.');
+    print('There is no screen and no Xvfb on this machine: the capture step will fail.');
     return undefined;
   }
   const log = join(demo.home, 'screen.log');
   const displayFile = join(demo.home, 'screen.number');
   rmSync(displayFile, { force: true });
-  // Xvfb finds a free number by itself, and tells it on a descriptor of its own: what it says of those that are taken stands in its log.
+  // Xvfb chooses a free display number and writes it to file descriptor 4. Its messages about used numbers go to the
+  // log.
   const screen = stack.use(
     start(
       'sh',
@@ -44,7 +48,7 @@ export async function ensureScreen(
   if (findProgram('xterm') !== undefined) {
     const text = 'Outrigger demo\n\nThis is the virtual screen of the companion.\nThe workflow takes its picture.\n';
     const script = `printf '${text.replaceAll('\n', '\\n')}'; date; sleep 86400`;
-    const looks = [
+    const xtermOptions = [
       '-geometry',
       '70x18+120+120',
       '-fa',
@@ -59,7 +63,7 @@ export async function ensureScreen(
       'Outrigger',
     ];
     stack.use(
-      start('xterm', [...looks, '-e', 'sh', '-c', script], {
+      start('xterm', [...xtermOptions, '-e', 'sh', '-c', script], {
         output: { file: join(demo.home, 'xterm.log') },
         env: { DISPLAY: name },
         stopWith: 'TERM',
