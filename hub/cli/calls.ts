@@ -24,7 +24,7 @@ export function addCallCommands(program: Command): void {
     .addOption(json())
     .action(async (file: string, options: CommonOptions & { provider?: Carrier }) => {
       await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-        const reason = error.code === 'ENOENT' ? 'there is no such file' : (error.code ?? error.message);
+        const reason = error.code === 'ENOENT' ? 'the file does not exist' : (error.code ?? error.message);
         throw new ArgumentError(`can't read ${file}: ${reason}`);
       });
       if ((await handle.stat()).isDirectory())

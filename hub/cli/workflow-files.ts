@@ -74,8 +74,8 @@ const slug = (name: string) =>
     .slice(0, 60) || 'workflow';
 
 /**
- * Writes workflows into a folder, a file each; those that are named by id or name, or all of them.
- * @throws AppError `not_found` for one that there is not, `unavailable` for a folder that can't be written.
+ * Writes one file per workflow into a folder: the workflows with the given ids or names, or all.
+ * @throws AppError `not_found` for an unknown workflow, `unavailable` when the folder is not writable.
  */
 export async function exportWorkflows(
   workflows: Workflows,
@@ -89,7 +89,7 @@ export async function exportWorkflows(
   const refuse = (error: NodeJS.ErrnoException) => {
     throw new AppError(
       'unavailable',
-      `The folder ${folder} can't be written (${error.code ?? 'error'}); mend it, or name another with --out.`,
+      `The folder ${folder} is not writable (${error.code ?? 'error'}); fix its permissions, or choose another with --out.`,
       { cause: error },
     );
   };
