@@ -44,10 +44,10 @@ async function emailsOf(inbox: Inbox, conversations: readonly InboxConversation[
 }
 
 /** Normalizes a site to its origin: removes the slash at the end. @throws ArgumentError. */
-function originOf(given: string): string {
-  const origin = given.replace(/\/$/, '');
+function originOf(value: string): string {
+  const origin = value.replace(/\/$/, '');
   const { error } = peopleContract.putChatSettings.body.safeParse({ allowedOrigins: [origin] });
-  if (error !== undefined) throw new ArgumentError(`--allow ${given}: ${error.issues[0]?.message ?? ''}`);
+  if (error !== undefined) throw new ArgumentError(`--allow ${value}: ${error.issues[0]?.message ?? ''}`);
   return origin;
 }
 
@@ -93,7 +93,7 @@ export function addChatCommands(program: Command): void {
       .argument(
         '<id>',
         'id of the conversation, as shown by chat list',
-        (given) => validate(inboxContract.getInboxConversation.params.pick({ id: true }), { id: given }).id,
+        (value) => validate(inboxContract.getInboxConversation.params.pick({ id: true }), { id: value }).id,
       )
       .addOption(workspace())
       .addOption(as())
@@ -165,7 +165,7 @@ export function addChatCommands(program: Command): void {
     .option(
       '--allow <origin...>',
       'further sites that may show the chat, such as https://www.example.com',
-      (given, others: string[] | undefined) => [...(others ?? []), originOf(given)],
+      (value, others: string[] | undefined) => [...(others ?? []), originOf(value)],
     )
     .option('--anonymous', 'let visitors without a token start a conversation')
     .addOption(workspace())

@@ -98,9 +98,9 @@ export function validate<Output>(
       | { success: true; data: Output }
       | { success: false; error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] } };
   },
-  given: unknown,
+  input: unknown,
 ): Output {
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(input);
   if (!parsed.success)
     throw new ArgumentError(parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
   return parsed.data;

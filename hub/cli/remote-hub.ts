@@ -59,13 +59,13 @@ function writeLogins(all: Logins): void {
  * Normalizes the URL of a hub. Plain http is accepted only for this machine, because passwords and tokens are sent to
  * the URL. @throws ArgumentError.
  */
-function addressOfHub(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : null;
+function addressOfHub(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.search !== '')
-    throw new ArgumentError(`--hub ${given}: must be the URL of a hub, such as https://hub.example.com`);
+    throw new ArgumentError(`--hub ${value}: must be the URL of a hub, such as https://hub.example.com`);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
   if (url.protocol === 'http:' && !isLocal)
-    throw new ArgumentError(`--hub ${given}: must begin with https://, because your password or token is sent there`);
+    throw new ArgumentError(`--hub ${value}: must begin with https://, because your password or token is sent there`);
   return url.href.replace(/(?<!\/)\/+$/, '');
 }
 
@@ -89,8 +89,8 @@ const clientOf = (baseUrl: string, token?: string): Client =>
  * Opens a remote hub with the token of `OUTRIGGER_TOKEN` or the stored sign-in. @throws AppError `unauthenticated` that
  * says what to do.
  */
-export async function openRemoteHub(given: string): Promise<RemoteHub> {
-  const address = addressOfHub(given);
+export async function openRemoteHub(value: string): Promise<RemoteHub> {
+  const address = addressOfHub(value);
   const token = environmentVariable('OUTRIGGER_TOKEN');
   if (token !== null) {
     const client = clientOf(address, token);

@@ -84,8 +84,8 @@ export function addTokenCommands(program: Command): void {
     .argument('<id>')
     .addOption(workspace())
     .addOption(json())
-    .action(async (given: string, options: CommonOptions) => {
-      const { id } = validate(identityContract.deleteApiToken.params.pick({ id: true }), { id: given });
+    .action(async (tokenId: string, options: CommonOptions) => {
+      const { id } = validate(identityContract.deleteApiToken.params.pick({ id: true }), { id: tokenId });
       const revoked = await withApp(async ({ identity }) =>
         identity.tokens.revoke((await identity.findWorkspace(options.workspace)).id, id, actor),
       );

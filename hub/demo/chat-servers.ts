@@ -53,12 +53,12 @@ export async function receiveWebhooks(secretOf: () => string, counts: Map<string
     const expected = createHmac('sha256', secretOf())
       .update(`${request.headers['x-service-timestamp']}.${body}`)
       .digest();
-    const given = Buffer.from(String(request.headers['x-service-signature']), 'hex');
-    const isRight = given.length === expected.length && timingSafeEqual(given, expected);
-    if (isRight) {
+    const signature = Buffer.from(String(request.headers['x-service-signature']), 'hex');
+    const isValid = signature.length === expected.length && timingSafeEqual(signature, expected);
+    if (isValid) {
       const { event } = JSON.parse(body) as { event: string };
       counts.set(event, (counts.get(event) ?? 0) + 1);
     }
-    response.writeHead(isRight ? 204 : 401).end();
+    response.writeHead(isValid ? 204 : 401).end();
   });
 }

@@ -82,7 +82,7 @@ async function openShop(browser: Browser, url: string, token: string): Promise<{
 export async function demoChat(stack: AsyncDisposableStack, demo: Demo, keepsRunning: boolean): Promise<number> {
   const { url, signal } = demo;
   await installTools(demo);
-  const isOwn = await ensureHub(stack, demo, { EGRESS_ALLOW_HOSTS: '127.0.0.1' });
+  const startedHub = await ensureHub(stack, demo, { EGRESS_ALLOW_HOSTS: '127.0.0.1' });
   const { id: keyId, key } = await createToken(demo, 'chat');
   const { id: automationsId, key: automationsKey } = await createToken(demo, 'automations');
   const shop = createClient({ baseUrl: url, fetch, token: key });
@@ -101,7 +101,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, keepsRun
     ({ secret } = webhook);
     webhookId = webhook.id;
   } catch (error) {
-    if (isOwn) throw error;
+    if (startedHub) throw error;
     print(`Skipping webhooks: this hub does not send to addresses of this machine (${(error as Error).message})`);
   }
   const workflows = await Promise.all(

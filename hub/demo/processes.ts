@@ -87,9 +87,9 @@ export function start(program: string, args: string[], options: StartOptions): O
     async [Symbol.asyncDispose]() {
       if (hasEnded(child) || child.pid === undefined) return;
       child.stdin?.end();
-      const late = Promise.withResolvers<'late'>();
-      const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
-      if ((await Promise.race([exited, late.promise])) === 'late') process.kill(-child.pid, 'SIGKILL');
+      const timeout = Promise.withResolvers<'late'>();
+      const timer = setTimeout(() => timeout.resolve('late'), stopDeadlineMs);
+      if ((await Promise.race([exited, timeout.promise])) === 'late') process.kill(-child.pid, 'SIGKILL');
       clearTimeout(timer);
     },
   };

@@ -35,12 +35,12 @@ export class Timeline {
     };
     const [mark, code] = marks[step.status] ?? ['·', 90];
     const title = (this.#titles[step.index] ?? step.type).padEnd(34);
-    const took =
+    const duration =
       step.startedAt !== null && step.finishedAt !== null
         ? `${String(Date.parse(step.finishedAt) - Date.parse(step.startedAt)).padStart(5)} ms`
         : '        ';
     const text = step.error === null ? describe(step) : `${step.error.code}: ${step.error.message}`;
-    return `  ${this.#paint(mark, code)} ${title} ${took}  ${visibleLine(text.trim().replaceAll(/[\t\n\r]+/g, ' ')).slice(0, 90)}`;
+    return `  ${this.#paint(mark, code)} ${title} ${duration}  ${visibleLine(text.trim().replaceAll(/[\t\n\r]+/g, ' ')).slice(0, 90)}`;
   }
 
   #paint(text: string, code: number): string {

@@ -73,8 +73,8 @@ test('the sweep removes partial blobs that were not written for long, except tho
   for (const id of [owned, forgotten, young]) await partials.write(id, 0, piece(), { maxBytes: 10 });
   const long = new Date(Date.now() - 60_000);
   for (const id of [owned, forgotten]) await utimes(join(folder, '.uploads', id), long, long);
-  const asked: string[][] = [];
-  expect(await partials.sweep(30_000, async (ids) => (asked.push(ids.toSorted()), new Set([owned])))).toBe(1);
-  expect(asked).toEqual([[owned, forgotten]]);
+  const sweptIds: string[][] = [];
+  expect(await partials.sweep(30_000, async (ids) => (sweptIds.push(ids.toSorted()), new Set([owned])))).toBe(1);
+  expect(sweptIds).toEqual([[owned, forgotten]]);
   expect(await Promise.all([owned, forgotten, young].map((id) => partials.size(id)))).toEqual([1, 0, 1]);
 });

@@ -137,13 +137,13 @@ test('a period across midnight ends on the next day, and counts for the weekday 
 
 test('all spellings of a time zone give the same times and share one cached formatter', () => {
   const Original = Intl.DateTimeFormat;
-  const kept: string[] = [];
+  const cachedZones: string[] = [];
   // Only cached formatters set an hour cycle.
   const spy = vi.spyOn(Intl, 'DateTimeFormat').mockImplementation(function counted(
     locale?: string,
     options?: Intl.DateTimeFormatOptions,
   ) {
-    if (options?.hourCycle !== undefined) kept.push(String(options.timeZone));
+    if (options?.hourCycle !== undefined) cachedZones.push(String(options.timeZone));
     return new Original(locale, options);
   } as unknown as typeof Intl.DateTimeFormat);
   try {
@@ -160,7 +160,7 @@ test('all spellings of a time zone give the same times and share one cached form
       );
     }
     expect([...found]).toEqual(['2026-03-01T12:00:00.000Z']);
-    expect(kept).toEqual(['America/Argentina/Ushuaia']);
+    expect(cachedZones).toEqual(['America/Argentina/Ushuaia']);
   } finally {
     spy.mockRestore();
   }

@@ -33,8 +33,8 @@ const options = 'OPTIONS sip:a SIP/2.0\r\nCSeq: 1 OPTIONS\r\n\r\n';
 test.each(['udp', 'tcp'] as const)(
   'a connection by %s carries bytes both ways, with one DNS query',
   async (transport) => {
-    let asked = 0;
-    await using egress = open({ resolve: async () => ((asked += 1), loopback) });
+    let lookups = 0;
+    await using egress = open({ resolve: async () => ((lookups += 1), loopback) });
     const { port } = transport === 'udp' ? udp : tcp;
     const received: string[] = [];
     using connection = await egress.connect(
@@ -47,7 +47,7 @@ test.each(['udp', 'tcp'] as const)(
       await expect.poll(() => received.length).toBe(times);
     }
     expect(received[0]).toContain('405');
-    expect(asked).toBe(1);
+    expect(lookups).toBe(1);
   },
 );
 
@@ -71,11 +71,11 @@ test('a service is found by its SRV records, and each of their hosts is checked'
     { name: 'two.example', port: tcp.port, priority: 20, weight: 0 },
     { name: 'one.example', port: tcp.port, priority: 10, weight: 0 },
   ];
-  const asked: string[] = [];
-  const resolve = async (host: string) => (asked.push(host), loopback);
+  const lookups: string[] = [];
+  const resolve = async (host: string) => (lookups.push(host), loopback);
   await using inside = open({ resolve, resolveSrv: async () => records });
   await expect(inside.connect(request(null))).rejects.toThrow(/two\.example is refused/);
-  expect(asked).toEqual(['one.example', 'two.example']);
+  expect(lookups).toEqual(['one.example', 'two.example']);
   await using found = open({ resolve, resolveSrv: async () => records.slice(1) });
   using connection = await found.connect(request(null));
   expect(connection.remote.port).toBe(tcp.port);
@@ -85,27 +85,27 @@ test('a service is found by its SRV records, and each of their hosts is checked'
 });
 
 test('a service with 50 hosts causes at most eight look-ups, and none after the abort', async () => {
-  const asked: string[] = [];
+  const lookups: string[] = [];
   const ended = new AbortController();
   const resolveSrv = async () =>
     Array.from({ length: 50 }, (_, index) => ({ name: `h${index}.example`, port: tcp.port, priority: 1, weight: 1 }));
-  const resolve = async (host: string) => (asked.push(host), loopback);
+  const resolve = async (host: string) => (lookups.push(host), loopback);
   const allowHosts = Array.from({ length: 50 }, (_, index) => `h${index}.example`);
   await using egress = open({ allowHosts, resolve, resolveSrv });
   using _connection = await egress.connect(request(null));
-  expect(asked).toHaveLength(8);
-  const held = Promise.withResolvers<void>();
+  expect(lookups).toHaveLength(8);
+  const blocked = Promise.withResolvers<void>();
   const slow = async (host: string) => {
-    asked.push(host);
+    lookups.push(host);
     ended.abort(new Error('over'));
-    await held.promise;
+    await blocked.promise;
     return loopback;
   };
   await using ending = open({ allowHosts, resolve: slow, resolveSrv });
   await expect(ending.connect(request(null, { signal: ended.signal }))).rejects.toThrow('over');
-  held.resolve();
+  blocked.resolve();
   await new Promise((done) => setImmediate(done));
-  expect(asked).toHaveLength(9);
+  expect(lookups).toHaveLength(9);
 });
 
 test('when an address refuses the connection, the next candidate is tried, from any first candidate', async () => {
@@ -159,9 +159,9 @@ test('the preferred local port is used when it is free', async () => {
 test('connecting rejects with the abort reason, connect_timeout or unresolved', async () => {
   const stop = new AbortController();
   await using silent = open({ resolve: () => new Promise(() => undefined) });
-  const asked = silent.connect(request(1, { signal: stop.signal }));
+  const pending = silent.connect(request(1, { signal: stop.signal }));
   stop.abort(new Error('withdrawn'));
-  await expect(asked).rejects.toThrow('withdrawn');
+  await expect(pending).rejects.toThrow('withdrawn');
   await expect(silent.connect(request(1, { signal: stop.signal }))).rejects.toThrow('withdrawn');
   await expect(silent.connect(request(1, { timeoutMs: 20 }))).rejects.toMatchObject({ failure: 'connect_timeout' });
   const unknown = Object.assign(new Error('no'), { code: 'ENOTFOUND' });

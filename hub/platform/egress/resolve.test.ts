@@ -54,15 +54,15 @@ test('resolving a name with addresses of one family succeeds, and a missing name
 
 test('100 names whose name server does not answer do not delay another look-up', async () => {
   const server = await startNameServer((name) => (name.endsWith('.silent.test') ? null : { 1: [8, 8, 8, 8] }));
-  let given = 0;
+  let settledCount = 0;
   const silent = Array.from({ length: 100 }, (_value, n) =>
     resolvePublicName(`n${n}.silent.test`, [server]).catch((error: unknown) => {
-      given += 1;
+      settledCount += 1;
       return error;
     }),
   );
   expect(await resolvePublicName('quick.example.org', [server])).toEqual([{ address: '8.8.8.8', family: 4 }]);
-  expect(given, 'the queries without an answer are still pending').toBe(0);
+  expect(settledCount, 'the queries without an answer are still pending').toBe(0);
   for (const error of await Promise.all(silent)) expect(error).toMatchObject({ code: 'ETIMEOUT' });
 });
 

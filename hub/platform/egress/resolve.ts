@@ -38,9 +38,9 @@ export async function resolvePublicName(hostname: string, servers?: readonly str
   const settled = Promise.allSettled(families);
   try {
     const first = await Promise.any(families);
-    const late = new AbortController();
-    const all = await Promise.race([settled, delay(otherFamilyMs, null, { signal: late.signal }).catch(() => null)]);
-    late.abort();
+    const timer = new AbortController();
+    const all = await Promise.race([settled, delay(otherFamilyMs, null, { signal: timer.signal }).catch(() => null)]);
+    timer.abort();
     if (all === null) return first;
     return all.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   } catch (error) {

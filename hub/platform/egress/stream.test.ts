@@ -9,30 +9,30 @@ import type { EgressStreamRequest } from './stream.ts';
 
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 /** Counts of one test. Late events of an earlier test count for that test. */
-const nothing = () => ({ requests: 0, closed: 0, sockets: new Set<Socket>() });
-let seen = nothing();
+const emptyCounts = () => ({ requests: 0, closed: 0, sockets: new Set<Socket>() });
+let seen = emptyCounts();
 const server = createServer((request, response) => {
-  const mine = seen;
-  mine.requests += 1;
+  const counts = seen;
+  counts.requests += 1;
   response.on('close', () => {
-    if (!response.writableFinished) mine.closed += 1;
+    if (!response.writableFinished) counts.closed += 1;
   });
   answer(request, response);
 }).on('connection', (socket) => seen.sockets.add(socket));
-let here: string;
+let serverHost: string;
 beforeAll(async () => {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  here = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  serverHost = `127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
 beforeEach(() => {
-  seen = nothing();
+  seen = emptyCounts();
 });
 
-const given = (more: Partial<EgressStreamRequest> = {}): EgressStreamRequest => ({
+const streamRequest = (more: Partial<EgressStreamRequest> = {}): EgressStreamRequest => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', authorization: 'Bearer x' },
   body: '{}',
@@ -44,7 +44,7 @@ const given = (more: Partial<EgressStreamRequest> = {}): EgressStreamRequest => 
   maxResponseBytes: 10_000_000,
   ...more,
 });
-const open = () => createEgress({ allowHosts: [here], clock: fastClock(25) });
+const open = () => createEgress({ allowHosts: [serverHost], clock: fastClock(25) });
 
 async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -65,7 +65,7 @@ test('chunks are readable as they arrive, and the connection is reused by the ne
     void more.promise.then(() => response.end('two'));
   };
   for (let round = 0; round < 2; round += 1) {
-    const { status, body } = await egress.stream(`http://${here}/`, given());
+    const { status, body } = await egress.stream(`http://${serverHost}/`, streamRequest());
     const reader = body.getReader();
     expect(status).toBe(200);
     expect(Buffer.from((await reader.read()).value as Uint8Array).toString()).toBe('one');
@@ -78,24 +78,24 @@ test('chunks are readable as they arrive, and the connection is reused by the ne
 
 test('each phase without data has its own time limit', async () => {
   await using egress = createEgress({
-    allowHosts: [here],
+    allowHosts: [serverHost],
     clock: fastClock(25),
     resolve: () => new Promise(() => undefined),
   });
-  expect(await failureOf(egress.stream('https://silent.example/', given()))).toBe('connect_timeout');
+  expect(await failureOf(egress.stream('https://silent.example/', streamRequest()))).toBe('connect_timeout');
   answer = () => undefined;
-  expect(await failureOf(egress.stream(`http://${here}/`, given()))).toBe('first_byte_timeout');
+  expect(await failureOf(egress.stream(`http://${serverHost}/`, streamRequest()))).toBe('first_byte_timeout');
   answer = (_request, response) => response.flushHeaders();
-  const headed = await egress.stream(`http://${here}/`, given());
-  expect(await failureOf(textOf(headed.body))).toBe('first_byte_timeout');
+  const headersOnly = await egress.stream(`http://${serverHost}/`, streamRequest());
+  expect(await failureOf(textOf(headersOnly.body))).toBe('first_byte_timeout');
   answer = (_request, response) => void response.write('one');
-  const begun = await egress.stream(`http://${here}/`, given());
-  expect(await failureOf(textOf(begun.body))).toBe('idle_timeout');
+  const afterFirstByte = await egress.stream(`http://${serverHost}/`, streamRequest());
+  expect(await failureOf(textOf(afterFirstByte.body))).toBe('idle_timeout');
   answer = (_request, response) => {
     const timer = setInterval(() => response.write('x'), 20);
     response.on('close', () => clearInterval(timer));
   };
-  const endless = await egress.stream(`http://${here}/`, given());
+  const endless = await egress.stream(`http://${serverHost}/`, streamRequest());
   expect(await failureOf(textOf(endless.body))).toBe('timeout');
   await expect.poll(() => seen.closed).toBe(4);
 });
@@ -106,24 +106,24 @@ test('a response that is cut off or too large fails, and its connection is close
     response.write('one');
     setImmediate(() => response.destroy());
   };
-  const broken = await egress.stream(`http://${here}/`, given());
+  const broken = await egress.stream(`http://${serverHost}/`, streamRequest());
   expect(await failureOf(textOf(broken.body))).toBe('reset');
   answer = (_request, response) => void response.write('x'.repeat(2_000));
-  const large = await egress.stream(`http://${here}/`, given({ maxResponseBytes: 1_000 }));
+  const large = await egress.stream(`http://${serverHost}/`, streamRequest({ maxResponseBytes: 1_000 }));
   expect(await failureOf(textOf(large.body))).toBe('too_large');
   await expect.poll(() => seen.closed).toBe(2);
 });
 
 test.each(['connecting', 'waiting', 'reading'] as const)('aborting while %s closes the connection', async (when) => {
-  await using egress = createEgress({ allowHosts: [here], resolve: () => new Promise(() => undefined) });
+  await using egress = createEgress({ allowHosts: [serverHost], resolve: () => new Promise(() => undefined) });
   answer = (_request, response) => void (when === 'reading' && response.write('one'));
   const stop = new AbortController();
-  const url = when === 'connecting' ? 'https://silent.example/' : `http://${here}/`;
-  const asked = egress.stream(url, given({ signal: stop.signal }));
+  const url = when === 'connecting' ? 'https://silent.example/' : `http://${serverHost}/`;
+  const pending = egress.stream(url, streamRequest({ signal: stop.signal }));
   const withdraw = () => stop.abort(new Error('withdrawn'));
   const ends = async () => {
-    if (when !== 'reading') return asked;
-    const reader = (await asked).body.getReader();
+    if (when !== 'reading') return pending;
+    const reader = (await pending).body.getReader();
     await reader.read();
     setImmediate(withdraw);
     return reader.read();
@@ -136,13 +136,13 @@ test.each(['connecting', 'waiting', 'reading'] as const)('aborting while %s clos
   }
   await expect(end).rejects.toThrow('withdrawn');
   await expect.poll(() => seen.closed).toBe(when === 'connecting' ? 0 : 1);
-  await expect(egress.stream(url, given({ signal: stop.signal }))).rejects.toThrow('withdrawn');
+  await expect(egress.stream(url, streamRequest({ signal: stop.signal }))).rejects.toThrow('withdrawn');
 });
 
 test('cancelling the reader early closes the connection', async () => {
   await using egress = open();
   answer = (_request, response) => void response.write('one');
-  const { body } = await egress.stream(`http://${here}/`, given());
+  const { body } = await egress.stream(`http://${serverHost}/`, streamRequest());
   const reader = body.getReader();
   await reader.read();
   await reader.cancel();
@@ -153,7 +153,7 @@ test('cancelling a response that ends at the same moment does not throw', async 
   await using egress = open();
   answer = (_request, response) => void response.end('one');
   for (let count = 0; count < 5; count += 1) {
-    const { body } = await egress.stream(`http://${here}/`, given());
+    const { body } = await egress.stream(`http://${serverHost}/`, streamRequest());
     await body.cancel();
   }
   // An exception in an event handler fails the whole test run.
@@ -180,7 +180,7 @@ test('a slow reader pauses the sender and does not trigger the idle timeout', as
     };
     send();
   };
-  const { body } = await egress.stream(`http://${here}/`, given({ timeoutMs: 600_000 }));
+  const { body } = await egress.stream(`http://${serverHost}/`, streamRequest({ timeoutMs: 600_000 }));
   const reader = body.getReader();
   await reader.read();
   // Longer than the idle timeout.
@@ -197,13 +197,13 @@ test('a slow reader pauses the sender and does not trigger the idle timeout', as
 
 test('the guard checks the address of a stream, and redirects are not followed', async () => {
   await using egress = createEgress({
-    allowHosts: [here],
+    allowHosts: [serverHost],
     resolve: async () => [{ address: '10.0.0.1', family: 4 }],
   });
-  await expect(egress.stream('https://rebound.example/', given())).rejects.toThrow(EgressRefused);
-  await expect(egress.stream('https://169.254.169.254/', given())).rejects.toThrow(EgressRefused);
-  await expect(egress.stream('http://example.org/', given())).rejects.toThrow(EgressRefused);
-  answer = (_request, response) => void response.writeHead(307, { location: `http://${here}/other` }).end();
-  const { status, headers } = await egress.stream(`http://${here}/`, given());
-  expect([status, headers['location'], seen.requests]).toEqual([307, `http://${here}/other`, 1]);
+  await expect(egress.stream('https://rebound.example/', streamRequest())).rejects.toThrow(EgressRefused);
+  await expect(egress.stream('https://169.254.169.254/', streamRequest())).rejects.toThrow(EgressRefused);
+  await expect(egress.stream('http://example.org/', streamRequest())).rejects.toThrow(EgressRefused);
+  answer = (_request, response) => void response.writeHead(307, { location: `http://${serverHost}/other` }).end();
+  const { status, headers } = await egress.stream(`http://${serverHost}/`, streamRequest());
+  expect([status, headers['location'], seen.requests]).toEqual([307, `http://${serverHost}/other`, 1]);
 });

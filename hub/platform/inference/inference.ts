@@ -78,9 +78,9 @@ function guardedFetch(egress: Egress): typeof fetch {
         maxResponseBytes,
         ...limits,
       });
-    const given = typeof init?.body === 'string' ? init.body : undefined;
+    const originalBody = typeof init?.body === 'string' ? init.body : undefined;
     for (;;) {
-      const sent = given === undefined ? undefined : refused.adapt(url, given);
+      const sent = originalBody === undefined ? undefined : refused.adapt(url, originalBody);
       const { status, headers, body } = await send(sent);
       if (status === 400 && sent !== undefined) {
         const text = await new Response(body).text();
@@ -158,19 +158,19 @@ export function createInference(egress: Egress): Inference {
       const { signal, maxOutputTokens } = request;
       const { model: name } = binding;
       const stop = new AbortController();
-      const either = AbortSignal.any([signal, stop.signal]);
+      const combinedSignal = AbortSignal.any([signal, stop.signal]);
       let hasPart = false;
       let hasText = false;
       let characters = 0;
       let end: InferenceEnd | undefined;
       try {
-        either.throwIfAborted();
+        combinedSignal.throwIfAborted();
         const model = await modelOf(binding, guarded);
         const { stream } = await model.doStream({
           prompt: promptOf(request),
           ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
           ...optionsOf(binding),
-          abortSignal: either,
+          abortSignal: combinedSignal,
         });
         for await (const part of stream) {
           switch (part.type) {

@@ -102,7 +102,7 @@ export class LogThrottle {
       return null;
     }
     const { withheld, isLogged } = kind;
-    const lasts =
+    const durationFields =
       part !== null && isLogged ? { times: kind.times, forSeconds: Math.round((now - kind.startedAt) / 1000) } : {};
     Object.assign(kind, {
       isLogged: true,
@@ -111,7 +111,12 @@ export class LogThrottle {
       ...(isNewWindow ? { writtenAt: now } : {}),
     });
     return {
-      fields: { ...fields, ...(part === null ? {} : { part }), ...lasts, ...(withheld === 0 ? {} : { withheld }) },
+      fields: {
+        ...fields,
+        ...(part === null ? {} : { part }),
+        ...durationFields,
+        ...(withheld === 0 ? {} : { withheld }),
+      },
       message: part !== null && isLogged ? `still: ${message}` : message,
     };
   }

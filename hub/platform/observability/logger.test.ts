@@ -121,7 +121,7 @@ describe('an error in the log', () => {
   });
 
   test('never contains URLs, headers, passwords or messages of libraries', async () => {
-    const away = new Database({
+    const unreachableDb = new Database({
       url: `postgres://user:${secret}@127.0.0.1:1/${secret}`,
       maxConnections: 2,
       applicationName: 'test',
@@ -129,7 +129,7 @@ describe('an error in the log', () => {
     });
     const mail = createTransport(`smtp://user:${secret}@127.0.0.1:1`);
     const failures: (() => unknown)[] = [
-      () => away.systemStatement('x', 'select 1', [secret]),
+      () => unreachableDb.systemStatement('x', 'select 1', [secret]),
       () =>
         mail.sendMail({ from: `${secret}@example.org`, to: `${secret}@example.org`, subject: secret, text: secret }),
       () => undiciFetch(`http://127.0.0.1:1/?key=${secret}`, { headers: { authorization: `Bearer ${secret}` } }),
@@ -152,7 +152,7 @@ describe('an error in the log', () => {
       () => Promise.reject(secret as unknown as Error),
     ];
     for (const work of failures) expect(logOutput(await failure(work))).not.toContain(secret);
-    await away[Symbol.asyncDispose]();
+    await unreachableDb[Symbol.asyncDispose]();
   });
 
   test.skipIf(!redisAvailable)('never contains arguments of Redis commands (needs redis-server)', async () => {
@@ -239,17 +239,17 @@ describe('repeated log lines', () => {
 
   test('only a failed part is checked for recovery', async () => {
     const { logger, parsed } = captured();
-    let asked = 0;
+    let checks = 0;
     let works = false;
     using _watch = new RecoveryWatch(
       logger,
-      { database: () => ((asked += 1), works ? Promise.resolve() : Promise.reject(new Error('away'))) },
+      { database: () => ((checks += 1), works ? Promise.resolve() : Promise.reject(new Error('away'))) },
       5,
     );
     await new Promise((done) => setImmediate(done));
-    expect(asked).toBe(0);
+    expect(checks).toBe(0);
     logger.warn({ part: 'database' }, 'it failed');
-    await expect.poll(() => asked).toBeGreaterThan(2);
+    await expect.poll(() => checks).toBeGreaterThan(2);
     expect(parsed()).toHaveLength(1);
     works = true;
     await expect.poll(() => parsed().map(({ msg }) => msg)).toEqual(['it failed', 'database is available again']);

@@ -123,14 +123,14 @@ describe('MemoryBudget', () => {
     const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 10_000 });
     const full = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));
     for (const run of full) run.tryResize(mib);
-    const gone = memory.open('gone');
-    const granted = gone.resize(mib, never);
+    const disposed = memory.open('gone');
+    const granted = disposed.resize(mib, never);
     // All connections close in one turn: the caller is disposed before it sees the grant.
     for (const each of full) each[Symbol.dispose]();
-    gone[Symbol.dispose]();
+    disposed[Symbol.dispose]();
     await granted;
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
-    expect(gone.tryResize(mib)).toBe(true);
+    expect(disposed.tryResize(mib)).toBe(true);
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 

@@ -147,8 +147,8 @@ export class MemoryBudget {
 
   #fits(usage: WorkspaceUsage, bytes: number, request?: WaitingRequest): boolean {
     const starving = this.#starvingRequest();
-    const kept = starving === undefined || starving === request ? 0 : starving.bytes;
-    return usage.used + bytes <= this.#maxShareOfFree * (this.#limit - this.#used - kept);
+    const reservedForStarving = starving === undefined || starving === request ? 0 : starving.bytes;
+    return usage.used + bytes <= this.#maxShareOfFree * (this.#limit - this.#used - reservedForStarving);
   }
 
   #tryReserve(tenantId: string, bytes: number): boolean {
@@ -171,7 +171,7 @@ export class MemoryBudget {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const request: WaitingRequest = { bytes, waitingSince: performance.now(), grant: resolve };
     usage.waiting.push(request);
-    const leave = (reason: unknown) => {
+    const cancel = (reason: unknown) => {
       const at = usage.waiting.indexOf(request);
       // The request can be granted in the same turn.
       if (at === -1) return;
@@ -180,13 +180,13 @@ export class MemoryBudget {
       this.#deleteIfIdle(tenantId, usage);
       reject(reason);
     };
-    const onAbort = () => leave(signal.reason);
-    const late = setTimeout(() => leave(new OutOfMemory()), this.#waitMs);
+    const onAbort = () => cancel(signal.reason);
+    const timer = setTimeout(() => cancel(new OutOfMemory()), this.#waitMs);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       await promise;
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     }
   }

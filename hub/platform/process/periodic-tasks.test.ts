@@ -59,17 +59,17 @@ test('one of several processes runs the tasks, and another runs all of them when
 test('a task never overlaps itself, and a failed task runs again', async () => {
   let running = 0;
   let most = 0;
-  const hold = Promise.withResolvers<void>();
+  const blocker = Promise.withResolvers<void>();
   await using only = startProcess(async (name) => {
     if (name !== 'often') return;
     running += 1;
     most = Math.max(most, running);
-    await hold.promise;
+    await blocker.promise;
     running -= 1;
     throw new Error('as it may happen');
   });
   await expect.poll(() => running).toBe(1);
-  hold.resolve();
+  blocker.resolve();
   await expect.poll(() => only.counts['often'] ?? 0).toBeGreaterThan(3);
   expect(most).toBe(1);
 });

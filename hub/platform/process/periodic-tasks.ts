@@ -59,9 +59,9 @@ export class PeriodicTasks implements AsyncDisposable {
     this.#subscription[Symbol.dispose]();
     for (const timer of this.#timers) clearInterval(timer);
     const { logger, stopDeadlineMs = defaultStopDeadlineMs } = this.#options;
-    const late = Promise.withResolvers<'late'>();
-    const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
-    const outcome = await Promise.race([Promise.allSettled(this.#underWay.values()), late.promise]);
+    const timeout = Promise.withResolvers<'late'>();
+    const timer = setTimeout(() => timeout.resolve('late'), stopDeadlineMs);
+    const outcome = await Promise.race([Promise.allSettled(this.#underWay.values()), timeout.promise]);
     clearTimeout(timer);
     // The tasks are safe to interrupt at any point.
     if (outcome === 'late')

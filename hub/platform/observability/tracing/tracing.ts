@@ -94,9 +94,9 @@ export function createTracing(settings: TracingSettings, logger: Logger): Tracin
       span.end(endedAt);
     },
     async [Symbol.asyncDispose]() {
-      const late = Promise.withResolvers<void>();
-      const timer = setTimeout(late.resolve, shutdownFlushMs);
-      await Promise.race([provider.shutdown().catch(() => undefined), late.promise]);
+      const timeout = Promise.withResolvers<void>();
+      const timer = setTimeout(timeout.resolve, shutdownFlushMs);
+      await Promise.race([provider.shutdown().catch(() => undefined), timeout.promise]);
       clearTimeout(timer);
     },
   };
