@@ -148,7 +148,7 @@ describe('an error in the log', () => {
             command: secret,
           }),
         ),
-      // oxlint-disable-next-line no-throw-literal -- strangers do
+      // oxlint-disable-next-line no-throw-literal -- some libraries throw strings
       () => Promise.reject(secret as unknown as Error),
     ];
     for (const work of failures) expect(logOutput(await failure(work))).not.toContain(secret);
