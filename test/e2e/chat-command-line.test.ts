@@ -122,7 +122,7 @@ test('what is followed waits in words while the hub is away, and goes on once it
   const ended = new Promise((done) => following.once('exit', (code) => done(code)));
   await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: before\n');
   await hub.stop();
-  await expect.poll(() => said, { timeout: 30_000 }).toContain('The hub is out of reach');
+  await expect.poll(() => said, { timeout: 30_000 }).toContain('The hub is unavailable');
   await startHubProcess(ours);
   await cli(ours, 'chat', 'reply', conversationId, 'after');
   await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: after\n');

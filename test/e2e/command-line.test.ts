@@ -80,7 +80,7 @@ test('what can not be taken is refused as the API would, in one line that names 
   expect(await cli('workspace', 'create', '--name', '')).toEqual(refusal(/workspaceName must/, 2));
   expect(await cli('node', 'pair', '--name', '', '--workspace', 'ours')).toEqual(refusal(/name must/, 2));
   expect(await cli('workflow', 'export', '--out', join(folder, 'file', 'out'), '--workspace', 'ours')).toEqual(
-    refusal(/The folder .*out can't be written \(ENOTDIR\); mend it, or name another with --out/),
+    refusal(/The folder .*out is not writable \(ENOTDIR\); fix its permissions, or choose another with --out/),
   );
 });
 
