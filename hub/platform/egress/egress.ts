@@ -67,7 +67,7 @@ const maxRedirects = 5;
 
 /**
  * Creates the guarded client: https only, and only public addresses. The address is checked when the connection is made
- * and at each redirect, so a name that resolves to another address the second time (DNS rebinding) gains nothing.
+ * and at each redirect. So a name gains nothing by resolving to another address the second time (DNS rebinding).
  */
 export function createEgress({ clock = systemClock, resolveSrv, ...guardOptions }: EgressOptions): Egress {
   const guard = createGuard(guardOptions);

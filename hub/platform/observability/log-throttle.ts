@@ -19,6 +19,7 @@ const warnLevel = 40;
 const fatalLevel = 60;
 const key = Symbol('throttle of a logger');
 
+/** A group of log lines: an outage of one part, or lines with the same level, message and origin. */
 interface Kind {
   part: string | null;
   message: string;
@@ -45,6 +46,7 @@ function partOf(error: unknown): string | null {
   return null;
 }
 
+/** Groups errors by class, code and first stack frame. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const { code } = error as { code?: unknown };
@@ -53,9 +55,9 @@ function kindOf(error: unknown): string {
 
 /**
  * Suppresses repeated log lines.
- * An outage of a part (`part` of a line, or of an `AppError` in its causes) is logged when it begins, once a minute
- * with a count, and when it ends. Of other warnings and errors, ten lines of one kind are logged per minute and the
- * rest are counted.
+ * An outage of a part is logged when it begins, once a minute with a count, and when it ends. The part is a field of
+ * the line, or of an `AppError` in its causes. Of other warnings and errors, ten lines of one kind are logged per
+ * minute and the rest are counted.
  */
 export class LogThrottle {
   readonly #kinds = new Map<string, Kind>();
