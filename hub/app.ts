@@ -34,9 +34,9 @@ export const version = (createRequire(import.meta.url)('../package.json') as { v
 
 /** A running hub. */
 export interface App extends AsyncDisposable {
-  /** Where it answers; null for a worker, which serves nobody. */
+  /** URL of the hub; null for a worker, which serves no requests. */
   url: string | null;
-  /** Whether this start made the demo workspace. */
+  /** Whether this start created the demo workspace. */
   isNew: boolean;
   identity: Identity;
   nodes: Nodes;
@@ -44,47 +44,47 @@ export interface App extends AsyncDisposable {
   hubPacks: HubPacks;
   calls: Pick<CallsProduct, 'importCsv' | 'reconcile'>;
   chat: Pick<Chat, 'conversations' | 'inbox' | 'settings'>;
-  /** Through which Live Chat tells what happened. */
+  /** Publishes events of Live Chat. */
   chatEvents: ChatEvents;
-  /** For whoever tells events: the hub's own database. */
+  /** The hub's database, for callers that publish events. */
   db: Database;
-  /** How many connections are in use and allowed, and what the operator should change in the database. */
+  /** Returns how many connections are in use and allowed, and recommends changes of the database configuration. */
   adviseOnDatabase(settings: Pick<Config, 'database' | 'redisUrl'>): Promise<DatabaseAdvice>;
-  /** Does every periodic task once, now. */
+  /** Runs every periodic task once, immediately. */
   sweep(): Promise<void>;
 }
 
 export interface AppOptions {
   logger: Logger;
-  /** Told in a line what takes a while at the start. */
+  /** Called with a line of text for each step of the start that takes a while. */
   onNotice: (message: string) => void;
-  /** How long the bodies of requests may take; for tests. */
+  /** Time limits of request bodies; for tests. */
   bodyLimits?: BodyLimits;
-  /** How many of a kind a workspace may have; for tests. */
+  /** Limits of resources per workspace; for tests. */
   workspaceLimits?: Partial<Record<LimitedKind, number>>;
-  /** False for the command line, which serves nobody and runs nothing. */
+  /** False for the command line, which neither serves requests nor executes runs. */
   serves?: boolean;
 }
 
 const demoWorkspace = 'demo';
 
 /**
- * Puts a hub together and starts it, as its role says. Whatever it started it ends when it is disposed, in the reverse order; if the
- * start fails, at once.
- * @throws AppError with one line when something that it needs is not to be had.
+ * Creates and starts a hub for its role. Disposal stops its parts in reverse order. If the start fails, the started
+ * parts are stopped immediately.
+ * @throws AppError with a one-line message when a required service is unavailable.
  */
 export async function createApp(config: Config, options: AppOptions): Promise<App> {
   const { logger, bodyLimits, workspaceLimits, serves = true } = options;
   await using stack = new AsyncDisposableStack();
 
-  // What all stand on.
+  // Services that all products use.
   const platform = await openPlatform(stack, config, options);
   const { db, blobs } = platform;
   const runQueue = serves ? await openRunQueue(stack, platform, config.redisUrl) : null;
   const dispatch = (jobs: PromisedJob[]) => afterCommit(() => runQueue?.outbox.offer(jobs));
   const skills = new SkillRegistry();
 
-  // The products.
+  // Products.
   const core = createCore(platform, config, workspaceLimits);
   const { identity, limits } = core;
   const intake = runQueue?.intake ?? null;
@@ -92,7 +92,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const ai = createAi(stack, platform, config);
   const calls = createCalls(stack, platform, config, { limits, events: core.events, identity });
   const chat = createChat(stack, platform, config, { limits });
-  // Products that subscribe to chat events are created in the order in which their subscribers acquire locks: automations, webhooks, AI replies.
+  // Products that subscribe to chat events are created in the order in which their subscribers acquire locks:
+  // automations, webhooks, AI replies.
   const automations = createAutomations(platform, config, {
     limits,
     nodes,
@@ -130,7 +131,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   for (const warning of (await adviseOn(config)).warnings) logger.warn(warning);
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 
-  // What runs; not loaded by commands, which run and serve nothing.
+  // Parts that execute and serve. The command line does not import them.
   const [{ createMetrics }, { startWorker }, { serveHttp }] = await Promise.all([
     import('./platform/observability/metrics.ts'),
     import('./engine/worker.ts'),
@@ -142,8 +143,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const leadership = stack.use(new Leadership({ url: platform.databaseUrl, name: 'periodic tasks', logger }));
   const retentions = [engineRetention, idempotencyRetention, ...products.map((product) => product.retention ?? {})];
   await platform.months.make(monthlyTables(retentions)).catch((error: unknown) => {
-    // Until then the default part takes what is written, and the sweep tries again.
-    logger.warn({ err: error }, 'the parts of the next months could not be made');
+    // Until the partitions exist, rows go to the default partition. The periodic task tries again.
+    logger.warn({ err: error }, 'the partitions of the next months could not be created');
   });
   const tasks = [
     ...engineTasks(platform, runQueue.outbox, dispatch),
@@ -169,7 +170,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     });
   }
 
-  // What answers.
+  // HTTP server.
   let url: string | null = null;
   if (config.role !== 'worker') {
     stack.use(await Reachability.announce(db, logger));
@@ -192,16 +193,17 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
         artifacts: (signal) => blobs.check(signal),
         pages: async () => builtFiles(),
       },
-      // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too. Artefacts wait at their devices. The API needs no pages.
+      // Without Redis, the periodic tasks find runs in PostgreSQL and each process applies rate limits alone. Artifacts
+      // remain on their devices. The API needs no pages.
       optionalParts: ['artifacts', 'pages', ...(config.redisUrl === null ? [] : ['queue'])],
       bodyLimits,
     });
   }
-  if (isNew) logger.info({ workspace: demoWorkspace }, 'made the demo workspace');
+  if (isNew) logger.info({ workspace: demoWorkspace }, 'created the demo workspace');
   return { ...parts, ...ownedBy(stack), url, isNew, sweep: () => periodicTasks.runAll() };
 }
 
-/** Hands all that was started on to whoever disposes the hub. */
+/** Moves ownership of the started parts to the returned object. */
 function ownedBy(stack: AsyncDisposableStack): AsyncDisposable {
   const owned = stack.move();
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -12,7 +12,7 @@ const problemsOf = (env: Record<string, string>) => {
   }
 };
 
-test('speech is off until it is set, by an address or by espeak', () => {
+test('speech is off unless an endpoint or espeak is configured', () => {
   const limits = { dailySeconds: 36_000, dailyCharacters: 500_000 };
   expect(speechOf({})).toEqual({ speechToText: null, textToSpeech: null, limits });
   expect(
@@ -35,11 +35,13 @@ test('speech is off until it is set, by an address or by espeak', () => {
   });
 });
 
-test('speech that is half set stops the start, by name', () => {
-  expect(problemsOf({ STT_MODEL: 'ears' })).toEqual(['STT_BASE_URL is needed beside STT_MODEL']);
-  expect(problemsOf({ TTS_BASE_URL: 'https://example.com' })).toEqual(['TTS_MODEL is needed beside TTS_BASE_URL']);
+test('an incomplete speech configuration is refused, naming the missing setting', () => {
+  expect(problemsOf({ STT_MODEL: 'ears' })).toEqual(['STT_BASE_URL is required when STT_MODEL is set']);
+  expect(problemsOf({ TTS_BASE_URL: 'https://example.com' })).toEqual([
+    'TTS_MODEL is required when TTS_BASE_URL is set',
+  ]);
   expect(problemsOf({ TTS_PROVIDER: 'openai' })).toEqual([
-    'TTS_BASE_URL and TTS_MODEL are needed with TTS_PROVIDER=openai',
+    'TTS_BASE_URL and TTS_MODEL are required with TTS_PROVIDER=openai',
   ]);
   expect(problemsOf({ TTS_PROVIDER: 'festival' })).toEqual([
     'TTS_PROVIDER must be openai or espeak (it is "festival")',
@@ -47,7 +49,7 @@ test('speech that is half set stops the start, by name', () => {
 });
 
 test.each(['AI', 'EMBEDDINGS', 'STT', 'TTS'])(
-  'a key of %s that no header could carry stops the start, unshown',
+  'a %s API key with characters that a header cannot contain is refused without showing it',
   (name) => {
     const rest = { [`${name}_BASE_URL`]: 'https://example.com/v1', [`${name}_MODEL`]: 'm' };
     for (const key of ['sk-…', 'two words', 'line\nline'])
@@ -58,10 +60,10 @@ test.each(['AI', 'EMBEDDINGS', 'STT', 'TTS'])(
   },
 );
 
-test('what is set and wrong is told once, and not as missing beside another', () => {
+test('an invalid setting is reported once, and not as missing too', () => {
   const refused = 'AI_BASE_URL must be an http or https address, such as https://api.example.com/v1 (it is "nonsense")';
   expect(problemsOf({ AI_BASE_URL: 'nonsense', AI_MODEL: 'm', AI_API_KEY: 'k' })).toEqual([refused]);
-  expect(problemsOf({ AI_API_KEY_FILE: 'key' })).toEqual(['AI_API_KEY does nothing without AI_BASE_URL and AI_MODEL']);
+  expect(problemsOf({ AI_API_KEY_FILE: 'key' })).toEqual(['AI_API_KEY has no effect without AI_BASE_URL and AI_MODEL']);
 });
 
 test.each([
@@ -69,18 +71,18 @@ test.each([
   [{ EMBEDDINGS_API_KEY: 'k' }, ['EMBEDDINGS_API_KEY'], 'EMBEDDINGS_BASE_URL and EMBEDDINGS_MODEL'],
   [{ STT_API_KEY: 'k' }, ['STT_API_KEY'], 'STT_BASE_URL and STT_MODEL'],
   [{ TTS_API_KEY: 'k', TTS_VOICE: 'nova' }, ['TTS_API_KEY', 'TTS_VOICE'], 'TTS_BASE_URL and TTS_MODEL'],
-])('settings that would do nothing stop the start, by name: %o', (env, names, without) => {
-  expect(problemsOf(env)).toEqual(names.map((name) => `${name} does nothing without ${without}`));
+])('settings without effect are refused by name: %o', (env, names, without) => {
+  expect(problemsOf(env)).toEqual(names.map((name) => `${name} has no effect without ${without}`));
 });
 
-test('settings of an endpoint stop the start where espeak-ng speaks', () => {
+test('endpoint settings are refused with TTS_PROVIDER=espeak', () => {
   const endpoint = { TTS_BASE_URL: 'https://example.com/v1', TTS_MODEL: 'voice', TTS_API_KEY: 'k' };
   expect(problemsOf({ ...endpoint, TTS_PROVIDER: 'espeak' })).toEqual(
-    Object.keys(endpoint).map((name) => `${name} does nothing with TTS_PROVIDER=espeak`),
+    Object.keys(endpoint).map((name) => `${name} has no effect with TTS_PROVIDER=espeak`),
   );
 });
 
-test('lost webhook deliveries are swept every 15 minutes in production and every 6 hours in staging, unless a number is set', () => {
+test('the sweep for lost webhook deliveries runs every 15 minutes in production and every 6 hours in staging unless WEBHOOK_DRAIN_SECONDS is set', () => {
   const drainOf = (env: Record<string, string>) =>
     parseConfig({ env, readFile: () => '' }, { role: 'all', isTerminal: false }).webhooks.drainSeconds;
   expect(drainOf({})).toBe(900);
@@ -93,7 +95,7 @@ test('lost webhook deliveries are swept every 15 minutes in production and every
 const modelOf = (env: Record<string, string>) =>
   parseConfig({ env: { AI_MODEL: 'm', ...env }, readFile: () => '' }, { role: 'all', isTerminal: false }).ai;
 
-test("the host of the hub's own model says whose parameters it takes, unless AI_PROVIDER does", () => {
+test('the host of AI_BASE_URL selects the provider unless AI_PROVIDER is set', () => {
   const at = (AI_BASE_URL: string) => modelOf({ AI_BASE_URL })?.provider;
   expect(at('https://api.openai.com/v1')).toBe('openai');
   expect(at('https://eu.api.openai.com/v1/')).toBe('openai');
@@ -106,17 +108,17 @@ test("the host of the hub's own model says whose parameters it takes, unless AI_
   expect(modelOf({ AI_PROVIDER: 'anthropic' })).toMatchObject({ baseUrl: 'https://api.anthropic.com/v1' });
 });
 
-test('a provider without what it needs stops the start, by name', () => {
-  expect(problemsOf({ AI_PROVIDER: 'openai' })).toEqual(['AI_MODEL is needed with AI_PROVIDER=openai']);
+test('a provider without its required settings is refused, naming the missing setting', () => {
+  expect(problemsOf({ AI_PROVIDER: 'openai' })).toEqual(['AI_MODEL is required with AI_PROVIDER=openai']);
   expect(problemsOf({ AI_PROVIDER: 'openai-compatible', AI_MODEL: 'm' })).toEqual([
-    'AI_BASE_URL is needed beside AI_MODEL',
+    'AI_BASE_URL is required when AI_MODEL is set',
   ]);
   expect(problemsOf({ AI_BASE_URL: 'https://example.com/v1', AI_MODEL: 'm', AI_PROVIDER: 'google' })).toEqual([
     'AI_PROVIDER must be one of openai-compatible, openai, anthropic (it is "google")',
   ]);
 });
 
-test('an address of the hub with a path stops the start, since cookies and pages belong to a whole host', () => {
+test('a PUBLIC_URL with a path is refused, because cookies and pages belong to a whole host', () => {
   const problem = [
     expect.stringContaining('PUBLIC_URL must have no path: give the hub a host name or a port of its own'),
   ];

@@ -8,7 +8,7 @@ import { entitlementNames } from '../shared/contract/define.ts';
 import type { Entitlement } from '../shared/contract/define.ts';
 import { isAddressBlock } from './platform/address-block.ts';
 
-/** Where a setting's text comes from: the environment, and a file for `NAME_FILE`. */
+/** Sources of settings: environment variables, and files for `NAME_FILE`. */
 export interface SettingSources {
   env: Record<string, string | undefined>;
   readFile: (path: string) => string;
@@ -16,7 +16,7 @@ export interface SettingSources {
 
 interface Setting {
   schema: z.ZodType;
-  /** As a person would write it; empty when there is none. */
+  /** Text as the user would write it; empty when the setting has no default. */
   default: string;
   description: string;
   secret?: true;
@@ -29,7 +29,7 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`);
 
-/** An amount of money as people write it, in millionths: no number in between has less than all of it. */
+/** Parses a decimal amount to millionths of the currency, without floating-point rounding. */
 const decimalPrice = z
   .string()
   .regex(/^\d{1,5}(\.\d{1,6})?$/, 'must be an amount such as 1.25, with at most six decimals')
@@ -54,13 +54,16 @@ const list = (check: (item: string) => boolean, message: string) =>
 const address = (protocols: string[], message: string) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
 
-/** `name=value` joined by commas, with percent-encoded values: how OpenTelemetry's settings write several things. */
+/** Comma-separated `name=value` pairs with percent-encoded values, the format of OpenTelemetry settings. */
 const pairs = z.string().transform((text, context) => {
   const found: Record<string, string> = {};
   for (const item of text.split(',').filter((part) => part.trim() !== '')) {
     const [, name, value] = /^([\w.-]+)\s*=([^]*)$/.exec(item.trim()) ?? [];
     if (name === undefined || value === undefined || !isPercentEncoded(value)) {
-      context.addIssue({ code: 'custom', message: 'must be name=value, joined by commas, values percent-encoded' });
+      context.addIssue({
+        code: 'custom',
+        message: 'must be name=value pairs separated by commas, values percent-encoded',
+      });
       return z.NEVER;
     }
     found[name] = decodeURIComponent(value.trim());
@@ -70,15 +73,13 @@ const pairs = z.string().transform((text, context) => {
 
 const isPercentEncoded = (text: string) => !/%(?![0-9a-fA-F]{2})/.test(text);
 
-/**
- * Every setting, once: validation, defaults, and the table in docs/settings.md come from here.
- */
+/** All settings of the hub. Validation, defaults and the table in docs/settings.md are derived from this object. */
 const settings = {
-  PORT: { schema: wholeNumber(0, 65_535), default: '4400', description: 'Port of the hub; 0 takes any free one' },
+  PORT: { schema: wholeNumber(0, 65_535), default: '4400', description: 'Port of the hub; 0 selects any free port' },
   HOST: {
     schema: z.string().min(1),
     default: '127.0.0.1',
-    description: 'Address to listen on; `0.0.0.0` lets other machines in',
+    description: 'Address to listen on; `0.0.0.0` accepts connections from other machines',
   },
   PUBLIC_URL: {
     // Cookies and pages belong to a whole host.
@@ -87,7 +88,7 @@ const settings = {
       return url === null || (/^\/*$/.test(url.pathname) && url.search === '' && url.hash === '');
     }, 'must have no path: give the hub a host name or a port of its own'),
     default: '',
-    description: 'Where people and devices reach the hub, when that differs from HOST and PORT',
+    description: 'URL at which users and devices reach the hub, when it differs from HOST and PORT',
   },
   OUTRIGGER_HOME: {
     schema: z.string().min(1),
@@ -103,7 +104,7 @@ const settings = {
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500),
     default: '20',
-    description: 'Connections to the database that a process keeps; one workspace never has all of them',
+    description: 'Database connections per process; one workspace never uses all of them',
   },
   REDIS_URL: {
     schema: address(['redis:', 'rediss:'], 'must be a redis:// or rediss:// address'),
@@ -112,15 +113,18 @@ const settings = {
     secret: true,
   },
   SECRET_KEY: {
-    schema: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits; make one with: openssl rand -hex 32'),
+    schema: z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits; create one with: openssl rand -hex 32'),
     default: '',
-    description: 'Key that seals secrets at rest; made in the data folder when left out, the same for all processes',
+    description:
+      'Key that encrypts stored secrets. All processes need the same key; when omitted, it is created in the data folder',
     secret: true,
   },
   PLATFORM_ADMIN_KEY: {
     schema: z.string().min(24, 'must have at least 24 characters'),
     default: '',
-    description: 'Key of the operator, for entitlements and for packs of all workspaces; off when left out',
+    description: 'Key of the operator, for entitlements and packs of all workspaces; disabled when omitted',
     secret: true,
   },
   DEFAULT_ENTITLEMENTS: {
@@ -129,250 +133,265 @@ const settings = {
       `must be all, or a list of ${entitlementNames.join(', ')}`,
     ),
     default: 'all',
-    description: 'What a new workspace is entitled to: `all`, or names joined by commas',
+    description: 'Entitlements of a new workspace: `all`, or names separated by commas',
   },
   SIGN_UP: {
     schema: z.enum(['closed', 'open'], 'must be closed or open'),
     default: 'closed',
-    description: '`open` lets anybody who reaches the hub make a workspace',
+    description: '`open` lets everyone who can reach the hub create a workspace',
   },
   ALLOWED_ORIGINS: {
     schema: list(
       (item) => webOrigin.safeParse(item).success,
-      'must be origins such as https://inbox.example.com, joined by commas',
+      'must be origins such as https://inbox.example.com, separated by commas',
     ),
     default: '',
     description:
-      'Origins whose pages may call the hub from a browser for every workspace, beside those that each workspace allows; with a session token, never by cookie',
+      'Origins whose pages may call the hub from a browser for every workspace, in addition to those that each workspace allows; with a session token, never by cookie',
   },
   TRUSTED_PROXIES: {
-    schema: list(isAddressBlock, 'must be addresses or CIDR blocks joined by commas'),
+    schema: list(isAddressBlock, 'must be addresses or CIDR blocks separated by commas'),
     default: '',
-    description: 'Proxies whose X-Forwarded-For is believed',
+    description: 'Proxies whose X-Forwarded-For header is trusted',
   },
   EGRESS_ALLOW_HOSTS: {
-    schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, joined by commas'),
+    schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, separated by commas'),
     default: '',
     description:
-      'Hosts that workflows and webhooks may call over http and at private addresses, and SIP trunks that may be there; for development',
+      'Hosts that workflows, webhooks and SIP trunks may reach over http and at private addresses; for development',
   },
   RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 1_000_000),
     default: '600',
     description:
-      'Requests a minute for each API key or session, refused ones included, and calls with wrong credentials a minute from one address',
+      'Requests per minute and API key or session, including refused ones, and requests with wrong credentials per minute and address',
   },
   HOOK_RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 10_000_000),
     default: '6000',
-    description: 'Inbound hook calls a minute from one address',
+    description: 'Inbound hook calls per minute and address',
   },
   NODE_RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 10_000_000),
     default: '6000',
-    description: 'Requests a minute of each device',
+    description: 'Requests per minute and device',
   },
   SIGN_IN_RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 1_000_000),
     default: '30',
     description:
-      'Sign-ins and sign-ups a minute from one address (a /64 of IPv6), and sign-ins to one account from one address in 15 minutes (from all together ten times as many; then only addresses go on from which its owner signed in before)',
+      'Sign-ins and sign-ups per minute and address (a /64 of IPv6), and sign-ins to one account from one address in 15 minutes. From all addresses together ten times as many; after that, only addresses from which the user signed in before are accepted',
   },
   ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR: {
     schema: wholeNumber(1, 10_000_000),
     default: '120',
     description:
-      'Anonymous visitors an hour who can start a chat of one workspace from one address (a /64 of IPv6); further ones are refused with 429',
+      'Anonymous visitors per hour who can start a chat of one workspace from one address (a /64 of IPv6); further ones are refused with 429',
   },
   ANONYMOUS_VISITORS_PER_WORKSPACE_PER_HOUR: {
     schema: wholeNumber(1, 10_000_000),
     default: '3000',
-    description: 'Anonymous visitors an hour who can start a chat of one workspace, from all addresses',
+    description: 'Anonymous visitors per hour who can start a chat of one workspace, from all addresses',
   },
   STREAMS_PER_WORKSPACE: {
     schema: wholeNumber(1, 100_000),
     default: '200',
-    description:
-      'Live streams and downloads of one workspace that a process holds open at once; streams and downloads of its visitors count apart',
+    description: 'Concurrent live streams and downloads per workspace and process; those of visitors count separately',
   },
   STREAMS_PER_KEY: {
     schema: wholeNumber(1, 100_000),
     default: '100',
-    description: 'The same for each API key or session',
+    description: 'Concurrent live streams and downloads per API key or session and process',
   },
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
   WORKER_CONCURRENCY: {
     schema: wholeNumber(1, 1_000),
     default: '16',
-    description:
-      'Steps that one worker process works on at a time; those that wait for an answer from outside do not count',
+    description: 'Concurrent steps per worker process; steps that wait for an external response do not count',
   },
   WORKER_MAX_RUNS: {
     schema: wholeNumber(1, 10_000),
     default: '256',
     description:
-      'Runs that one worker process has in hand at a time, with those that wait for an answer from outside; one workspace at most as many as it leaves free',
+      'Concurrent runs per worker process, including those that wait for an external response; one workspace uses at most as many as remain free',
   },
   QUEUED_RUNS_PER_WORKSPACE: {
     schema: wholeNumber(0, 100_000_000),
     default: '20000',
     description:
-      'Runs of one workspace that may wait to begin, with those that limits hold back; what is more is refused with 429, and fires of schedules are skipped; 0 for any number',
+      'Queued runs per workspace, including those that limits delay; further runs are refused with 429, and schedules skip; 0 for no limit',
   },
   ARTIFACTS_FOLDER: {
     schema: z.string().min(1),
     default: '',
-    description: 'Folder of the artefacts, shared by all processes; in the data folder when left out',
+    description: 'Folder of the artefacts, shared by all processes; in the data folder when omitted',
   },
   ARTIFACTS_PER_WORKSPACE_MIB: {
     schema: wholeNumber(1, 1_073_741_824),
     default: '20480',
-    description: 'Artefacts that a workspace may keep, in MiB; and as much of files in its chats',
+    description: 'Storage of artefacts per workspace in MiB, and the same amount for chat files',
   },
-  NODE_POLL_SECONDS: { schema: wholeNumber(1, 30), default: '25', description: 'How long a device holds a poll open' },
+  NODE_POLL_SECONDS: {
+    schema: wholeNumber(1, 30),
+    default: '25',
+    description: 'Duration of one long poll of a device',
+  },
   NODE_HEARTBEAT_SECONDS: {
     schema: wholeNumber(1, 300),
     default: '15',
-    description: 'How often a device reports; after three missed ones it is offline',
+    description: 'Interval of device heartbeats; after three missed ones the device is offline',
   },
   AI_PROVIDER: {
     schema: z.enum(modelProviders, `must be one of ${modelProviders.join(', ')}`),
     default: '',
     description:
-      'Whose protocol and parameters the model of the whole hub takes: `openai`, `anthropic` or `openai-compatible`; when left out, the host of AI_BASE_URL decides (`api.openai.com`, `api.anthropic.com`, any other is `openai-compatible`)',
+      'Protocol of the model of the whole hub: `openai`, `anthropic` or `openai-compatible`; when omitted, the host of AI_BASE_URL decides (`api.openai.com`, `api.anthropic.com`, any other is `openai-compatible`)',
   },
   AI_BASE_URL: {
     schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
     default: '',
     description:
-      'Model of the whole hub: its address before `/chat/completions`, or before `/messages` of Anthropic; with AI_PROVIDER `openai` or `anthropic` it may be left out',
+      'URL of the model of the whole hub, without `/chat/completions` (or `/messages` of Anthropic); optional with AI_PROVIDER `openai` or `anthropic`',
   },
-  AI_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
-  AI_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
+  AI_MODEL: { schema: z.string().min(1), default: '', description: 'Name of the model at the endpoint' },
+  AI_API_KEY: { schema: modelKey, default: '', description: 'API key of the model', secret: true },
   AI_INPUT_PRICE: {
     schema: decimalPrice,
     default: '',
-    description: 'What a million tokens to it cost, such as `1.25`; its calls are counted with their cost then',
+    description: 'Price of a million input tokens, such as `1.25`; with prices, usage includes the cost of calls',
   },
-  AI_OUTPUT_PRICE: { schema: decimalPrice, default: '', description: 'What a million tokens from it cost' },
+  AI_OUTPUT_PRICE: { schema: decimalPrice, default: '', description: 'Price of a million output tokens' },
   AI_PRICE_CURRENCY: {
     schema: currency,
     default: 'USD',
-    description: 'The currency of these prices, by ISO 4217',
+    description: 'ISO 4217 currency of the prices',
   },
   EMBEDDINGS_BASE_URL: {
     schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
     default: '',
     description:
-      'Model for embeddings, by which the AI finds knowledge across words and languages: any endpoint that speaks the OpenAI embeddings protocol; without it knowledge is found by its words',
+      'URL of an embedding model with the OpenAI embeddings protocol, with which the AI finds knowledge by meaning and across languages; without it, by words only',
   },
-  EMBEDDINGS_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
-  EMBEDDINGS_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
+  EMBEDDINGS_MODEL: {
+    schema: z.string().min(1),
+    default: '',
+    description: 'Name of the embedding model at the endpoint',
+  },
+  EMBEDDINGS_API_KEY: { schema: modelKey, default: '', description: 'API key of the embedding model', secret: true },
   STT_BASE_URL: {
     schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
     default: '',
     description:
-      'Speech-to-text of the whole hub: any endpoint that speaks the OpenAI protocol of `/audio/transcriptions`',
+      'URL of speech-to-text for the whole hub: an endpoint with the OpenAI protocol of `/audio/transcriptions`',
   },
-  STT_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
-  STT_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
+  STT_MODEL: {
+    schema: z.string().min(1),
+    default: '',
+    description: 'Name of the speech-to-text model at the endpoint',
+  },
+  STT_API_KEY: { schema: modelKey, default: '', description: 'API key of speech-to-text', secret: true },
   SPEECH_DAILY_SECONDS: {
     schema: wholeNumber(0, 1_000_000_000),
     default: '36000',
-    description: 'Seconds of sound that a workspace may have transcribed in a day, UTC; its own limit may be lower',
+    description: 'Seconds of audio that a workspace may transcribe per UTC day; its own limit may be lower',
   },
   SPEECH_DAILY_CHARACTERS: {
     schema: wholeNumber(0, 1_000_000_000),
     default: '500000',
-    description: 'Characters that a workspace may have spoken in a day, UTC; its own limit may be lower',
+    description: 'Characters that a workspace may convert to speech per UTC day; its own limit may be lower',
   },
   TTS_PROVIDER: {
     schema: z.enum(['openai', 'espeak'], 'must be openai or espeak'),
     default: '',
     description:
-      'Text-to-speech of the whole hub: `openai` for TTS_BASE_URL, which alone says so too; `espeak` for espeak-ng on this machine, which needs no key',
+      'Text-to-speech of the whole hub: `openai` for TTS_BASE_URL (the default when it is set); `espeak` for espeak-ng on this machine, which needs no key',
   },
   TTS_BASE_URL: {
     schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
     default: '',
-    description: 'Any endpoint that speaks the OpenAI protocol of `/audio/speech`',
+    description: 'URL of text-to-speech: an endpoint with the OpenAI protocol of `/audio/speech`',
   },
-  TTS_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
-  TTS_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
+  TTS_MODEL: {
+    schema: z.string().min(1),
+    default: '',
+    description: 'Name of the text-to-speech model at the endpoint',
+  },
+  TTS_API_KEY: { schema: modelKey, default: '', description: 'API key of text-to-speech', secret: true },
   TTS_VOICE: {
     schema: z.string().min(1).max(100),
     default: '',
     description:
-      'Voice; `alloy` when left out, and with `espeak` that of the language: one of `espeak-ng --voices`, such as `en-us`',
+      'Voice; `alloy` when omitted. With `espeak` one of `espeak-ng --voices`, such as `en-us`; the voice of the language when omitted',
   },
   SMTP_URL: {
     schema: address(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// address'),
     default: '',
-    description: 'Mail server, with user and password; without it no mail is sent',
+    description: 'URL of the mail server, with user and password; without it no mail is sent',
     secret: true,
   },
   MAIL_FROM: {
     schema: z.string().regex(/^[^\r\n@]*@[^\r\n]+$/, 'must be a mail address, such as Outrigger <hub@example.com>'),
     default: '',
-    description: 'Sender of the mails; needed with SMTP_URL',
+    description: 'Sender of mails; required with SMTP_URL',
   },
   METRICS_TOKEN: {
     schema: z.string().min(8, 'must have at least 8 characters'),
     default: '',
-    description: 'Bearer token that /metrics asks for; when left out it answers the machine of the hub alone',
+    description:
+      'Bearer token that /metrics requires; when omitted, /metrics answers only requests from the machine of the hub',
     secret: true,
   },
   HUB_ENVIRONMENT: {
     schema: z.enum(['production', 'staging'], 'must be production or staging'),
     default: 'production',
-    description: '`staging` sets WEBHOOK_DRAIN_SECONDS to 21,600 (6 hours) where it is left out',
+    description: '`staging` changes the default of WEBHOOK_DRAIN_SECONDS to 21,600 (6 hours)',
   },
   WEBHOOK_DRAIN_SECONDS: {
     schema: wholeNumber(1, 86_400),
     default: '',
     description:
-      'Interval of the sweep for lost deliveries to webhooks; others go at once, and retries when they are due. When left out: 900 in production, 21,600 in staging',
+      'Interval of the sweep for lost webhook deliveries. All others are sent immediately, and retries when they are due. Default: 900 in production, 21,600 in staging',
   },
   RUN_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '90',
     description:
-      'How long ended runs are kept at least, with all that belongs to them, where the policy of their workspace says nothing else: they go with their month; 0 for ever',
+      'Minimum retention of finished runs and their data, unless the policy of the workspace sets another; runs are deleted by whole months; 0 keeps them forever',
   },
   LOG_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '90',
-    description: 'How long log lines of runs are kept at least: they go with their month; 0 for ever',
+    description: 'Minimum retention of log lines of runs, which are deleted by whole months; 0 keeps them forever',
   },
   MESSAGE_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '90',
-    description: 'How long it is kept what left the platform; 0 for ever',
+    description: 'Retention of the record of outbound messages; 0 keeps them forever',
   },
   SESSION_MESSAGE_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
-    description: 'How long messages of automation sessions are kept; 0 for ever',
+    description: 'Retention of messages of automation sessions; 0 keeps them forever',
   },
   COMMAND_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '30',
-    description: 'How long ended commands to devices are kept; 0 for ever',
+    description: 'Retention of finished device commands; 0 keeps them forever',
   },
   ARTIFACT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '90',
-    description: 'How long artefacts are kept; 0 for ever',
+    description: 'Retention of artefacts; 0 keeps them forever',
   },
   AI_RUN_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '90',
-    description: 'How long questions to `POST /v1/ai/runs` are kept, with their answers; 0 for ever',
+    description: 'Retention of questions to `POST /v1/ai/runs` and their answers; 0 keeps them forever',
   },
   CALL_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
-    description: 'How long records of calls are kept; 0 for ever',
+    description: 'Retention of call records; 0 keeps them forever',
   },
   SIP_TRUNK_CONTACT: {
     schema: z
@@ -387,7 +406,7 @@ const settings = {
       }),
     default: '',
     description:
-      'SIP server of the operator that calls to own trunks go to, such as `sip:pbx.example.com`; without it they are answered 480 and recorded as missed',
+      'SIP server of the operator that receives calls to the trunks of workspaces, such as `sip:pbx.example.com`; without it such calls are answered with 480 and recorded as missed',
   },
   SIP_DOMAIN: {
     schema: z
@@ -395,55 +414,57 @@ const settings = {
       .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a domain in lower case, such as sip.example.com'),
     default: '',
     description:
-      'Domain of the SIP server of the operator that workspaces can opt into; it reads their accounts from the view `sip_subscriber`, and without it there is no hosted SIP',
+      'Domain of the SIP server of the operator that workspaces can opt into. That server reads their accounts from the view `sip_subscriber`; without this setting there is no hosted SIP',
   },
   SIP_WS_URL: {
     schema: address(['ws:', 'wss:'], 'must be a ws:// or wss:// address'),
     default: '',
-    description: 'Where that server takes SIP over WebSocket from the hub; needed with SIP_DOMAIN',
+    description: 'URL at which that server accepts SIP over WebSocket from the hub; required with SIP_DOMAIN',
   },
   SIP_RPC_URL: {
     schema: address(['http:', 'https:'], 'must be an http:// or https:// address'),
     default: '',
-    description: 'Where that server takes JSON-RPC from the hub, by which calls are ended; needed with SIP_DOMAIN',
+    description:
+      'URL at which that server accepts JSON-RPC from the hub, which uses it to end calls; required with SIP_DOMAIN',
   },
   SIP_SHARED_SECRET: {
     schema: z.string().regex(/^[!-~]{32,256}$/, 'must be 32 to 256 characters of printable ASCII without spaces'),
     default: '',
-    description: 'By which that server knows the hub, which says to it who somebody is; needed with SIP_DOMAIN',
+    description:
+      'Secret by which that server authenticates the hub, which vouches for its users; required with SIP_DOMAIN',
     secret: true,
   },
   SIP_EMERGENCY: {
     schema: z.enum(['refuse', 'route'], 'must be refuse or route'),
     default: 'refuse',
     description:
-      'What calls of softphones to 112, 911, 999, 110 and +1911 do: `refuse` answers them 403, `route` has the SIP server route them, whatever SIP_DIAL_ALLOW says, which helps only where that server has a way to numbers (the one of `deploy/kamailio` has none)',
+      'Handling of softphone calls to 112, 911, 999, 110 and +1911: `refuse` answers with 403; `route` lets the SIP server route them regardless of SIP_DIAL_ALLOW. `route` helps only when that server can call numbers (the one of `deploy/kamailio` cannot)',
   },
   SIP_DIAL_ALLOW: {
     schema: list((item) => /^\+?[0-9*#]{1,15}$/.test(item), 'must be prefixes of numbers, such as +49,+1'),
     default: '',
     description:
-      'With what the numbers begin that softphones may call, such as `+49,+1`, joined by commas; without it people of a workspace can call each other alone',
+      'Prefixes of the numbers that softphones may call, such as `+49,+1`, separated by commas; without it members of a workspace can call only each other',
   },
   SIP_CALLS_AT_ONCE: {
     schema: wholeNumber(1, 10_000),
     default: '10',
-    description: 'Calls that softphones of a workspace may have with numbers at once',
+    description: 'Concurrent calls of the softphones of a workspace with numbers',
   },
   SIP_MINUTES_A_DAY: {
     schema: wholeNumber(1, 1_000_000),
     default: '600',
-    description: 'Minutes a day, in UTC, after which softphones of a workspace begin no more calls to numbers',
+    description: 'Minutes per UTC day after which softphones of a workspace can start no more calls to numbers',
   },
   AUDIT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
-    description: 'How long it is kept who changed what; 0 for ever',
+    description: 'Retention of the audit log; 0 keeps it forever',
   },
   SHUTDOWN_SECONDS: {
     schema: wholeNumber(1, 600),
     default: '20',
-    description: 'How long a stop waits for requests and steps under way',
+    description: 'How long a shutdown waits for active requests and steps',
   },
   LOG_LEVEL: {
     schema: z.enum(
@@ -451,7 +472,7 @@ const settings = {
       'must be trace, debug, info, warn, error, fatal or silent',
     ),
     default: 'info',
-    description: 'Least level that is logged',
+    description: 'Lowest level that is logged',
   },
   LOG_FORMAT: {
     schema: z.enum(['auto', 'pretty', 'json'], 'must be auto, pretty or json'),
@@ -462,18 +483,18 @@ const settings = {
     schema: address(['http:', 'https:'], 'must be an http or https address'),
     default: '',
     description:
-      'OpenTelemetry collector that gets traces of runs, by OTLP over HTTP as JSON at `/v1/traces` below it; nothing is traced when left out',
+      'URL of an OpenTelemetry collector that receives traces of runs as OTLP/JSON over HTTP at `/v1/traces` below it; tracing is off when omitted',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     schema: pairs,
     default: '',
-    description: 'Headers for the collector: `name=value`, joined by commas, values percent-encoded',
+    description: 'Headers for the collector: `name=value` pairs separated by commas, values percent-encoded',
     secret: true,
   },
   OTEL_EXPORTER_OTLP_TIMEOUT: {
     schema: wholeNumber(100, 60_000),
     default: '10000',
-    description: 'Milliseconds that sending a batch of spans may take; nothing waits for it',
+    description: 'Timeout of sending a batch of spans, in milliseconds; runs do not wait for it',
   },
   OTEL_SERVICE_NAME: {
     schema: z.string().min(1).max(200),
@@ -483,7 +504,8 @@ const settings = {
   OTEL_RESOURCE_ATTRIBUTES: {
     schema: pairs,
     default: '',
-    description: 'What traces say of this process besides: `name=value`, joined by commas, values percent-encoded',
+    description:
+      'Further attributes of this process in traces: `name=value` pairs separated by commas, values percent-encoded',
   },
   OTEL_TRACES_SAMPLER_ARG: {
     schema: z
@@ -491,12 +513,12 @@ const settings = {
       .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a share from 0 to 1')
       .transform(Number),
     default: '1',
-    description: 'Share of traces that are recorded, of those that begin here; others are as their caller says',
+    description: 'Fraction of the traces started by this hub that are recorded; for other traces the caller decides',
   },
   NODE_ENV: {
     schema: z.string(),
     default: 'production',
-    description: '`development` and `test` check answers against the contract too',
+    description: '`development` and `test` also validate responses against the API contract',
   },
 } satisfies Record<string, Setting>;
 
@@ -505,7 +527,7 @@ type Values = { [Name in SettingName]: z.output<(typeof settings)[Name]['schema'
 
 export type HubRole = 'api' | 'worker' | 'all';
 
-/** Settings of the hub, parsed once; each part gets its slice. */
+/** Parsed settings of the hub. Each part gets the section that it needs. */
 export interface Config {
   role: HubRole;
   home: string;
@@ -551,7 +573,7 @@ export interface Config {
       maxMinutesPerDay: number;
     };
   };
-  /** In days; 0 keeps for ever. */
+  /** In days; 0 keeps rows forever. */
   retention: {
     runs: number;
     logs: number;
@@ -591,7 +613,7 @@ export interface Config {
   } | null;
 }
 
-/** Settings that can't be used, all of them, a line each. */
+/** Invalid settings, with one line per problem. */
 export class ConfigError extends Error {
   readonly problems: string[];
 
@@ -624,24 +646,24 @@ function readSetting(name: SettingName, { env, readFile }: SettingSources, probl
   }
   const parsed = setting.schema.safeParse(text);
   if (parsed.success) return parsed.data;
-  const shown = setting.secret === true ? '' : ` (it is "${text.slice(0, 100)}")`;
-  problems.push(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}${shown}`);
+  const quoted = setting.secret === true ? '' : ` (it is "${text.slice(0, 100)}")`;
+  problems.push(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}${quoted}`);
   return undefined;
 }
 
-/** The interval of the sweep for lost deliveries, as the specification sets it. */
+/** Default interval of the sweep for lost deliveries, in seconds. */
 const drainSeconds = { production: 15 * 60, staging: 6 * 3600 };
 
 /**
- * Turns the environment into a `Config`. Pure but for `readFile`.
- * @throws ConfigError that names every setting that can't be used.
+ * Parses the environment to a `Config`. It has no side effects except `readFile`.
+ * @throws ConfigError that lists every invalid setting.
  */
 export function parseConfig(sources: SettingSources, options: { role: HubRole; isTerminal: boolean }): Config {
   const problems: string[] = [];
   const values = Object.fromEntries(
     (Object.keys(settings) as SettingName[]).map((name) => [name, readSetting(name, sources, problems)]),
   ) as Values;
-  problems.push(...problemsTogether(sources, values));
+  problems.push(...findDependencyProblems(sources, values));
   if (problems.length > 0) throw new ConfigError(problems);
   const required = <Name extends SettingName>(name: Name) =>
     values[name] as z.output<(typeof settings)[Name]['schema']>;
@@ -754,43 +776,46 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
   };
 }
 
-/** Settings that can't be used for want of another, or beside it. One that is there and wrong counts as there: it is told of by itself. */
-function problemsTogether({ env }: SettingSources, { TTS_PROVIDER: provider, AI_PROVIDER }: Values): string[] {
-  const isGiven = (name: SettingName) =>
+/**
+ * Finds settings that require or exclude another one. An invalid setting counts as set, because its own problem is
+ * reported.
+ */
+function findDependencyProblems({ env }: SettingSources, { TTS_PROVIDER: provider, AI_PROVIDER }: Values): string[] {
+  const isSet = (name: SettingName) =>
     (env[name] ?? '') !== '' || ((settings[name] as Setting).secret === true && (env[`${name}_FILE`] ?? '') !== '');
   const problems: string[] = [];
-  const needBoth = (one: SettingName, other: SettingName, of: SettingName[] = []) => {
-    if (isGiven(one) !== isGiven(other))
-      problems.push(`${isGiven(one) ? other : one} is needed beside ${isGiven(one) ? one : other}`);
-    else if (!isGiven(one))
-      problems.push(...of.filter(isGiven).map((name) => `${name} does nothing without ${one} and ${other}`));
+  const requireBoth = (one: SettingName, other: SettingName, dependents: SettingName[] = []) => {
+    if (isSet(one) !== isSet(other))
+      problems.push(`${isSet(one) ? other : one} is required when ${isSet(one) ? one : other} is set`);
+    else if (!isSet(one))
+      problems.push(...dependents.filter(isSet).map((name) => `${name} has no effect without ${one} and ${other}`));
   };
-  const ofModel: SettingName[] = ['AI_API_KEY', 'AI_INPUT_PRICE', 'AI_OUTPUT_PRICE'];
+  const modelOptions: SettingName[] = ['AI_API_KEY', 'AI_INPUT_PRICE', 'AI_OUTPUT_PRICE'];
   if (AI_PROVIDER !== undefined && AI_PROVIDER !== 'openai-compatible') {
-    if (!isGiven('AI_MODEL')) problems.push(`AI_MODEL is needed with AI_PROVIDER=${AI_PROVIDER}`);
-  } else needBoth('AI_BASE_URL', 'AI_MODEL', [...ofModel, 'AI_PROVIDER']);
-  needBoth('AI_INPUT_PRICE', 'AI_OUTPUT_PRICE');
-  needBoth('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL', ['EMBEDDINGS_API_KEY']);
-  needBoth('STT_BASE_URL', 'STT_MODEL', ['STT_API_KEY']);
-  needBoth('SMTP_URL', 'MAIL_FROM');
-  for (const name of ['SIP_WS_URL', 'SIP_RPC_URL', 'SIP_SHARED_SECRET'] as const) needBoth('SIP_DOMAIN', name);
-  const ofSoftphones: SettingName[] = ['SIP_EMERGENCY', 'SIP_DIAL_ALLOW'];
-  if (!isGiven('SIP_DOMAIN'))
-    problems.push(...ofSoftphones.filter(isGiven).map((name) => `${name} does nothing without SIP_DOMAIN`));
-  const ofEndpoint: SettingName[] = ['TTS_BASE_URL', 'TTS_MODEL', 'TTS_API_KEY'];
+    if (!isSet('AI_MODEL')) problems.push(`AI_MODEL is required with AI_PROVIDER=${AI_PROVIDER}`);
+  } else requireBoth('AI_BASE_URL', 'AI_MODEL', [...modelOptions, 'AI_PROVIDER']);
+  requireBoth('AI_INPUT_PRICE', 'AI_OUTPUT_PRICE');
+  requireBoth('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL', ['EMBEDDINGS_API_KEY']);
+  requireBoth('STT_BASE_URL', 'STT_MODEL', ['STT_API_KEY']);
+  requireBoth('SMTP_URL', 'MAIL_FROM');
+  for (const name of ['SIP_WS_URL', 'SIP_RPC_URL', 'SIP_SHARED_SECRET'] as const) requireBoth('SIP_DOMAIN', name);
+  const softphoneOptions: SettingName[] = ['SIP_EMERGENCY', 'SIP_DIAL_ALLOW'];
+  if (!isSet('SIP_DOMAIN'))
+    problems.push(...softphoneOptions.filter(isSet).map((name) => `${name} has no effect without SIP_DOMAIN`));
+  const endpointOptions: SettingName[] = ['TTS_BASE_URL', 'TTS_MODEL', 'TTS_API_KEY'];
   if (provider === 'espeak')
-    problems.push(...ofEndpoint.filter(isGiven).map((name) => `${name} does nothing with TTS_PROVIDER=espeak`));
-  else if (provider === 'openai' && !isGiven('TTS_BASE_URL') && !isGiven('TTS_MODEL'))
-    problems.push('TTS_BASE_URL and TTS_MODEL are needed with TTS_PROVIDER=openai');
-  else if (provider !== undefined || !isGiven('TTS_PROVIDER'))
-    needBoth('TTS_BASE_URL', 'TTS_MODEL', ['TTS_API_KEY', 'TTS_VOICE']);
+    problems.push(...endpointOptions.filter(isSet).map((name) => `${name} has no effect with TTS_PROVIDER=espeak`));
+  else if (provider === 'openai' && !isSet('TTS_BASE_URL') && !isSet('TTS_MODEL'))
+    problems.push('TTS_BASE_URL and TTS_MODEL are required with TTS_PROVIDER=openai');
+  else if (provider !== undefined || !isSet('TTS_PROVIDER'))
+    requireBoth('TTS_BASE_URL', 'TTS_MODEL', ['TTS_API_KEY', 'TTS_VOICE']);
   return problems;
 }
 
-/** A model of the hub; null where its address or its name is not set. */
+/** The model of the hub; null when its URL or name is not set. */
 function modelOf(values: Values): Config['ai'] {
   const { AI_PROVIDER, AI_MODEL, AI_API_KEY, AI_INPUT_PRICE, AI_OUTPUT_PRICE, AI_PRICE_CURRENCY } = values;
-  const baseUrl = values.AI_BASE_URL ?? ownAddress[AI_PROVIDER ?? 'openai-compatible'] ?? undefined;
+  const baseUrl = values.AI_BASE_URL ?? defaultBaseUrls[AI_PROVIDER ?? 'openai-compatible'] ?? undefined;
   const binding = bindingOf(baseUrl, AI_MODEL, AI_API_KEY);
   if (binding === null) return null;
   const hasPrices = AI_INPUT_PRICE !== undefined && AI_OUTPUT_PRICE !== undefined && AI_PRICE_CURRENCY !== undefined;
@@ -803,13 +828,16 @@ function modelOf(values: Values): Config['ai'] {
   };
 }
 
-const ownAddress: Readonly<Record<ModelProvider, string | null>> = {
+const defaultBaseUrls: Readonly<Record<ModelProvider, string | null>> = {
   openai: 'https://api.openai.com/v1',
   anthropic: 'https://api.anthropic.com/v1',
   'openai-compatible': null,
 };
 
-/** Whose parameters an endpoint takes. OpenAI also has regional hosts, such as eu.api.openai.com. */
+/**
+ * The provider whose protocol and parameters an endpoint accepts. OpenAI also has regional hosts, such as
+ * eu.api.openai.com.
+ */
 function providerAt(baseUrl: string): ModelProvider {
   const { hostname } = new URL(baseUrl);
   if (/(?:^|\.)api\.openai\.com$/.test(hostname)) return 'openai';
@@ -828,7 +856,7 @@ function textToSpeechOf(values: Values): Config['speech']['textToSpeech'] {
   return binding === null ? null : { provider: 'openai', ...binding, voice: values.TTS_VOICE ?? 'alloy' };
 }
 
-/** The settings as a Markdown table, for docs/settings.md. */
+/** Renders the settings as a Markdown table for docs/settings.md. */
 export function settingsTable(): string {
   const rows = Object.entries(settings as Record<string, Setting>).map(
     ([name, { default: value, description, secret }]) => {

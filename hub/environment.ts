@@ -4,14 +4,14 @@ import { AppError } from '../shared/errors.ts';
 import type { SettingSources } from './config.ts';
 
 /**
- * The environment of a process with what `.env` adds to it; the environment itself wins.
- * @throws AppError that names the line of a `.env` that can't be read.
+ * Merges the variables of a `.env` file into the environment. The environment takes precedence.
+ * @throws AppError that names the invalid line of `.env`.
  */
 export function readEnvironment(env: Record<string, string | undefined>, path = '.env'): SettingSources {
   const readFile = (file: string) => readFileSync(file, 'utf8');
   let text: string;
   try {
-    // Editors of Windows begin a file with a mark, which would be part of the first name.
+    // Windows editors start files with a byte order mark, which would become part of the first name.
     text = readFile(path).replace(/^\uFEFF/, '');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { env, readFile };

@@ -13,9 +13,10 @@ import { explainError } from './platform/observability/describe-error.ts';
 import { createLogger } from './platform/observability/logger.ts';
 import { commandLines } from './platform/process/command-lines.ts';
 import { FolderLock, prepareDataFolder, waitForFolder } from './platform/process/data-folder.ts';
-import { releaseStartGarbage } from './platform/process/start-garbage.ts';
+import { collectStartupGarbage } from './platform/process/startup-garbage.ts';
 
-// Node opens its inspector on SIGUSR1. A program of the same user, such as an approved command, could then run code as the hub.
+// Node.js opens its inspector on SIGUSR1. A program of the same user, such as an approved command, could then run code
+// as the hub.
 process.on('SIGUSR1', () => undefined);
 
 const help = `Usage: ${commandLines.startWithOptions} [--role api|worker|all] [--port PORT]
@@ -27,11 +28,11 @@ Starts the hub. Settings come from the environment and from .env; docs/settings.
   --version, --help
 `;
 
-/** How many times as long as requests may take to end the whole hub may. */
+/** Limit of the whole shutdown, as a multiple of the limit for requests. */
 const stopDeadlineFactor = 3;
 
-/** Ends the process with one line on standard error. */
-function refuse(message: string): never {
+/** Prints one line on standard error and exits with code 1. */
+function exitWithError(message: string): never {
   process.stderr.write(`outrigger: ${message}\n`);
   process.exit(1);
 }
@@ -54,7 +55,7 @@ function readArguments(): { role: HubRole; port: string | undefined } {
       },
     }));
   } catch (error) {
-    refuse(`${(error as Error).message.split('\n')[0]} See --help.`);
+    exitWithError(`${(error as Error).message.split('\n')[0]} See --help.`);
   }
   if (values.help === true || values.version === true) {
     process.stdout.write(values.help === true ? help : `${version}\n`);
@@ -62,7 +63,7 @@ function readArguments(): { role: HubRole; port: string | undefined } {
   }
   const role = values.role ?? 'all';
   if (role !== 'all' && role !== 'api' && role !== 'worker')
-    refuse(`--role must be api, worker or all (it is "${role}").`);
+    exitWithError(`--role must be api, worker or all (it is "${role}").`);
   return { role, port: values.port };
 }
 
@@ -71,10 +72,10 @@ function readConfig(): Config {
   const sources = readEnvironment(process.env);
   if (port !== undefined) sources.env = { ...sources.env, PORT: port };
   const config = parseConfig(sources, { role, isTerminal: process.stderr.isTTY });
-  // The embedded database belongs to one process, which then has to do everything.
+  // The embedded database belongs to one process, which must then have all roles.
   if (role !== 'all' && config.database.url === null)
-    refuse(
-      `--role ${role} needs DATABASE_URL: a hub of several processes shares a PostgreSQL of yours. Without it, leave --role out.`,
+    exitWithError(
+      `--role ${role} needs DATABASE_URL: several hub processes share an external PostgreSQL. Without it, omit --role.`,
     );
   return { ...config, home: resolve(config.home) };
 }
@@ -94,7 +95,7 @@ async function greet(app: App, config: Config): Promise<void> {
     const code = await app.identity.createSignInCode('demo');
     lines.push('  Workspace          demo', `  Sign in (once)     ${address}/sign-in?code=${code}`);
   } else {
-    lines.push(`  Sign in            ${commandLines.hub} link`, `  By a password      ${address}/sign-in`);
+    lines.push(`  Sign in            ${commandLines.hub} link`, `  With a password    ${address}/sign-in`);
   }
   if (config.role === 'all') {
     lines.push(
@@ -109,31 +110,36 @@ async function main(): Promise<void> {
   const config = readConfig();
   const logger = createLogger(config.log);
   prepareDataFolder(config.home);
-  // Only the embedded database must have one owner; with one of their own, many hubs may share a folder of artefacts.
+  // Only the embedded database needs an exclusive owner. With an external database, several hubs can share a folder of
+  // artifacts.
   if (config.database.url === null) await waitForFolder(config.home, { starting: false });
   using lock = config.database.url === null ? FolderLock.acquire(config.home) : null;
   const stop = Promise.withResolvers<void>();
   onStopRequest({
     onStop: (reason) => {
-      process.stderr.write(`Stopping (${reason}); once more to stop at once\n`);
+      process.stderr.write(`Stopping (${reason}); interrupt again to stop immediately\n`);
       stop.resolve();
     },
   });
   await using app = await createApp(config, { logger, onNotice: (message) => process.stderr.write(`${message}\n`) });
   lock?.announce(app.url ?? 'worker');
   await greet(app, config);
-  // Here, since a process that is killed writes nothing at its end.
+  // Flushed here, because a killed process writes nothing at its end.
   flushCompileCache();
-  releaseStartGarbage();
+  collectStartupGarbage();
   await stop.promise;
-  // Each part that is stopped has its own deadline; whatever they come to together, a supervisor waits no longer than this.
-  setTimeout(() => refuse('did not stop in time, and was ended'), stopDeadlineFactor * config.http.shutdownMs).unref();
+  // Each part has its own shutdown deadline. This limit applies to all of them together, so that a supervisor does not
+  // wait longer.
+  setTimeout(
+    () => exitWithError('did not stop in time and was terminated'),
+    stopDeadlineFactor * config.http.shutdownMs,
+  ).unref();
 }
 
-process.on('uncaughtException', (error) => refuse(`stopped by a fault of its own: ${explainError(error)}`));
+process.on('uncaughtException', (error) => exitWithError(`stopped by an unexpected error: ${explainError(error)}`));
 try {
   await main();
   process.exit(0);
 } catch (error) {
-  refuse(explain(error));
+  exitWithError(explain(error));
 }

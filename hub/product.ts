@@ -6,20 +6,20 @@ import type { Page } from './platform/http/pages/page.ts';
 import type { Route } from './platform/http/routing/implement.ts';
 import type { PeriodicTask } from './platform/process/periodic-tasks.ts';
 
-/** What a product offers the hub that it is part of; what it leaves out it has none of. */
+/** The parts of the hub that a product provides. All are optional. */
 export interface Product {
   /** Operations of the API. */
   routes?: readonly Route[];
   /** Operations of the API that become WebSockets. */
   sockets?: readonly SocketRoute[];
-  /** Operations of `routes` whose requests wait. */
+  /** Operations of `routes` that long-poll. */
   longPolls?: readonly LongPollRoute[];
-  /** Pages beside the API. */
+  /** HTML pages. */
   pages?: readonly Page[];
-  /** What steps of workflows and agents can call. */
+  /** Skills that workflow steps and AI agents can call. */
   skills?: readonly Skill[];
-  /** What the one process that leads does from time to time. */
+  /** Periodic tasks of the leader process. */
   tasks?: readonly PeriodicTask[];
-  /** How long its rows stay. */
+  /** Retention of its rows. */
   retention?: RowRetention;
 }

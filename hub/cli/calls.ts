@@ -6,25 +6,25 @@ import type { Carrier } from '../../shared/contract/calls/records.ts';
 import { AppError } from '../../shared/errors.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { ArgumentError, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { print } from './terminal.ts';
 
-/** Records of calls from elsewhere. */
+/** Commands that import call records. */
 export function addCallCommands(program: Command): void {
   const calls = program.command('calls').description('records of calls');
 
   calls
     .command('import')
     .description(
-      'take calls from a CSV with the columns of GET /calls/export?format=csv; the same file again changes nothing',
+      'import calls from a CSV file with the columns of GET /calls/export?format=csv; importing a file twice changes nothing',
     )
-    .argument('<file>', 'the CSV')
+    .argument('<file>', 'CSV file')
     .addOption(workspace())
-    .addOption(new Option('--provider <name>', 'carrier of lines that do not say').choices(carriers))
+    .addOption(new Option('--provider <name>', 'carrier of lines that name none').choices(carriers))
     .addOption(json())
-    .action(async (file: string, options: Common & { provider?: Carrier }) => {
+    .action(async (file: string, options: CommonOptions & { provider?: Carrier }) => {
       await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-        const reason = error.code === 'ENOENT' ? 'there is no such file' : (error.code ?? error.message);
+        const reason = error.code === 'ENOENT' ? 'the file does not exist' : (error.code ?? error.message);
         throw new ArgumentError(`can't read ${file}: ${reason}`);
       });
       if ((await handle.stat()).isDirectory())
@@ -42,7 +42,7 @@ export function addCallCommands(program: Command): void {
         outcome,
         options.json,
         [
-          `${outcome.read} calls read, ${outcome.changed} records changed, ${outcome.skipped} not over yet, ${outcome.old} older than CALL_RETENTION_DAYS keeps, ${outcome.refused} lines refused`,
+          `${outcome.read} calls read, ${outcome.changed} records changed, ${outcome.skipped} not finished yet, ${outcome.old} older than CALL_RETENTION_DAYS keeps, ${outcome.refused} lines refused`,
           ...problems,
         ].join('\n'),
       );
@@ -51,12 +51,12 @@ export function addCallCommands(program: Command): void {
 
   calls
     .command('reconcile')
-    .description("compare calls with the carrier's own list, of each connection that has an accountSid")
+    .description("compare calls with the carrier's list, for each connection with an accountSid")
     .addOption(new Option('--provider <name>', 'carrier').choices(['twilio']).makeOptionMandatory())
-    .requiredOption('--since <time>', 'ISO 8601, such as 2026-01-31')
+    .requiredOption('--since <time>', 'ISO 8601 time, such as 2026-01-31')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: Common & { since: string }) => {
+    .action(async (options: CommonOptions & { since: string }) => {
       const since = new Date(options.since);
       if (Number.isNaN(since.getTime()) || since.getTime() > Date.now())
         throw new ArgumentError('--since must be a time in the past, such as 2026-01-31');

@@ -4,21 +4,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { InboxConversation, InboxMessage } from '../../shared/contract/chat/agent-shapes.ts';
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import { visibleText } from '../../shared/visible-text.ts';
-import { withDesk } from './chat-desk.ts';
-import type { AsAgent, Desk } from './chat-desk.ts';
+import { withInbox } from './chat-inbox.ts';
+import type { AgentOptions, Inbox } from './chat-inbox.ts';
 import { messageLines } from './chat-lines.ts';
-import { isPassingAnswer } from './remote-hub.ts';
+import { isTemporaryError } from './remote-hub.ts';
 
-/** How often what was written is looked for, in milliseconds. */
-const lookMs = 500;
-/** The same on a hub elsewhere, in milliseconds. */
-const lookRemoteMs = 2_000;
-/** How long a hub that is away is let alone before it is looked for again, at first and at most, in milliseconds. */
-const firstWaitMs = 500;
-const longestWaitMs = 10_000;
+/** Poll interval for new messages on a local hub, in milliseconds. */
+const pollIntervalMs = 500;
+/** Poll interval on a remote hub, in milliseconds. */
+const remotePollIntervalMs = 2_000;
+/** Delays between attempts to reach an unavailable hub double from the first to the second value, in milliseconds. */
+const minRetryMs = 500;
+const maxRetryMs = 10_000;
 
-/** What a typed line is to send; null for a command that there is not, which nobody means to say to a visitor. */
-function readTyped(text: string): { content: string; private: boolean } | null {
+/**
+ * Parses a typed line to the message to send. Returns null for an unknown command, so that a mistyped command is not
+ * sent to the visitor.
+ */
+function parseInput(text: string): { content: string; private: boolean } | null {
   if (!text.startsWith('/')) return { content: text, private: false };
   if (text.startsWith('//')) return { content: text.slice(1), private: false };
   const note = /^\/note\s+(\S.*)$/s.exec(text)?.[1];
@@ -27,73 +30,76 @@ function readTyped(text: string): { content: string; private: boolean } | null {
 
 const warn = (message: string) => process.stderr.write(`${visibleText(message)}\n`);
 
-/** What is written from now on, in one conversation or in all, and what is typed into the one. */
-class Following {
-  readonly #options: AsAgent;
+/** Prints new messages of one or all conversations, and sends typed lines to the one. */
+class Follower {
+  readonly #options: AgentOptions;
   readonly #id: string | undefined;
-  /** The last position that was printed of each conversation. */
-  readonly #known = new Map<string, number>();
+  /** Last printed position by conversation. */
+  readonly #printedPositions = new Map<string, number>();
   #isFirst = true;
-  #sending: ((wish: { content: string; private: boolean }) => Promise<unknown>) | null = null;
+  #send: ((message: { content: string; private: boolean }) => Promise<unknown>) | null = null;
 
-  constructor(options: AsAgent, id: string | undefined) {
+  constructor(options: AgentOptions, id: string | undefined) {
     this.#options = options;
     this.#id = id;
   }
 
-  /** Prints until it is stopped, or the hub is away. @param onReached hears that it is there. */
-  async in(desk: Desk, signal: AbortSignal, onReached: () => void): Promise<void> {
+  /**
+   * Prints new messages until the signal aborts or the hub is unavailable. @param onReached is called after each
+   * successful poll.
+   */
+  async run(inbox: Inbox, signal: AbortSignal, onReached: () => void): Promise<void> {
     const id = this.#id;
     if (id !== undefined && this.#isFirst) {
-      const data = await desk.messages(id, { limit: 20 });
-      for (const message of data) this.#say({ id, name: '' }, message);
-      this.#known.set(id, data.at(-1)?.position ?? 0);
+      const data = await inbox.messages(id, { limit: 20 });
+      for (const message of data) this.#print({ id, name: '' }, message);
+      this.#printedPositions.set(id, data.at(-1)?.position ?? 0);
     }
-    if (id !== undefined) this.#sending = (wish) => desk.send(id, wish);
+    if (id !== undefined) this.#send = (message) => inbox.send(id, message);
     try {
       while (!signal.aborted) {
-        const moved = id === undefined ? await desk.list('all', 100) : [await desk.show(id)];
-        for (const conversation of moved.toReversed()) await this.#catchUp(desk, conversation);
+        const conversations = id === undefined ? await inbox.list('all', 100) : [await inbox.show(id)];
+        for (const conversation of conversations.toReversed()) await this.#catchUp(inbox, conversation);
         this.#isFirst = false;
         onReached();
-        await sleep(this.#options.hub === undefined ? lookMs : lookRemoteMs, undefined, { signal }).catch(
-          () => undefined,
-        );
+        await sleep(this.#options.hub === undefined ? pollIntervalMs : remotePollIntervalMs, undefined, {
+          signal,
+        }).catch(() => undefined);
       }
     } finally {
-      this.#sending = null;
+      this.#send = null;
     }
   }
 
-  typed(text: string): void {
+  handleInput(text: string): void {
     if (text.trim() === '') return;
-    const wish = readTyped(text);
-    if (wish === null) {
-      warn('not sent: there is only "/note TEXT"; what begins with a slash is sent with two');
+    const message = parseInput(text);
+    if (message === null) {
+      warn('not sent: the only command is "/note TEXT"; to send text that begins with a slash, type two slashes');
       return;
     }
-    if (this.#sending === null) {
-      warn('not sent: the hub is out of reach');
+    if (this.#send === null) {
+      warn('not sent: the hub is unavailable');
       return;
     }
-    this.#sending(wish).catch((error: unknown) => warn(`not sent: ${error instanceof Error ? error.message : ''}`));
+    this.#send(message).catch((error: unknown) => warn(`not sent: ${error instanceof Error ? error.message : ''}`));
   }
 
-  async #catchUp(desk: Desk, conversation: InboxConversation): Promise<void> {
-    // Of one that nobody knew of, all is new, but for what was there at the beginning.
-    const from = this.#known.get(conversation.id) ?? (this.#isFirst ? conversation.lastPosition : 0);
-    this.#known.set(conversation.id, from);
+  async #catchUp(inbox: Inbox, conversation: InboxConversation): Promise<void> {
+    // All messages of a new conversation are printed, except those from before the start.
+    const from = this.#printedPositions.get(conversation.id) ?? (this.#isFirst ? conversation.lastPosition : 0);
+    this.#printedPositions.set(conversation.id, from);
     for (let at = from; at < conversation.lastPosition;) {
-      const data = await desk.messages(conversation.id, { limit: 100, after: String(at) });
+      const data = await inbox.messages(conversation.id, { limit: 100, after: String(at) });
       const last = data.at(-1);
       if (last === undefined) break;
-      for (const message of data) this.#say(conversation, message);
+      for (const message of data) this.#print(conversation, message);
       at = last.position;
-      this.#known.set(conversation.id, at);
+      this.#printedPositions.set(conversation.id, at);
     }
   }
 
-  #say(conversation: Pick<InboxConversation, 'id' | 'name'>, message: InboxMessage): void {
+  #print(conversation: Pick<InboxConversation, 'id' | 'name'>, message: InboxMessage): void {
     const text =
       this.#options.json === true
         ? JSON.stringify(message)
@@ -102,8 +108,8 @@ class Following {
   }
 }
 
-/** Aborts when the person or the system ends the command. */
-function untilStopped(): AbortController & Disposable {
+/** Aborts when the user or the system ends the command. */
+function stopOnSignal(): AbortController & Disposable {
   const stopped = new AbortController();
   const stop = () => stopped.abort();
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -115,47 +121,47 @@ function untilStopped(): AbortController & Disposable {
   });
 }
 
-/** Whether the same may succeed later: the database said so, or a connection to it failed. */
-const isPassing = (error: unknown): boolean =>
-  isPassingAnswer(error) ||
+/** Whether a retry can succeed: the hub reported a temporary error, or a connection failed. */
+const isTemporary = (error: unknown): boolean =>
+  isTemporaryError(error) ||
   (error instanceof AppError
     ? errorCodes[error.code].retryable
     : error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string');
 
-/** Prints what is written from now on, in one conversation or in all, and sends what is typed to the one, until it is stopped. */
-export async function follow(options: AsAgent, id: string | undefined): Promise<void> {
-  using stopped = untilStopped();
+/** Prints new messages of one or all conversations, and sends typed lines to the one, until stopped. */
+export async function follow(options: AgentOptions, id: string | undefined): Promise<void> {
+  using stopped = stopOnSignal();
   const { signal } = stopped;
-  const following = new Following(options, id);
+  const follower = new Follower(options, id);
   const isRead = id !== undefined && process.stdin.isTTY;
-  if (id !== undefined && !isRead) warn('nothing is read from standard input; send with: chat reply ID TEXT');
+  if (id !== undefined && !isRead) warn('standard input is not read; send with: chat reply ID TEXT');
   let typed: Interface | null = null;
   const read = () => {
     const lines = createInterface({ input: process.stdin });
-    lines.on('line', (text) => following.typed(text));
+    lines.on('line', (text) => follower.handleInput(text));
     lines.once('close', () => stopped.abort());
     return lines;
   };
-  let state = 'new' as 'new' | 'there' | 'away';
-  let waitMs = firstWaitMs;
+  let state = 'new' as 'new' | 'connected' | 'unreachable';
+  let waitMs = minRetryMs;
   const reached = () => {
-    if (state === 'away') warn('The hub is back.');
-    state = 'there';
-    waitMs = firstWaitMs;
-    // What was typed until now waits in the terminal.
+    if (state === 'unreachable') warn('The hub is available again.');
+    state = 'connected';
+    waitMs = minRetryMs;
+    // Lines that were typed earlier are buffered by the terminal.
     if (isRead) typed ??= read();
   };
   try {
     while (!signal.aborted) {
       try {
-        await withDesk(options, (desk) => following.in(desk, signal, reached), { joins: true });
+        await withInbox(options, (inbox) => follower.run(inbox, signal, reached), { requiresRunningHub: true });
       } catch (error) {
         if (signal.aborted) break;
-        if (state === 'new' || !isPassing(error)) throw error;
-        if (state === 'there') warn('The hub is out of reach; waiting until it is back. Ctrl-C ends this.');
-        state = 'away';
+        if (state === 'new' || !isTemporary(error)) throw error;
+        if (state === 'connected') warn('The hub is unavailable; reconnecting. Press Ctrl-C to stop.');
+        state = 'unreachable';
         await sleep(waitMs, undefined, { signal }).catch(() => undefined);
-        waitMs = Math.min(waitMs * 2, longestWaitMs);
+        waitMs = Math.min(waitMs * 2, maxRetryMs);
       }
     }
   } finally {

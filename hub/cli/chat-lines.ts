@@ -2,12 +2,12 @@ import type { InboxConversation, InboxMessage } from '../../shared/contract/chat
 import { visibleLine, visibleText } from '../../shared/visible-text.ts';
 
 /**
- * A message as lines of a terminal. All but the first are indented as far as the text of the first, so that nothing which somebody wrote reads like a
- * message of its own.
- * @param conversation is named before it, where messages of several are shown.
+ * Formats a message for the terminal. Further lines are indented, so that text of a user cannot look like another
+ * message.
+ * @param conversation is shown before the message in lists of several conversations.
  */
 export function messageLines(message: InboxMessage, conversation?: Pick<InboxConversation, 'id' | 'name'>): string {
-  // In quotation marks, since people choose their own names.
+  // Quoted, because users choose their own names.
   const where =
     conversation === undefined ? '' : `${conversation.id} ${JSON.stringify(visibleLine(conversation.name))} `;
   const author = message.senderName === null ? '' : ` ${JSON.stringify(visibleLine(message.senderName))}`;

@@ -6,19 +6,19 @@ import { chat as chatContract } from '../../shared/contract/chat/chat.ts';
 import { inbox as inboxContract } from '../../shared/contract/chat/inbox.ts';
 import { chatPeople as peopleContract } from '../../shared/contract/chat/people.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { assertHubIsHere, withDesk } from './chat-desk.ts';
-import type { AsAgent, Desk } from './chat-desk.ts';
 import { follow } from './chat-follow.ts';
+import { assertLocalHub, withInbox } from './chat-inbox.ts';
+import type { AgentOptions, Inbox } from './chat-inbox.ts';
 import { messageLines } from './chat-lines.ts';
-import { actor, ArgumentError, checked, hubAddress, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import { actor, ArgumentError, hubAddress, json, validate, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { hubOption, openRemoteHub } from './remote-hub.ts';
 import { print, table } from './terminal.ts';
 
 const as = () =>
   new Option(
     '--as <email>',
-    'on the machine of the hub: as which member, in the audit log; the first admin when left out',
+    'on the machine of the hub: the member to act as, named in the audit log; the first admin when omitted',
   );
 
 const rowOf = (conversation: InboxConversation, emails: ReadonlyMap<string, string>) => ({
@@ -31,23 +31,23 @@ const rowOf = (conversation: InboxConversation, emails: ReadonlyMap<string, stri
   last: visibleLine(conversation.lastMessage?.content ?? '').slice(0, 50),
 });
 
-/** Email addresses of the assignees by their ids. Reads no member when nothing is assigned. */
-async function emailsOf(desk: Desk, conversations: readonly InboxConversation[]): Promise<Map<string, string>> {
+/** Email addresses of the assignees by user id. Reads no members when no conversation is assigned. */
+async function emailsOf(inbox: Inbox, conversations: readonly InboxConversation[]): Promise<Map<string, string>> {
   const missing = new Set(conversations.flatMap(({ assignedUserId }) => assignedUserId ?? []));
   const emails = new Map<string, string>();
   if (missing.size === 0) return emails;
-  for await (const { id, email } of desk.members()) {
+  for await (const { id, email } of inbox.members()) {
     if (missing.delete(id)) emails.set(id, email);
     if (missing.size === 0) break;
   }
   return emails;
 }
 
-/** A site as a browser names it; people copy it with a slash. @throws ArgumentError */
-function originOf(given: string): string {
-  const origin = given.replace(/\/$/, '');
+/** Normalizes a site to its origin: removes the slash at the end. @throws ArgumentError. */
+function originOf(value: string): string {
+  const origin = value.replace(/\/$/, '');
   const { error } = peopleContract.putChatSettings.body.safeParse({ allowedOrigins: [origin] });
-  if (error !== undefined) throw new ArgumentError(`--allow ${given}: ${error.issues[0]?.message ?? ''}`);
+  if (error !== undefined) throw new ArgumentError(`--allow ${value}: ${error.issues[0]?.message ?? ''}`);
   return origin;
 }
 
@@ -56,17 +56,17 @@ interface SiteChange {
   anonymous?: true;
 }
 
-/** What to change of the settings; null for nothing. */
+/** The change of the settings; null when there is none. */
 function siteChange(allowedOrigins: readonly string[], { allow, anonymous }: SiteChange) {
   if (allow === undefined && anonymous === undefined) return null;
-  return checked(peopleContract.putChatSettings.body, {
+  return validate(peopleContract.putChatSettings.body, {
     allowedOrigins: [...new Set([...allowedOrigins, ...(allow ?? [])])],
     ...(anonymous === undefined ? {} : { allowAnonymous: true }),
   });
 }
 
-async function localSite(options: Common & SiteChange) {
-  assertHubIsHere();
+async function localSite(options: CommonOptions & SiteChange) {
+  assertLocalHub();
   return withApp(async ({ identity, chat: { settings } }, config) => {
     const { id } = await identity.findWorkspace(options.workspace);
     const address = hubAddress(config);
@@ -83,108 +83,110 @@ async function remoteSite(hub: string, options: SiteChange) {
   return body === null ? now : client.call('putChatSettings', { params: { tenantId }, body });
 }
 
-/** Conversations on a terminal: listed, followed, answered. */
+/** Commands that list, follow and answer conversations. */
 export function addChatCommands(program: Command): void {
   const chat = program.command('chat').description('conversations of Live Chat');
-  const one = (name: string, description: string) =>
+  const addConversationCommand = (name: string, description: string) =>
     chat
       .command(name)
       .description(description)
       .argument(
         '<id>',
-        'of the conversation, as chat list shows it',
-        (given) => checked(inboxContract.getInboxConversation.params.pick({ id: true }), { id: given }).id,
+        'id of the conversation, as shown by chat list',
+        (value) => validate(inboxContract.getInboxConversation.params.pick({ id: true }), { id: value }).id,
       )
       .addOption(workspace())
       .addOption(as())
       .addOption(hubOption())
       .addOption(json());
-  const change = (name: string, description: string, status: 'open' | 'pending' | 'resolved' | 'closed') =>
-    one(name, description).action(async (id: string, options: AsAgent) => {
-      const changed = await withDesk(options, (desk) => desk.setStatus(id, status));
+  const addStatusCommand = (name: string, description: string, status: 'open' | 'pending' | 'resolved' | 'closed') =>
+    addConversationCommand(name, description).action(async (id: string, options: AgentOptions) => {
+      const changed = await withInbox(options, (inbox) => inbox.setStatus(id, status));
       print(changed, options.json, `${changed.id} is ${changed.status}`);
     });
 
   chat
     .command('list')
-    .description('list conversations, the newest message first')
-    .addOption(new Option('--view <view>', 'which').choices(inboxViews).default('open'))
+    .description('list conversations, newest message first')
+    .addOption(new Option('--view <view>', 'view of the inbox').choices(inboxViews).default('open'))
     .addOption(workspace())
     .addOption(as())
     .addOption(hubOption())
     .addOption(json())
-    .action(async (options: AsAgent & { view: InboxView }) => {
-      const { data, emails } = await withDesk(options, async (desk) => {
-        const listed = await desk.list(options.view, 50);
-        return { data: listed, emails: await emailsOf(desk, listed) };
+    .action(async (options: AgentOptions & { view: InboxView }) => {
+      const { data, emails } = await withInbox(options, async (inbox) => {
+        const listed = await inbox.list(options.view, 50);
+        return { data: listed, emails: await emailsOf(inbox, listed) };
       });
       print(data, options.json, table(data.map((conversation) => rowOf(conversation, emails))));
     });
-  one('show', 'show what was written, private notes included').action(async (id: string, options: AsAgent) => {
-    const data = await withDesk(options, (desk) => desk.messages(id, { limit: 100 }));
-    print(
-      data,
-      options.json,
-      data.length === 0 ? 'nothing was written yet' : data.map((message) => messageLines(message)).join('\n'),
-    );
-  });
-  one('reply', 'reply to a visitor')
-    .argument('<text>', 'what to say')
-    .option('--note', 'as a private note, which only agents see')
-    .action(async (id: string, text: string, options: AsAgent & { note?: boolean }) => {
-      const wish = { content: text, private: options.note === true };
-      checked(inboxContract.sendInboxMessage.body, wish);
-      const sent = await withDesk(options, (desk) => desk.send(id, wish));
+  addConversationCommand('show', 'show the messages, including private notes').action(
+    async (id: string, options: AgentOptions) => {
+      const data = await withInbox(options, (inbox) => inbox.messages(id, { limit: 100 }));
+      print(
+        data,
+        options.json,
+        data.length === 0 ? 'no messages yet' : data.map((message) => messageLines(message)).join('\n'),
+      );
+    },
+  );
+  addConversationCommand('reply', 'reply to a visitor')
+    .argument('<text>', 'text of the reply')
+    .option('--note', 'send as a private note, which only agents see')
+    .action(async (id: string, text: string, options: AgentOptions & { note?: boolean }) => {
+      const message = { content: text, private: options.note === true };
+      validate(inboxContract.sendInboxMessage.body, message);
+      const sent = await withInbox(options, (inbox) => inbox.send(id, message));
       print(sent, options.json, messageLines(sent));
     });
-  change('open', 'open a conversation again', 'open');
-  change('resolve', 'mark a conversation as resolved; a message of its visitor opens it again', 'resolved');
-  change('close', 'close a conversation for good; its visitor is asked how it was', 'closed');
-  one('assign', 'assign a conversation')
-    .argument('<email>', 'of a member; nobody takes it back')
-    .action(async (id: string, email: string, options: AsAgent) => {
-      const changed = await withDesk(options, (desk) => desk.assign(id, email === 'nobody' ? null : email));
+  addStatusCommand('open', 'reopen a conversation', 'open');
+  addStatusCommand('resolve', 'mark a conversation as resolved; a message of its visitor reopens it', 'resolved');
+  addStatusCommand('close', 'close a conversation permanently; the visitor is asked for a rating', 'closed');
+  addConversationCommand('assign', 'assign a conversation')
+    .argument('<email>', 'email address of a member; "nobody" removes the assignment')
+    .action(async (id: string, email: string, options: AgentOptions) => {
+      const changed = await withInbox(options, (inbox) => inbox.assign(id, email === 'nobody' ? null : email));
       print(changed, options.json, `${changed.id} is assigned to ${email}`);
     });
   chat
     .command('follow')
     .description(
-      'print what is written, in all conversations or in one; there, what you type is sent, and "/note TEXT" is a private note',
+      'print new messages of all conversations or of one; with one, typed lines are sent as replies, and "/note TEXT" as a private note',
     )
-    .argument('[id]', 'of one conversation')
+    .argument('[id]', 'id of one conversation')
     .addOption(workspace())
     .addOption(as())
     .addOption(hubOption())
     .addOption(json())
-    .action((id: string | undefined, options: AsAgent) => follow(options, id));
+    .action((id: string | undefined, options: AgentOptions) => follow(options, id));
   chat
     .command('site')
-    .description('print the lines that put the chat on a site, and allow sites to show it')
+    .description('print the HTML snippet that adds the chat to a site, and allow sites to show the chat')
     .option(
       '--allow <origin...>',
-      'sites that may show it besides, such as https://www.example.com',
-      (given, others: string[] | undefined) => [...(others ?? []), originOf(given)],
+      'further sites that may show the chat, such as https://www.example.com',
+      (value, others: string[] | undefined) => [...(others ?? []), originOf(value)],
     )
-    .option('--anonymous', 'let visitors without a token begin a conversation')
+    .option('--anonymous', 'let visitors without a token start a conversation')
     .addOption(workspace())
     .addOption(hubOption())
     .addOption(json())
-    .action(async (options: Common & { allow?: string[]; anonymous?: true; hub?: string }) => {
+    .action(async (options: CommonOptions & { allow?: string[]; anonymous?: true; hub?: string }) => {
       const { hub } = options;
       const site = hub === undefined ? await localSite(options) : await remoteSite(hub, options);
-      const allowed = site.allowedOrigins.length === 0 ? 'no site yet: see --allow' : site.allowedOrigins.join(', ');
-      print(site, options.json, `${site.snippet}\n\nMay be shown by: ${allowed}`);
+      const allowed = site.allowedOrigins.length === 0 ? 'no site yet; use --allow' : site.allowedOrigins.join(', ');
+      print(site, options.json, `${site.snippet}\n\nAllowed sites: ${allowed}`);
     });
   chat
     .command('link')
-    .description('make a link to the hosted page for a person, valid for a day')
-    .argument('<externalId>', 'your own stable id of the person')
-    .option('--name <name>', 'what agents call them')
+    .description('create a link to the hosted chat page for a visitor, valid for one day')
+    .argument('<externalId>', 'your stable id of the visitor')
+    .option('--name <name>', 'display name for agents')
     .addOption(workspace())
     .addOption(json())
-    .action(async (externalId: string, options: Common & { name?: string }) => {
-      const body = checked(chatContract.createChatSession.body, { externalId, displayName: options.name });
-      assertHubIsHere();
+    .action(async (externalId: string, options: CommonOptions & { name?: string }) => {
+      const body = validate(chatContract.createChatSession.body, { externalId, displayName: options.name });
+      assertLocalHub();
       const minted = await withApp(async ({ identity, chat: { conversations } }, config) =>
         conversations.mint(
           (await identity.findWorkspace(options.workspace)).id,

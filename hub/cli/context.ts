@@ -12,7 +12,7 @@ import { readPostgresUrl } from '../platform/postgres-server/server.ts';
 import { commandLines } from '../platform/process/command-lines.ts';
 import { FolderLock, prepareDataFolder, readFolderOwner, waitForFolder } from '../platform/process/data-folder.ts';
 
-/** Who did it, in the audit log. */
+/** Actor of commands in the audit log. */
 export const actor = 'cli';
 
 export function loadConfig(): Config {
@@ -20,27 +20,32 @@ export function loadConfig(): Config {
   return { ...config, home: resolve(config.home), log: { ...config.log, level: 'warn' } };
 }
 
-/** A variable of the environment; null for none or an empty one. */
-export const variable = (name: string): string | null => process.env[name] || null;
+/** An environment variable; null when it is missing or empty. */
+export const environmentVariable = (name: string): string | null => process.env[name] || null;
 
-/** Whether nothing is to be coloured. */
-export const isPlain = () => (process.env['NO_COLOR'] ?? '') !== '';
+/** Whether NO_COLOR disables colors. */
+export const isColorDisabled = () => (process.env['NO_COLOR'] ?? '') !== '';
 
 /**
- * Opens the hub's database: that of a running hub, or its own for as long as this takes. What `joins` lasts, so that it never holds the folder which a hub
- * needs to start, and says in its own words what a log would tell of a hub that is away.
- * @throws AppError `unavailable` where no hub runs to join.
+ * Runs `work` with the hub's database: that of a running hub, or one that it starts for the duration of the work.
+ * @param requiresRunningHub for commands that run for long. They never lock the data folder, which a hub needs to
+ * start, and report an unavailable hub themselves instead of by the log.
+ * @throws AppError `unavailable` when a running hub is required and there is none.
  */
 export async function withApp<Result>(
   work: (app: App, config: Config) => Promise<Result>,
-  { joins = false }: { joins?: boolean } = {},
+  { requiresRunningHub = false }: { requiresRunningHub?: boolean } = {},
 ): Promise<Result> {
   const config = loadConfig();
   prepareDataFolder(config.home);
-  if (config.database.url === null && !joins) await waitForFolder(config.home, { starting: true });
+  if (config.database.url === null && !requiresRunningHub) await waitForFolder(config.home, { starting: true });
   const owner = readFolderOwner(config.home);
   const isRunning = owner !== null;
-  if (joins && config.database.url === null && (owner === null || owner.url === null || owner.url === 'command'))
+  if (
+    requiresRunningHub &&
+    config.database.url === null &&
+    (owner === null || owner.url === null || owner.url === 'command')
+  )
     throw new AppError(
       'unavailable',
       `No hub runs on the data folder ${config.home}; start it with: ${commandLines.start}`,
@@ -49,12 +54,12 @@ export async function withApp<Result>(
   lock?.announce('command');
   const url = config.database.url ?? (isRunning ? readPostgresUrl(config.home) : null);
   const database = { url, maxConnections: 4 };
-  // Loaded only by what needs it: the whole hub takes a while.
+  // Imported on demand, because loading the whole hub takes a while.
   const { createApp } = await import('../app.ts');
   await using app = await createApp(
     { ...config, database },
     {
-      logger: createLogger(joins ? { ...config.log, level: 'silent' } : config.log),
+      logger: createLogger(requiresRunningHub ? { ...config.log, level: 'silent' } : config.log),
       onNotice: (message) => process.stderr.write(`${message}\n`),
       serves: false,
     },
@@ -62,7 +67,7 @@ export async function withApp<Result>(
   return await work(app, config);
 }
 
-/** The address of the hub, for what is printed: as it runs, else as it would. */
+/** The URL of the hub for printed links: its current one, else the configured one. */
 export function hubAddress(config: Config): string {
   const url = readFolderOwner(config.home)?.url ?? null;
   return (
@@ -71,21 +76,21 @@ export function hubAddress(config: Config): string {
   );
 }
 
-/** Options that most commands have. */
-export interface Common {
+/** Options of most commands. */
+export interface CommonOptions {
   json?: boolean;
   workspace: string;
 }
 
-/** What was given can't be taken: the command is to be put otherwise. */
+/** The arguments of a command are invalid. The process exits with code 2. */
 export class ArgumentError extends AppError {
   constructor(message: string) {
     super('validation_failed', message);
   }
 }
 
-/** What was given, as the API would take it. @throws ArgumentError that names each field. */
-export function checked<Output>(
+/** Validates input against a schema of the API. @throws ArgumentError that names each invalid field. */
+export function validate<Output>(
   schema: {
     safeParse(
       value: unknown,
@@ -93,9 +98,9 @@ export function checked<Output>(
       | { success: true; data: Output }
       | { success: false; error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] } };
   },
-  given: unknown,
+  input: unknown,
 ): Output {
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(input);
   if (!parsed.success)
     throw new ArgumentError(parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
   return parsed.data;
@@ -104,7 +109,7 @@ export function checked<Output>(
 export const json = () => new Option('--json', 'print JSON');
 export const workspace = () => new Option('--workspace <name>', 'workspace').default('demo');
 
-/** What failed, for people. */
+/** Describes an error for the user. */
 export function explain(error: unknown): string {
   if (error instanceof ConfigError) return `settings that can't be used:\n  ${error.problems.join('\n  ')}`;
   if (error instanceof ApiError) {

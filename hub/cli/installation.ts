@@ -11,16 +11,16 @@ import { print } from './terminal.ts';
 
 interface Check {
   check: string;
-  /** Null for what was not tried. */
+  /** Null when the check was not run. */
   ok: boolean | null;
   detail: string;
 }
 
 const bindingsTimeoutMs = 120_000;
-/** What can only be tried by settings that can be used. */
-const bySettings = ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'];
+/** Checks that require valid settings. */
+const checksThatNeedSettings = ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'];
 
-/** What this installation is set to, and whether it can run. */
+/** Commands that show the settings and check the installation. */
 export function addInstallationCommands(program: Command): void {
   program
     .command('settings')
@@ -31,7 +31,7 @@ export function addInstallationCommands(program: Command): void {
 
   program
     .command('doctor')
-    .description('check what the hub needs; calls its model, its speech and its SIP server once each')
+    .description('check what the hub needs; calls the model, the speech services and the SIP server once each')
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
       const checks = [
@@ -62,10 +62,10 @@ async function examine(): Promise<Check[]> {
   try {
     config = loadConfig();
   } catch (error) {
-    const detail = 'not tried: it needs settings that can be used';
+    const detail = 'not checked: requires valid settings';
     return [
       { check: 'settings', ok: false, detail: explain(error) },
-      ...bySettings.map((check) => ({ check, ok: null, detail })),
+      ...checksThatNeedSettings.map((check) => ({ check, ok: null, detail })),
     ];
   }
   return [
@@ -92,7 +92,7 @@ async function examinePort({ http, home }: Config): Promise<string> {
   try {
     await listen(probe, http.host, http.port);
   } catch (error) {
-    // A hub with a database of its own has no lock in the data folder of this command.
+    // A hub with an external database does not lock the data folder of this command.
     const host = ['0.0.0.0', '::'].includes(http.host) ? '127.0.0.1' : http.host;
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
     if (await isHub(url)) return `a hub answers at ${url}`;
@@ -103,7 +103,7 @@ async function examinePort({ http, home }: Config): Promise<string> {
 
 const healthDeadlineMs = 2_000;
 
-/** Whether a hub answers at an address of this machine. */
+/** Whether a hub answers at a URL of this machine. */
 async function isHub(url: string): Promise<boolean> {
   try {
     const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(healthDeadlineMs) });
@@ -114,7 +114,7 @@ async function isHub(url: string): Promise<boolean> {
   }
 }
 
-/** What calls of the model and of speech come to. */
+/** Checks the model and the speech services by calling them. */
 async function examineCalls(config: Config): Promise<Check[]> {
   try {
     const { examineBindings } = await import('../products/ai/index.ts');

@@ -2,24 +2,24 @@ import type { Command } from 'commander';
 import { nodes as nodesContract } from '../../shared/contract/nodes/nodes.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { commandLines } from '../platform/process/command-lines.ts';
-import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import { actor, hubAddress, json, validate, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { print, table } from './terminal.ts';
 
-/** Companion nodes: paired, listed. */
+/** Commands that pair and list companion nodes. */
 export function addNodeCommands(program: Command): void {
   const node = program.command('node').description('companion nodes');
   node
     .command('pair')
-    .description('make a pairing code for a machine')
+    .description('create a pairing code for a machine')
     .addOption(workspace())
-    .option('--name <name>', 'name of the node; that of the machine when left out')
-    .option('--allow-system', 'let workflows run approved commands on it')
-    .option('--allow-browser', 'let workflows drive its browser')
+    .option('--name <name>', 'name of the node; the name of the machine when omitted')
+    .option('--allow-system', 'let workflows run approved commands on the machine')
+    .option('--allow-browser', 'let workflows control its browser')
     .addOption(json())
-    .action(async (options: Common & { name?: string; allowSystem?: boolean; allowBrowser?: boolean }) => {
+    .action(async (options: CommonOptions & { name?: string; allowSystem?: boolean; allowBrowser?: boolean }) => {
       const { workspace: wanted, json: _json, ...given } = options;
-      const body = checked(nodesContract.createAutomationNode.body, given);
+      const body = validate(nodesContract.createAutomationNode.body, given);
       const { pairing, hub } = await withApp(async ({ identity, nodes }, config) => {
         const { id } = await identity.findWorkspace(wanted);
         const address = hubAddress(config);
@@ -28,7 +28,7 @@ export function addNodeCommands(program: Command): void {
       print(
         pairing,
         options.json,
-        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  ${commandLines.companion} pair ${pairing.pairingCode} --hub ${hub}\n  ${commandLines.companion} run\n\nOr, where the companion's app is, open this link:\n  ${pairing.pairingUri}`,
+        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  ${commandLines.companion} pair ${pairing.pairingCode} --hub ${hub}\n  ${commandLines.companion} run\n\nOr, if the companion app is installed there, open this link:\n  ${pairing.pairingUri}`,
       );
     });
   node
@@ -36,7 +36,7 @@ export function addNodeCommands(program: Command): void {
     .description('list the nodes of a workspace')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: Common) => {
+    .action(async (options: CommonOptions) => {
       const { data } = await withApp(async ({ identity, nodes }) =>
         nodes.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
       );

@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { packs as contract } from '../../shared/contract/automations/packs.ts';
 import { AppError } from '../../shared/errors.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { ArgumentError, checked, json, withApp } from './context.ts';
+import { ArgumentError, json, validate, withApp } from './context.ts';
 import { print, table } from './terminal.ts';
 
-/** Packs that the operator publishes for all workspaces of the hub. */
+/** Commands for packs that the operator publishes for all workspaces. */
 export function addPackCommands(program: Command): void {
   const pack = program.command('pack').description('packs for all workspaces of this hub');
   pack
@@ -15,7 +15,7 @@ export function addPackCommands(program: Command): void {
     .argument('<file>', 'manifest of the pack, as JSON')
     .addOption(json())
     .action(async (file: string, options: { json?: boolean }) => {
-      const { manifest } = checked(contract.publishHubPack.body, { manifest: readManifest(file) });
+      const { manifest } = validate(contract.publishHubPack.body, { manifest: readManifest(file) });
       const { pack: published, grants } = await withApp(({ hubPacks }) => hubPacks.publish(manifest)).catch(
         (error: unknown) => {
           throw withProblems(error);
@@ -49,18 +49,18 @@ export function addPackCommands(program: Command): void {
     });
   pack
     .command('withdraw')
-    .description('keep workspaces from installing a version; where it is installed, it stays')
+    .description('prevent further installations of a version; installed copies remain')
     .argument('<pack>', 'id of the pack')
     .argument('<version>', 'version, such as 1.0.0')
     .addOption(json())
     .action(async (packId: string, version: string, options: { json?: boolean }) => {
-      const params = checked(contract.withdrawHubPack.params, { packId, version });
+      const params = validate(contract.withdrawHubPack.params, { packId, version });
       const withdrawn = await withApp(({ hubPacks }) => hubPacks.withdraw(params.packId, params.version));
       print(withdrawn, options.json, `Withdrew ${packId} ${version}. Workspaces that installed it keep it.`);
     });
 }
 
-/** @throws ArgumentError for a file that cannot be read or is no JSON. */
+/** @throws ArgumentError when the file can't be read or is not JSON. */
 function readManifest(file: string): unknown {
   let text: string;
   try {
@@ -75,7 +75,7 @@ function readManifest(file: string): unknown {
   }
 }
 
-/** Adds every problem of a manifest to the message, one a line. */
+/** Adds every problem of a manifest to the message, one per line. */
 function withProblems(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'pack_invalid' || error.details === undefined) return error;
   const lines = error.details.map(({ path, message }) => `\n  ${path.replace('body.manifest.', '')} ${message}`);

@@ -4,42 +4,42 @@ import { identity as identityContract } from '../../shared/contract/core/identit
 import { roles } from '../../shared/contract/define.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { commandLines } from '../platform/process/command-lines.ts';
-import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import { actor, hubAddress, json, validate, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { print, readPassword, table } from './terminal.ts';
 
-/** A person and their password, as the API would take them. @throws AppError `validation_failed`. */
+/** Validates a member with the schema of the API. @throws ArgumentError. */
 const checkMember = (member: { email: string; password: string; role?: string }) =>
-  checked(identityContract.addMember.body, member);
+  validate(identityContract.addMember.body, member);
 
-/** Workspaces, their people, and links to sign in. */
+/** Commands for workspaces, users and sign-in links. */
 export function addPeopleCommands(program: Command): void {
   program
     .command('workspace')
     .description('workspaces')
     .command('create')
-    .description('make a workspace; sign in to it with: outrigger link --workspace NAME')
-    .requiredOption('--name <name>', 'its name')
+    .description('create a workspace; sign in to it with: outrigger link --workspace NAME')
+    .requiredOption('--name <name>', 'name of the workspace')
     .addOption(json())
     .action(async (options: { name: string; json?: boolean }) => {
-      const { workspaceName } = checked(identityContract.signUp.body.pick({ workspaceName: true }), {
+      const { workspaceName } = validate(identityContract.signUp.body.pick({ workspaceName: true }), {
         workspaceName: options.name,
       });
       const created = await withApp(({ identity }) => identity.createWorkspace(workspaceName));
-      print(created, options.json, `made workspace ${created.name} (${created.id})`);
+      print(created, options.json, `created workspace ${created.name} (${created.id})`);
     });
 
-  const user = program.command('user').description('people');
+  const user = program.command('user').description('users');
   const email = () => new Option('--email <email>', 'email address').makeOptionMandatory();
 
   user
     .command('create')
-    .description('add a person to a workspace; the password is read from standard input')
+    .description('add a user to a workspace; the password is read from standard input')
     .addOption(workspace())
     .addOption(email())
     .addOption(new Option('--role <role>', 'role').choices(roles).default('agent'))
     .addOption(json())
-    .action(async (options: Common & { email: string; role: (typeof roles)[number] }) => {
+    .action(async (options: CommonOptions & { email: string; role: (typeof roles)[number] }) => {
       const member = checkMember({ email: options.email, password: await readPassword(), role: options.role });
       const created = await withApp(async ({ identity }) =>
         identity.members.add((await identity.findWorkspace(options.workspace)).id, member, actor),
@@ -49,13 +49,11 @@ export function addPeopleCommands(program: Command): void {
 
   user
     .command('password')
-    .description(
-      'give a person another password, read from standard input; whoever is signed in as them is signed out at once',
-    )
+    .description('change the password of a user, read from standard input; all sign-ins of the user end immediately')
     .addOption(workspace())
     .addOption(email())
     .addOption(json())
-    .action(async (options: Common & { email: string }) => {
+    .action(async (options: CommonOptions & { email: string }) => {
       const member = checkMember({ email: options.email, password: await readPassword() });
       const changed = await withApp(async ({ identity }) =>
         identity.members.setPassword((await identity.findWorkspace(options.workspace)).id, member, actor),
@@ -66,13 +64,13 @@ export function addPeopleCommands(program: Command): void {
   user
     .command('remove')
     .description(
-      'take a person out of a workspace; they are signed out at once, and the keys are named that they made and may know',
+      'remove a user from a workspace; ends their sign-ins immediately and lists the API keys that they created and may know',
     )
     .addOption(workspace())
     .addOption(email())
-    .option('--revoke-keys', 'revoke those keys as well; whatever uses them stops')
+    .option('--revoke-keys', 'also revoke those keys; programs that use them stop working')
     .addOption(json())
-    .action(async (options: Common & { email: string; revokeKeys?: boolean }) => {
+    .action(async (options: CommonOptions & { email: string; revokeKeys?: boolean }) => {
       const revokeKeys = options.revokeKeys === true;
       const removed = await withApp(async ({ identity }) =>
         identity.members.remove((await identity.findWorkspace(options.workspace)).id, { email: options.email }, actor, {
@@ -90,8 +88,8 @@ export function addPeopleCommands(program: Command): void {
         })),
       );
       const advice = revokeKeys
-        ? 'Revoked with them, as they may know them:'
-        : `They made these keys and may know them; make others, then revoke each with: ${commandLines.hub} token revoke ID`;
+        ? 'Also revoked, because the user may know them:'
+        : `The user created these keys and may know them; create others, then revoke each with: ${commandLines.hub} token revoke ID`;
       print(
         removed,
         options.json,
@@ -101,10 +99,10 @@ export function addPeopleCommands(program: Command): void {
 
   program
     .command('link')
-    .description('make a one-time sign-in link for the admin of a workspace')
+    .description('create a one-time sign-in link for the admin of a workspace')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: Common) => {
+    .action(async (options: CommonOptions) => {
       const url = await withApp(
         async ({ identity }, config) =>
           `${hubAddress(config)}/sign-in?code=${await identity.createSignInCode(options.workspace)}`,

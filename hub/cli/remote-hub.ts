@@ -7,30 +7,31 @@ import { z } from 'zod';
 import { ApiError, createClient } from '../../shared/client/client.ts';
 import type { Client } from '../../shared/client/client.ts';
 import { AppError } from '../../shared/errors.ts';
-import { ArgumentError, json, variable } from './context.ts';
+import { ArgumentError, environmentVariable, json } from './context.ts';
 import { print, readPassword } from './terminal.ts';
 
-/** Sign-ins to hubs on other machines: what `outrigger login` stores, and the client that uses it. */
+/** Sign-ins to remote hubs: what `outrigger login` stores, and the client that uses it. */
 
 const answerTimeoutMs = 30_000;
 
-/** Sign-ins by the address of the hub. */
+/** Sign-ins by the URL of the hub. */
 const logins = z.record(
   z.string(),
   z.object({ token: z.string(), tenantId: z.string(), email: z.string(), expiresAt: z.string() }),
 );
 type Logins = z.output<typeof logins>;
 
-/** A hub, as a signed-in member. */
+/** A remote hub with the session of a member. */
 export interface RemoteHub {
   client: Client;
   tenantId: string;
 }
 
 export const hubOption = () =>
-  new Option('--hub <url>', 'a hub on another machine, after: outrigger login --hub URL').env('OUTRIGGER_HUB');
+  new Option('--hub <url>', 'URL of a remote hub, after: outrigger login --hub URL').env('OUTRIGGER_HUB');
 
-const loginsFile = () => join(variable('XDG_CONFIG_HOME') ?? join(homedir(), '.config'), 'outrigger', 'logins.json');
+const loginsFile = () =>
+  join(environmentVariable('XDG_CONFIG_HOME') ?? join(homedir(), '.config'), 'outrigger', 'logins.json');
 
 function readLogins(): Logins {
   try {
@@ -40,28 +41,31 @@ function readLogins(): Logins {
   }
 }
 
-/** Replaces the file as a whole, readable by its owner alone. */
+/** Replaces the file atomically, readable only by its owner. */
 function writeLogins(all: Logins): void {
   const path = loginsFile();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const aside = `${path}.${process.pid}`;
+  const temporary = `${path}.${process.pid}`;
   try {
-    writeFileSync(aside, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(aside, path);
+    writeFileSync(temporary, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(temporary, path);
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
 }
 
-/** The address of a hub. A password or a token goes over TLS, or to this machine. @throws ArgumentError */
-function addressOfHub(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : null;
+/**
+ * Normalizes the URL of a hub. Plain http is accepted only for this machine, because passwords and tokens are sent to
+ * the URL. @throws ArgumentError.
+ */
+function addressOfHub(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.search !== '')
-    throw new ArgumentError(`--hub ${given}: must be the address of a hub, such as https://hub.example.com`);
-  const isHere = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
-  if (url.protocol === 'http:' && !isHere)
-    throw new ArgumentError(`--hub ${given}: must begin with https://, since your sign-in goes there`);
+    throw new ArgumentError(`--hub ${value}: must be the URL of a hub, such as https://hub.example.com`);
+  const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  if (url.protocol === 'http:' && !isLocal)
+    throw new ArgumentError(`--hub ${value}: must begin with https://, because your password or token is sent there`);
   return url.href.replace(/(?<!\/)\/+$/, '');
 }
 
@@ -71,20 +75,23 @@ const clientOf = (baseUrl: string, token?: string): Client =>
     ...(token === undefined ? {} : { token }),
     async fetch(url, { signal: _signal, ...init }) {
       try {
-        // A redirect would take the sign-in to another address.
+        // A redirect would send the token to another address.
         return await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(answerTimeoutMs) });
       } catch (error) {
-        throw new AppError('unavailable', `The hub ${baseUrl} does not answer; check the address and the network.`, {
+        throw new AppError('unavailable', `The hub ${baseUrl} does not answer; check the URL and the network.`, {
           cause: error,
         });
       }
     },
   });
 
-/** A hub by its address, with the token of `OUTRIGGER_TOKEN` or of the sign-in to it. @throws AppError `unauthenticated` with the remedy. */
-export async function openRemoteHub(given: string): Promise<RemoteHub> {
-  const address = addressOfHub(given);
-  const token = variable('OUTRIGGER_TOKEN');
+/**
+ * Opens a remote hub with the token of `OUTRIGGER_TOKEN` or the stored sign-in. @throws AppError `unauthenticated` that
+ * says what to do.
+ */
+export async function openRemoteHub(value: string): Promise<RemoteHub> {
+  const address = addressOfHub(value);
+  const token = environmentVariable('OUTRIGGER_TOKEN');
   if (token !== null) {
     const client = clientOf(address, token);
     return { client, tenantId: (await client.call('readMe')).tenantId };
@@ -98,8 +105,8 @@ export async function openRemoteHub(given: string): Promise<RemoteHub> {
   return { client: clientOf(address, login.token), tenantId: login.tenantId };
 }
 
-/** Whether the same may succeed later. */
-export const isPassingAnswer = (error: unknown): boolean =>
+/** Whether a retry can succeed. */
+export const isTemporaryError = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 408 || error.status === 429 || error.status >= 500);
 
 export function addLoginCommands(program: Command): void {
@@ -107,7 +114,7 @@ export function addLoginCommands(program: Command): void {
   program
     .command('login')
     .description(
-      'sign in to a hub on another machine; the password is read from standard input, the sign-in is stored for a day',
+      'sign in to a remote hub; the password is read from standard input, and the sign-in is stored for one day',
     )
     .addOption(hub())
     .addOption(new Option('--email <email>', 'your email address').makeOptionMandatory())
@@ -118,13 +125,13 @@ export function addLoginCommands(program: Command): void {
       const signedIn = await clientOf(address).call('logIn', { body: { email: options.email, password } });
       const { token, tenantId, expiresAt, user } = signedIn;
       writeLogins({ ...readLogins(), [address]: { token, tenantId, expiresAt, email: user.email } });
-      // The token is for no terminal.
+      // The token must not appear on the terminal.
       const shown = { hub: address, tenantId, email: user.email, role: user.role, expiresAt };
       print(shown, options.json, `signed in to ${address} as ${user.email} (${user.role}) until ${expiresAt}`);
     });
   program
     .command('logout')
-    .description('sign out of a hub on another machine: the stored sign-in stops working at once')
+    .description('sign out of a remote hub; the stored sign-in stops working immediately')
     .addOption(hub())
     .addOption(json())
     .action(async (options: { hub: string; json?: boolean }) => {
@@ -134,7 +141,7 @@ export function addLoginCommands(program: Command): void {
       try {
         await clientOf(address, login.token).call('logOut');
       } catch (error) {
-        // A sign-in that has ended is signed out.
+        // An expired sign-in counts as signed out.
         if (!(error instanceof ApiError && error.status === 401)) throw error;
       }
       writeLogins(others);

@@ -2,14 +2,14 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { visibleText } from '../../shared/visible-text.ts';
 
-/** What the command line reads from people and shows them. */
+/** Input and output of the command line. */
 
-/** Prints a value as JSON, or its text with what would mislead made visible. */
+/** Prints a value as JSON, or its text with misleading characters made visible. */
 export function print(value: unknown, json: boolean | undefined, text: string): void {
   process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${visibleText(text)}\n`);
 }
 
-/** Rows as columns below their names. */
+/** Formats rows as a table with column names. */
 export function table(rows: Record<string, string>[]): string {
   const [first] = rows;
   if (first === undefined) return 'none';
@@ -23,14 +23,14 @@ export function table(rows: Record<string, string>[]): string {
   return [line(columns), ...rows.map((row) => line(columns.map((column) => row[column] ?? '')))].join('\n');
 }
 
-/** A diff as people know it on a terminal; `plain` leaves the colours out (`NO_COLOR`), as a file or a pipe does. */
+/** Colors a diff for the terminal. `plain` (NO_COLOR) and output to a file or pipe disable colors. */
 export function renderDiff(raw: string, { plain }: { plain: boolean }): string {
   const diff = visibleText(raw);
   if (plain || !process.stdout.isTTY) return diff;
   return diff.replaceAll(/^\+.*$/gm, '\u001B[32m$&\u001B[39m').replaceAll(/^-.*$/gm, '\u001B[31m$&\u001B[39m');
 }
 
-/** Where people type, and where they are asked. */
+/** Streams for input and prompts. */
 interface Terminal {
   input: NodeJS.ReadableStream & { isTTY?: boolean };
   output: NodeJS.WritableStream;
@@ -38,7 +38,9 @@ interface Terminal {
 
 const ownTerminal: Terminal = { input: process.stdin, output: process.stderr };
 
-/** Asks for a line on the terminal, which shows what is typed unless that is hidden; null when the person turned away (Ctrl-C, Ctrl-D). */
+/**
+ * Prompts for a line. With `hidden`, the input is not shown. Returns null when the user cancels with Ctrl-C or Ctrl-D.
+ */
 async function ask(
   { input, output }: Terminal,
   question: string,
@@ -58,15 +60,15 @@ async function ask(
   }
 }
 
-/** Asks on the terminal; no without one. */
-export async function confirmed(question: string, terminal = ownTerminal): Promise<boolean> {
+/** Asks a yes/no question. Returns false when there is no terminal. */
+export async function confirm(question: string, terminal = ownTerminal): Promise<boolean> {
   return (
     terminal.input.isTTY === true &&
     /^y(es)?$/i.test(((await ask(terminal, `${question} [y/N] `, { hidden: false })) ?? '').trim())
   );
 }
 
-/** The first line of standard input; on a terminal asked for, and not shown. */
+/** Reads the first line of standard input; on a terminal, prompts without showing the input. */
 export async function readPassword(terminal = ownTerminal): Promise<string> {
   if (terminal.input.isTTY === true)
     return (await ask(terminal, 'Password (at least 12 characters): ', { hidden: true })) ?? '';

@@ -3,26 +3,26 @@ import type { Command } from 'commander';
 import { environments, identity as identityContract } from '../../shared/contract/core/identity.ts';
 import { defaultPermissions, permissionSummaries, productPermissions, products } from '../../shared/contract/define.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { actor, checked, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
+import { actor, json, validate, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { print, table } from './terminal.ts';
 
-/** API tokens: made, listed, revoked. */
+/** Commands that create, list and revoke API tokens. */
 export function addTokenCommands(program: Command): void {
   const token = program.command('token').description('API tokens');
   token
     .command('create')
-    .description('make an API token; its key is shown once')
+    .description('create an API token; its key is shown once')
     .addOption(workspace())
     .addOption(new Option('--product <product>', 'product').choices(products).makeOptionMandatory())
     .addOption(new Option('--environment <environment>', 'environment').choices(environments).default('live'))
     .option('--name <name>', 'name of the token', 'cli')
     .option(
       '--permission <permission...>',
-      'what it may do, as listed below; of automations automations:manage when left out, else all of the product',
+      'permissions, as listed below; the default is automations:manage for automations, else all permissions of the product',
     )
-    .option('--expires <time>', 'ISO 8601 time after which it is refused')
-    .option('--ip <block...>', 'addresses or CIDR blocks that may use it')
+    .option('--expires <time>', 'ISO 8601 time at which the token expires')
+    .option('--ip <block...>', 'addresses or CIDR blocks that may use the token')
     .addOption(json())
     .addHelpText(
       'after',
@@ -30,7 +30,7 @@ export function addTokenCommands(program: Command): void {
     )
     .action(
       async (
-        options: Common & {
+        options: CommonOptions & {
           product: (typeof products)[number];
           environment: 'live' | 'test';
           name: string;
@@ -39,7 +39,7 @@ export function addTokenCommands(program: Command): void {
           ip?: string[];
         },
       ) => {
-        const body = checked(identityContract.createApiToken.body, {
+        const body = validate(identityContract.createApiToken.body, {
           name: options.name,
           product: options.product,
           environment: options.environment,
@@ -59,7 +59,7 @@ export function addTokenCommands(program: Command): void {
     .description('list the tokens of a workspace')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: Common) => {
+    .action(async (options: CommonOptions) => {
       const { data } = await withApp(async ({ identity }) =>
         identity.tokens.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
       );
@@ -80,12 +80,12 @@ export function addTokenCommands(program: Command): void {
     });
   token
     .command('revoke')
-    .description('revoke a token, at once and everywhere')
+    .description('revoke a token immediately on all processes')
     .argument('<id>')
     .addOption(workspace())
     .addOption(json())
-    .action(async (given: string, options: Common) => {
-      const { id } = checked(identityContract.deleteApiToken.params.pick({ id: true }), { id: given });
+    .action(async (tokenId: string, options: CommonOptions) => {
+      const { id } = validate(identityContract.deleteApiToken.params.pick({ id: true }), { id: tokenId });
       const revoked = await withApp(async ({ identity }) =>
         identity.tokens.revoke((await identity.findWorkspace(options.workspace)).id, id, actor),
       );

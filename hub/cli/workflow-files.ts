@@ -9,45 +9,46 @@ import { AppError, notFound } from '../../shared/errors.ts';
 import type { Workflows } from '../products/automations/index.ts';
 
 /**
- * Workflows as files: one JSON file each, its keys in a fixed order, without what only one hub knows (ids stay, so that a file finds
- * its workflow again; versions and times go) and without secrets (a webhook token stays in the hub).
+ * Workflows as JSON files with sorted keys. Files contain the id, so that an import finds the workflow, but no version,
+ * times or secrets: a webhook token stays in the hub.
  */
 
-/** Stands in a file where the hub has a webhook token. */
-const keptToken = '(kept in the hub itself)';
+/** Replaces webhook tokens in files. */
+const tokenPlaceholder = '(kept in the hub itself)';
 
 const fileShape = z.looseObject({ outrigger: z.literal('workflow'), id: z.uuid().optional() });
 
-/** What an import would do with one file. */
+/** The effect of importing one file. */
 export interface PlannedImport {
   path: string;
   name: string;
-  /** The workflow that it changes; null for a new one. */
+  /** Id of the workflow to change; null for a new workflow. */
   id: string | null;
   action: 'create' | 'update' | 'unchanged';
-  /** A unified diff of the workflow in the hub and the file; empty when nothing changes. */
+  /** Unified diff between the hub and the file; empty when nothing changes. */
   diff: string;
   body: z.output<typeof resource.createAutomationWorkflow.body>;
 }
 
-/** Keys in the order of the alphabet, so that two files of one workflow are the same text. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+/** Sorts keys, so that equal workflows give equal files. */
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .toSorted(([left], [right]) => (left < right ? -1 : 1))
-      .map(([key, item]) => [key, sorted(item)]),
+      .map(([key, item]) => [key, sortKeys(item)]),
   );
 }
 
-/** The text of a workflow's file. */
+/** Renders the file of a workflow. */
 export function workflowFile(
   workflow: Pick<Workflow, 'id' | 'name' | 'active' | 'triggerJson' | 'stepsJson' | 'limits' | 'inputs'>,
 ): string {
   const { id, name, active, triggerJson, stepsJson, limits, inputs } = workflow;
-  const trigger = triggerJson.type === 'webhook' ? { ...triggerJson, webhook: { token: keptToken } } : triggerJson;
-  return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sorted(trigger), stepsJson: sorted(stepsJson), limits: sorted(limits), inputs: sorted(inputs) }, null, 2)}\n`;
+  const trigger =
+    triggerJson.type === 'webhook' ? { ...triggerJson, webhook: { token: tokenPlaceholder } } : triggerJson;
+  return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sortKeys(trigger), stepsJson: sortKeys(stepsJson), limits: sortKeys(limits), inputs: sortKeys(inputs) }, null, 2)}\n`;
 }
 
 async function listAll(workflows: Workflows, tenantId: string): Promise<Workflow[]> {
@@ -73,8 +74,8 @@ const slug = (name: string) =>
     .slice(0, 60) || 'workflow';
 
 /**
- * Writes workflows into a folder, a file each; those that are named by id or name, or all of them.
- * @throws AppError `not_found` for one that there is not, `unavailable` for a folder that can't be written.
+ * Writes one file per workflow into a folder: the workflows with the given ids or names, or all.
+ * @throws AppError `not_found` for an unknown workflow, `unavailable` when the folder is not writable.
  */
 export async function exportWorkflows(
   workflows: Workflows,
@@ -88,7 +89,7 @@ export async function exportWorkflows(
   const refuse = (error: NodeJS.ErrnoException) => {
     throw new AppError(
       'unavailable',
-      `The folder ${folder} can't be written (${error.code ?? 'error'}); mend it, or name another with --out.`,
+      `The folder ${folder} is not writable (${error.code ?? 'error'}); fix its permissions, or choose another with --out.`,
       { cause: error },
     );
   };
@@ -97,7 +98,7 @@ export async function exportWorkflows(
   for (const workflow of all.filter(
     ({ id, name }) => wanted.length === 0 || wanted.includes(id) || wanted.includes(name),
   )) {
-    // The end of the id keeps two workflows of one name apart.
+    // The last digits of the id distinguish workflows with the same name.
     const path = join(folder, `${slug(workflow.name)}-${workflow.id.slice(-6)}.workflow.json`);
     await writeFile(path, workflowFile(workflow)).catch(refuse);
     written.push({ id: workflow.id, name: workflow.name, path });
@@ -110,7 +111,7 @@ function problems(error: z.ZodError): string {
 }
 
 /**
- * Reads files and says what each would change: it finds its workflow by id, else by a name that only one has.
+ * Reads files and calculates what each would change. A file matches its workflow by id, else by a unique name.
  * @throws AppError `validation_failed` that names the file.
  */
 export async function planImport(workflows: Workflows, tenantId: string, paths: string[]): Promise<PlannedImport[]> {
@@ -119,7 +120,7 @@ export async function planImport(workflows: Workflows, tenantId: string, paths: 
   for (const path of paths) {
     const refuse = (why: string) => new AppError('validation_failed', `${path}: ${why}`);
     const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      throw refuse(error.code === 'ENOENT' ? 'there is no such file' : (error.code ?? error.message));
+      throw refuse(error.code === 'ENOENT' ? 'the file does not exist' : (error.code ?? error.message));
     });
     let content: unknown;
     try {
@@ -128,14 +129,14 @@ export async function planImport(workflows: Workflows, tenantId: string, paths: 
       throw refuse(`is not JSON: ${(error as Error).message}`);
     }
     const file = fileShape.safeParse(content);
-    if (!file.success) throw refuse(`is no workflow file: ${problems(file.error)}`);
+    if (!file.success) throw refuse(`is not a workflow file: ${problems(file.error)}`);
     const { outrigger: _kind, id, ...given } = file.data;
     const sameName = all.filter(({ name }) => name === given['name']);
     const before = all.find((workflow) => workflow.id === id) ?? (sameName.length === 1 ? sameName[0] : undefined);
     const body = resource.createAutomationWorkflow.body.safeParse(given);
     if (!body.success) throw refuse(problems(body.error));
     const { triggerJson } = body.data;
-    if (triggerJson.type === 'webhook' && triggerJson.webhook.token === keptToken) {
+    if (triggerJson.type === 'webhook' && triggerJson.webhook.token === tokenPlaceholder) {
       triggerJson.webhook.token =
         (before?.triggerJson.type === 'webhook' ? before.triggerJson.webhook.token : undefined) ??
         randomBytes(24).toString('base64url');
@@ -161,7 +162,7 @@ export async function planImport(workflows: Workflows, tenantId: string, paths: 
   return plans;
 }
 
-/** Carries a plan out. @throws AppError as creating and changing a workflow do. */
+/** Applies planned imports. @throws AppError as creating and changing a workflow do. */
 export async function applyImport(
   workflows: Workflows,
   tenantId: string,

@@ -1,22 +1,22 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { actor, isPlain, json, withApp, workspace } from './context.ts';
-import type { Common } from './context.ts';
-import { confirmed, print, renderDiff } from './terminal.ts';
+import { actor, isColorDisabled, json, withApp, workspace } from './context.ts';
+import type { CommonOptions } from './context.ts';
+import { confirm, print, renderDiff } from './terminal.ts';
 import { applyImport, exportWorkflows, planImport } from './workflow-files.ts';
 
-/** Workflows as files. */
+/** Commands that export and import workflows as files. */
 export function addWorkflowCommands(program: Command): void {
   const workflow = program.command('workflow').description('workflows as files');
   workflow
     .command('export')
-    .description('write workflows into a folder, a file each; all of them when none is named')
+    .description('write each workflow to a file in a folder; all workflows when none is named')
     .argument('[ids or names...]')
     .addOption(workspace())
-    .option('--out <folder>', 'where to', 'workflows')
+    .option('--out <folder>', 'folder to write to', 'workflows')
     .addOption(json())
-    .action(async (wanted: string[], options: Common & { out: string }) => {
+    .action(async (wanted: string[], options: CommonOptions & { out: string }) => {
       const written = await withApp(async ({ identity, workflows }) =>
         exportWorkflows(workflows, (await identity.findWorkspace(options.workspace)).id, options.out, wanted),
       );
@@ -28,13 +28,13 @@ export function addWorkflowCommands(program: Command): void {
     });
   workflow
     .command('import')
-    .description('create or change workflows from files; shows what changes and asks first')
+    .description('create or change workflows from files; shows the changes and asks first')
     .argument('<files...>')
     .addOption(workspace())
     .option('--dry-run', 'only show what would change')
     .option('--yes', 'do not ask')
     .addOption(json())
-    .action(async (paths: string[], options: Common & { dryRun?: boolean; yes?: boolean }) => {
+    .action(async (paths: string[], options: CommonOptions & { dryRun?: boolean; yes?: boolean }) => {
       await withApp(async ({ identity, workflows }) => {
         const { id } = await identity.findWorkspace(options.workspace);
         const plans = await planImport(workflows, id, paths);
@@ -43,7 +43,9 @@ export function addWorkflowCommands(program: Command): void {
           process.stdout.write(
             summary
               .map(({ path, name, diff }) =>
-                diff === '' ? `${path}: ${visibleLine(name)} is unchanged\n` : renderDiff(diff, { plain: isPlain() }),
+                diff === ''
+                  ? `${path}: ${visibleLine(name)} is unchanged\n`
+                  : renderDiff(diff, { plain: isColorDisabled() }),
               )
               .join(''),
           );
@@ -52,8 +54,8 @@ export function addWorkflowCommands(program: Command): void {
           if (options.json === true) print(summary, true, '');
           return;
         }
-        if (options.yes !== true && !(await confirmed(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`)))
-          throw new AppError('validation_failed', 'nothing was changed; say yes, or give --yes');
+        if (options.yes !== true && !(await confirm(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`)))
+          throw new AppError('validation_failed', 'nothing was changed; answer y, or use --yes');
         const done = await applyImport(workflows, id, plans, actor);
         print(
           done,

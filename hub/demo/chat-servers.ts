@@ -4,13 +4,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 
-/** Who is around the chat of the demo: a shop's site, and a receiver of webhooks. */
+/** Servers around the demo chat: the site of a shop, and a receiver of webhooks. */
 
 interface Server extends AsyncDisposable {
   url: string;
 }
 
-/** Serves on a port of its own on this machine. */
+/** Starts a server on a free port of this machine. */
 export async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Server> {
   const server = createServer(answer);
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -24,7 +24,7 @@ export async function serve(answer: (request: IncomingMessage, response: ServerR
   };
 }
 
-/** A shop's page with the widget on it, under a policy that lets nothing else in. */
+/** The page of a shop with the chat widget. Its Content-Security-Policy allows nothing else. */
 export const shopPage = (snippet: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -46,19 +46,19 @@ ${snippet.replace('<script', '<script nonce="demo"')}
 export const shopPolicy = (hub: string) =>
   `default-src 'none'; script-src 'nonce-demo' ${hub}; style-src 'nonce-demo'; img-src data:; frame-src ${hub}; connect-src 'none'`;
 
-/** A receiver of webhooks that counts those whose signature is right, by their event. */
+/** Starts a webhook receiver that counts events with a valid signature, by event type. */
 export async function receiveWebhooks(secretOf: () => string, counts: Map<string, number>): Promise<Server> {
   return serve(async (request, response) => {
     const body = await readText(request);
     const expected = createHmac('sha256', secretOf())
       .update(`${request.headers['x-service-timestamp']}.${body}`)
       .digest();
-    const given = Buffer.from(String(request.headers['x-service-signature']), 'hex');
-    const isRight = given.length === expected.length && timingSafeEqual(given, expected);
-    if (isRight) {
+    const signature = Buffer.from(String(request.headers['x-service-signature']), 'hex');
+    const isValid = signature.length === expected.length && timingSafeEqual(signature, expected);
+    if (isValid) {
       const { event } = JSON.parse(body) as { event: string };
       counts.set(event, (counts.get(event) ?? 0) + 1);
     }
-    response.writeHead(isRight ? 204 : 401).end();
+    response.writeHead(isValid ? 204 : 401).end();
   });
 }

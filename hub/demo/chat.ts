@@ -7,11 +7,14 @@ import type { Client } from '../../shared/client/client.ts';
 import { chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
 import { agentProtocol, bearerProtocolPrefix } from '../../shared/contract/chat/live.ts';
 import { receiveWebhooks, serve, shopPage, shopPolicy } from './chat-servers.ts';
-import { createToken, ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
+import { createToken, ensureHub, findProgram, hubCommand, installTools, print } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { DemoError, waitUntil } from './processes.ts';
 
-/** `npm run demo -- chat`: a visitor on a shop's page talks with an agent, the conversation is closed and rated, and webhooks and automations follow. */
+/**
+ * The demo of Live Chat (`npm run demo -- chat`): a visitor on the page of a shop writes with an agent, the
+ * conversation is closed and rated, and webhooks and automations react.
+ */
 
 const events = chatEventTypes.filter((type) => type !== 'visitor.created');
 const browsers = [
@@ -39,7 +42,7 @@ async function signIn(demo: Demo): Promise<{ api: Client; tenantId: string; user
   return { api: createClient({ baseUrl: demo.url, fetch, token }), tenantId, userId: user.id, jwt: token };
 }
 
-/** The agent's side: there, for as long as its live connection is open. */
+/** Connects as the agent, who is online until the connection is disposed. */
 async function openInbox(url: string, tenantId: string, jwt: string): Promise<Disposable> {
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/tenants/${tenantId}/chat/live`, [
     agentProtocol,
@@ -55,7 +58,7 @@ async function openInbox(url: string, tenantId: string, jwt: string): Promise<Di
   return { [Symbol.dispose]: () => socket.close() };
 }
 
-/** The visitor's side, in a real browser. */
+/** Opens the page of the shop as the visitor, in a real browser. */
 async function openShop(browser: Browser, url: string, token: string): Promise<{ page: Page; chat: Frame }> {
   const page = await browser.newPage({ viewport: { width: 1100, height: 760 } });
   await page.goto(url);
@@ -72,11 +75,14 @@ async function openShop(browser: Browser, url: string, token: string): Promise<{
   return { page, chat };
 }
 
-/** @param goesOn whether the hub runs on afterwards, until it is stopped. @returns the exit code. */
-export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: boolean): Promise<number> {
+/**
+ * @param keepsRunning whether the hub keeps running afterwards until the demo is stopped.
+ * @returns the exit code.
+ */
+export async function demoChat(stack: AsyncDisposableStack, demo: Demo, keepsRunning: boolean): Promise<number> {
   const { url, signal } = demo;
-  await setUp(demo);
-  const isOwn = await ensureHub(stack, demo, { EGRESS_ALLOW_HOSTS: '127.0.0.1' });
+  await installTools(demo);
+  const startedHub = await ensureHub(stack, demo, { EGRESS_ALLOW_HOSTS: '127.0.0.1' });
   const { id: keyId, key } = await createToken(demo, 'chat');
   const { id: automationsId, key: automationsKey } = await createToken(demo, 'automations');
   const shop = createClient({ baseUrl: url, fetch, token: key });
@@ -85,7 +91,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
   stack.use(await openInbox(url, tenantId, jwt));
   const params = { tenantId };
 
-  // Who follows: an address that gets webhooks, and a workflow for each event.
+  // Receivers of events: a webhook, and a workflow for each event type.
   const received = new Map<string, number>();
   let secret = '';
   const receiver = stack.use(await receiveWebhooks(() => secret, received));
@@ -95,8 +101,8 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
     ({ secret } = webhook);
     webhookId = webhook.id;
   } catch (error) {
-    if (isOwn) throw error;
-    say(`No webhook: this hub sends nothing to addresses of this machine (${(error as Error).message})`);
+    if (startedHub) throw error;
+    print(`Skipping webhooks: this hub does not send to addresses of this machine (${(error as Error).message})`);
   }
   const workflows = await Promise.all(
     events.map(
@@ -113,9 +119,9 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
     ),
   );
 
-  // The shop's page, and the visitor on it.
+  // The page of the shop, and the visitor on it.
   const { snippet, allowedOrigins } = await agent.call('getChatSettings', { params });
-  const host = stack.use(
+  const shopServer = stack.use(
     await serve((_request, response) => {
       response.writeHead(200, {
         'content-type': 'text/html; charset=utf-8',
@@ -124,7 +130,10 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
       response.end(shopPage(snippet));
     }),
   );
-  await agent.call('putChatSettings', { params, body: { allowedOrigins: [...allowedOrigins, host.url].slice(-50) } });
+  await agent.call('putChatSettings', {
+    params,
+    body: { allowedOrigins: [...allowedOrigins, shopServer.url].slice(-50) },
+  });
   const { visitorToken, conversationId, chatUrl } = await shop.call('createChatSession', {
     body: { externalId: `demo-${Date.now()}`, displayName: 'Robin' },
   });
@@ -132,7 +141,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
   const pictures: string[] = [];
   const executable = browsers.map(findProgram).find((path) => path !== undefined);
   if (executable === undefined) {
-    say(`There is no Chromium here. Open the visitor's page yourself:\n  ${chatUrl}`);
+    print(`Chromium was not found. Open the visitor's page yourself:\n  ${chatUrl}`);
   } else {
     const folder = join(demo.home, 'demo');
     mkdirSync(folder, { recursive: true });
@@ -142,7 +151,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
       args: isRoot ? [...browserArguments, '--no-sandbox'] : browserArguments,
     });
     stack.defer(() => browser.close());
-    const { page, chat } = await openShop(browser, host.url, visitorToken);
+    const { page, chat } = await openShop(browser, shopServer.url, visitorToken);
     const picture = async (name: string) => {
       const path = join(folder, `chat-${name}.png`);
       await page.screenshot({ path });
@@ -151,7 +160,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
     const write = async (content: string) => {
       await chat.fill('textarea', content);
       await chat.press('textarea', 'Enter');
-      say(`  visitor  ${content}`);
+      print(`  visitor  ${content}`);
       await waitUntil(
         'The message did not arrive',
         async () =>
@@ -163,10 +172,10 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
     };
     const reply = async (content: string) => {
       await agent.call('sendInboxMessage', { params: conversation, body: { content } });
-      say(`  agent    ${content}`);
+      print(`  agent    ${content}`);
       await chat.getByText(content, { exact: true }).waitFor({ timeout: 20_000 });
     };
-    say(`\nConversation ${conversationId}`);
+    print(`\nConversation ${conversationId}`);
     await write('Hello! Do you have 20 m of mooring rope?');
     await agent.call('assignInboxConversation', { params: conversation, body: { userId } });
     await reply('We do, in white and navy. Which do you like?');
@@ -174,7 +183,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
       params: conversation,
       body: { content: 'Regular customer, give 5 %.', private: true },
     });
-    say('  note     Regular customer, give 5 %. (only agents see it)');
+    print('  note     Regular customer, give 5 %. (only agents see it)');
     await write('Navy, please.');
     await reply('It is on its way, with 5 % off.');
     await picture('talk');
@@ -187,48 +196,48 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
       async () => (await agent.call('getInboxConversation', { params: conversation })).rating?.score === 5,
       { timeoutMs: 20_000, signal },
     );
-    say('  closed, and rated with 5 of 5');
+    print('  closed, rated 5 of 5');
     await picture('rated');
     if ((await chat.textContent('body'))?.includes('Regular customer') === true)
       throw new DemoError('the visitor saw a private note');
   }
 
-  // What followed.
+  // Webhooks and runs.
   const runsOf = async (workflowId: string) =>
     (await automations.call('listAutomationRuns', { query: { workflowId } })).data.filter(
       ({ status }) => status === 'succeeded',
     ).length;
   let success = executable !== undefined;
   if (executable !== undefined) {
-    say();
-    const due = events.length * (webhookId === null ? 1 : 2);
+    print();
+    const expectedCount = events.length * (webhookId === null ? 1 : 2);
     let arrived = 0;
-    const all = async () => {
+    const haveAllArrived = async () => {
       const runs = await Promise.all(workflows.map(runsOf));
       arrived =
         runs.filter((count) => count > 0).length +
         (webhookId === null ? 0 : events.filter((event) => (received.get(event) ?? 0) > 0).length);
-      return arrived === due;
+      return arrived === expectedCount;
     };
-    success = await waitUntil('What follows did not', all, { timeoutMs: 30_000, signal }).then(
+    success = await waitUntil('Webhooks and runs did not arrive', haveAllArrived, { timeoutMs: 30_000, signal }).then(
       () => true,
       () => false,
     );
     for (const [index, event] of events.entries())
-      say(
+      print(
         `  ${event.padEnd(21)}  ${webhookId === null ? '' : `${received.get(event) ?? 0} signed webhooks verified, `}${await runsOf(workflows[index] as string)} runs of its automation`,
       );
-    for (const path of pictures) say(`  picture  ${relative('.', path)}`);
+    for (const path of pictures) print(`  picture  ${relative('.', path)}`);
   }
 
-  // Nobody needs these any more.
+  // Deletes what the demo created.
   for (const id of workflows) await automations.call('deleteAutomationWorkflow', { params: { id } });
   if (webhookId !== null) await shop.call('deleteWebhook', { params: { tenantId, id: webhookId } });
   for (const id of [keyId, automationsId]) await hubCommand(demo, 'token', 'revoke', id);
-  if (goesOn && !signal.aborted) {
+  if (keepsRunning && !signal.aborted) {
     const link = (await hubCommand(demo, 'chat', 'link', 'you', '--name', 'You', '--workspace', 'demo')).trim();
-    say(
-      `\nThe hub runs on at ${url}. Be the visitor: ${link}\nBe the agent:   npm run outrigger -- chat follow\nCtrl-C ends the hub.`,
+    print(
+      `\nThe hub keeps running at ${url}.\nChat as the visitor: ${link}\nReply as the agent:  npm run outrigger -- chat follow\nPress Ctrl-C to stop the hub.`,
     );
     await new Promise<void>((ended) => signal.addEventListener('abort', () => ended(), { once: true }));
   }

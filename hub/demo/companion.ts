@@ -6,7 +6,10 @@ import { runToEnd } from './processes.ts';
 
 export const companionCli = fileURLToPath(new URL('../../node-agent/runtime/cli.ts', import.meta.url));
 
-/** Pairs a companion that allows the screen, the browser and the program `uname`, and shares a folder with two files. Returns the node id. */
+/**
+ * Pairs a companion that allows the screen, the browser and the program `uname`, and shares a folder with two files.
+ * Returns the node id.
+ */
 export async function pairCompanion(
   api: Client,
   {
@@ -28,10 +31,10 @@ export async function pairCompanion(
   await companion('share', folder);
   await companion('allow', 'screen');
   await companion('allow', 'browser', ...(process.getuid?.() === 0 ? ['--without-sandbox'] : []));
-  // The page of the demo is on this machine.
+  // The demo page is served on this machine.
   await companion('hosts', '--private', 'localhost');
-  // The approval in the demo is the hub's. The companion would ask once more, on a screen that the user of the demo may not see, so it is
-  // limited to the one program of the demo instead.
+  // The hub asks for the approval in the demo. The companion would ask again on a screen that the user may not see,
+  // so it allows only the program of the demo, without asking.
   await companion('allow', 'system', '--program', 'uname', '--no-ask', '--yes');
   return nodeId;
 }

@@ -3,13 +3,13 @@ import { delimiter, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hasEnded, runToEnd, start, waitUntil } from './processes.ts';
 
-/** The hub that a demo runs on. */
+/** The hub of a demo. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'hub/outrigger.js');
 const hubCli = join(root, 'hub/cli/cli.ts');
 
-export const say = (line = '') => process.stdout.write(`${line}\n`);
+export const print = (line = '') => process.stdout.write(`${line}\n`);
 
 export interface Demo {
   home: string;
@@ -18,7 +18,7 @@ export interface Demo {
   yes: boolean;
 }
 
-/** Where a program lies that is named, or on the `PATH`; undefined when nowhere. */
+/** Returns the path of a program, searched on the `PATH`; undefined when it is not found. */
 export function findProgram(program: string): string | undefined {
   const paths = isAbsolute(program)
     ? [program]
@@ -39,9 +39,9 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /**
- * Finds the hub of this folder, or starts one.
- * @param env what a hub that is started is told besides.
- * @returns whether it was started here.
+ * Uses the running hub of this folder, or starts one.
+ * @param env additional environment variables of a hub that is started.
+ * @returns whether a hub was started.
  */
 export async function ensureHub(
   stack: AsyncDisposableStack,
@@ -49,7 +49,7 @@ export async function ensureHub(
   env: Record<string, string> = {},
 ): Promise<boolean> {
   if (await answers(demo.url).catch(() => false)) {
-    say(`Using the hub at ${demo.url}`);
+    print(`Using the hub at ${demo.url}`);
     return false;
   }
   const log = join(demo.home, 'hub.log');
@@ -59,23 +59,29 @@ export async function ensureHub(
       env: { OUTRIGGER_HOME: demo.home, ...env },
     }),
   );
-  const alive = () => (hasEnded(hub.child) ? `${hub.tail()} (log: ${relative('.', log)})` : null);
-  await waitUntil('The hub did not start', () => answers(demo.url), { timeoutMs: 60_000, signal: demo.signal, alive });
-  say(`Hub is up at ${demo.url}`);
+  const findFailure = () => (hasEnded(hub.child) ? `${hub.tail()} (log: ${relative('.', log)})` : null);
+  await waitUntil('The hub did not start', () => answers(demo.url), {
+    timeoutMs: 60_000,
+    signal: demo.signal,
+    findFailure,
+  });
+  print(`The hub is ready at ${demo.url}`);
   return true;
 }
 
-/** Gets the tools that a demo uses, as the tests do. */
-export const setUp = ({ signal }: Demo) =>
+/** Installs the tools that the demo uses, with the set-up script of the tests. */
+export const installTools = ({ signal }: Demo) =>
   runToEnd('bash', [join(root, 'test/setup.sh')], { inherit: true, timeoutMs: 600_000, signal })
     .then(() => undefined)
-    .catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
+    .catch(() => print('The set-up script failed; continuing with the installed tools.'));
 
-/** Runs a command of `outrigger` on the hub of a demo. */
+/** Runs an `outrigger` command on the hub of a demo. */
 export const hubCommand = ({ home, signal }: Demo, ...args: string[]): Promise<string> =>
   runToEnd(process.execPath, [hubCli, ...args], { env: { OUTRIGGER_HOME: home }, signal });
 
-/** Makes a token of the demo's workspace for a product's API, with the default permissions unless one is named. */
+/**
+ * Creates an API token of the demo workspace, with the default permissions of the product unless `permission` is set.
+ */
 export async function createToken(
   demo: Demo,
   product: string,

@@ -10,7 +10,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { onStopRequest } from '../../shared/launcher/lifetime.js';
 import { demoChat } from './chat.ts';
 import { companionCli, pairCompanion } from './companion.ts';
-import { createToken, ensureHub, hubCommand, say, setUp } from './hub.ts';
+import { createToken, ensureHub, hubCommand, installTools, print } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { servePage } from './page.ts';
 import { DemoError, hasEnded, start, waitUntil } from './processes.ts';
@@ -22,17 +22,17 @@ const help = `Usage: npm run demo -- [--yes] [--exit]
        npm run demo -- chat [--exit]    Live Chat: a visitor, an agent, webhooks and automations
 
 Starts a hub (unless one runs), pairs a companion on this machine, and runs a workflow on it: ping, screen, files, browser,
-an approval, a command. The pictures stay in .outrigger/demo.
+an approval, a command. Screenshots are saved in .outrigger/demo.
 
-  --yes    approve by itself, instead of asking you
-  --exit   end everything afterwards; the exit code is 0 only if every step succeeded
+  --yes    approve automatically instead of asking
+  --exit   stop everything afterwards; the exit code is 0 only if every step succeeded
   --help
 `;
 
-/** The longest time in which no step of the run changes its status before the demo gives up. Approvals do not count. */
+/** The demo fails when no step changes its status for this long, in milliseconds. Approvals do not count. */
 const stepDeadlineMs = 120_000;
 
-/** Pairs a companion of the demo's own and starts it. */
+/** Pairs and starts a companion with its own data folder. */
 async function startCompanion(
   stack: AsyncDisposableStack,
   demo: Demo,
@@ -52,18 +52,18 @@ async function startCompanion(
   });
   const log = join(demo.home, 'companion.log');
   const running = stack.use(start(process.execPath, [companionCli, 'run'], { output: { file: log }, env }));
-  const alive = () => (hasEnded(running.child) ? `${running.tail()} (log: ${relative('.', log)})` : null);
+  const findFailure = () => (hasEnded(running.child) ? `${running.tail()} (log: ${relative('.', log)})` : null);
   const online = async () =>
     (await api.call('listAutomationNodes', { query: { status: 'online' } })).data.some(
       ({ id, device }) => id === nodeId && device !== null,
     );
-  await waitUntil('The companion did not come online', online, { timeoutMs: 30_000, signal: demo.signal, alive });
+  await waitUntil('The companion did not come online', online, { timeoutMs: 30_000, signal: demo.signal, findFailure });
   await waitUntil('The companion did not connect', async () => running.tail().includes('connected'), {
     timeoutMs: 30_000,
     signal: demo.signal,
-    alive,
+    findFailure,
   });
-  say(`Companion is paired and online as node ${nodeId}`);
+  print(`The companion is paired and online as node ${nodeId}`);
   return { nodeId, folder };
 }
 
@@ -71,19 +71,19 @@ async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<voi
   const { data } = await api.call('listAutomationApprovals', { query: { status: 'pending', runId: run.id } });
   for (const approval of data) {
     const { argv, cwd, env } = approval.request as { argv?: string[]; cwd?: string; env?: Record<string, string> };
-    say(`\n  ${approval.title}`);
+    print(`\n  ${approval.title}`);
     if (argv !== undefined)
-      say(
+      print(
         `    argv  ${JSON.stringify(argv)}\n    cwd   ${cwd ?? 'the home folder'}\n    env   ${env === undefined ? 'nothing added' : JSON.stringify(env)}`,
       );
     let approved = yes;
-    if (yes) say('    approved by --yes');
+    if (yes) print('    approved by --yes');
     else if (process.stdin.isTTY) {
       const lines = createInterface({ input: process.stdin, output: process.stdout });
       approved = /^y(es)?$/i.test((await lines.question('    Approve? [y/N] ', { signal })).trim());
       lines.close();
-    } else say('    rejected: there is no terminal to ask on; use --yes');
-    say();
+    } else print('    rejected: no terminal to ask on; use --yes');
+    print();
     await api.call('decideAutomationApproval', {
       params: { id: approval.id },
       body: { decision: approved ? 'approved' : 'rejected' },
@@ -91,7 +91,7 @@ async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<voi
   }
 }
 
-/** Runs the demo's workflow and answers how it ended. */
+/** Runs the demo workflow and returns the finished run. */
 async function runWorkflow(
   api: Client,
   approvals: Client,
@@ -105,7 +105,7 @@ async function runWorkflow(
     body: { name: 'Demo: a look at a machine', stepsJson: steps.map(({ step }) => step) },
   });
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: workflow.id } }));
-  say(`\nRun ${runId}`);
+  print(`\nRun ${runId}`);
   const noColor = process.env['NO_COLOR'];
   const timeline = new Timeline(
     steps.map(({ title }) => title),
@@ -161,9 +161,9 @@ async function main(): Promise<number> {
   });
   const [which, ...more] = positionals;
   if ((which !== undefined && which !== 'chat') || more.length > 0)
-    throw new DemoError(`there is no demo "${positionals.join(' ')}"; there is "chat", and the one without a name`);
+    throw new DemoError(`unknown demo "${positionals.join(' ')}"; use "chat" or no name`);
   if (values.help === true) {
-    say(help);
+    print(help);
     return 0;
   }
   const stop = new AbortController();
@@ -175,11 +175,11 @@ async function main(): Promise<number> {
 
   await using stack = new AsyncDisposableStack();
   if (which === 'chat') return await demoChat(stack, demo, values.exit !== true);
-  await setUp(demo);
+  await installTools(demo);
   await ensureHub(stack, demo);
   const { id: keyId, key } = await createToken(demo, 'automations');
   const api = createClient({ baseUrl: url, fetch, token: key });
-  // The key that starts the run may not decide its approval: the person at the terminal decides with a key of their own.
+  // The key that starts a run cannot decide its approval, so the user at the terminal decides with a second key.
   const approver = await createToken(demo, 'automations', 'approvals:decide');
   const approvals = createClient({ baseUrl: url, fetch, token: approver.key });
   const display = await ensureScreen(stack, demo);
@@ -190,13 +190,13 @@ async function main(): Promise<number> {
   for (const id of [keyId, approver.id]) await hubCommand(demo, 'token', 'revoke', id);
   const steps = run.stepsResultJson;
   const done = steps.filter(({ status }) => status === 'succeeded').length;
-  say(
+  print(
     `\n${run.status === 'succeeded' ? 'Every step succeeded' : `The run ${run.status}`}: ${done} of ${steps.length} steps`,
   );
-  for (const path of pictures) say(`  picture  ${relative('.', path)}`);
+  for (const path of pictures) print(`  picture  ${relative('.', path)}`);
   const success = run.status === 'succeeded' && done === steps.length;
   if (values.exit !== true && !stop.signal.aborted) {
-    say(`\nThe hub runs on at ${url} (reference: ${url}/docs), the companion too. Ctrl-C ends both.`);
+    print(`\nThe hub at ${url} (reference: ${url}/docs) and the companion keep running. Press Ctrl-C to stop both.`);
     await new Promise<void>((ended) => stop.signal.addEventListener('abort', () => ended(), { once: true }));
   }
   return success ? 0 : 1;

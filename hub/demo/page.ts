@@ -28,7 +28,7 @@ document.getElementById('signal').addEventListener('click', () => { document.get
 </html>
 `;
 
-/** A small page on this machine for the demo's browser to visit. */
+/** Serves the page that the browser step of the demo visits. */
 export async function servePage(): Promise<{ url: string } & AsyncDisposable> {
   const server: Server = createServer((_request, response) =>
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html),

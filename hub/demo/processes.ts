@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Something that a demo can't go on without; its message is one line. */
+/** The demo cannot continue. The message is one line. */
 export class DemoError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -14,7 +14,10 @@ export class DemoError extends Error {
 
 const stopDeadlineMs = 15_000;
 
-/** Signals its program when its own input ends, which the kernel sees to whatever becomes of the demo. */
+/**
+ * Signals the program when the standard input of this script closes. The kernel closes it when the demo ends for any
+ * reason.
+ */
 const guardScript = `exec 3<&0
 signal=$1; shift
 "$@" </dev/null &
@@ -26,11 +29,11 @@ code=$?
 kill $watch 2>/dev/null
 exit $code`;
 
-/** A process that this one started, ended with it. */
+/** A child process that ends with this process. */
 export interface OwnedProcess extends AsyncDisposable {
   child: ChildProcess;
   exited: Promise<void>;
-  /** What it printed last. */
+  /** The last lines of its output. */
   tail(): string;
 }
 
@@ -38,17 +41,17 @@ export interface StartOptions {
   env?: Record<string, string | undefined>;
   cwd?: string;
   stopWith?: 'INT' | 'TERM';
-  /** Where its output goes: to a file, or line by line to whoever shows it. */
+  /** Destination of its output: a file, or a callback per line. */
   output: { file: string } | { onLine: (line: string) => void };
 }
 
 const tailLines = 3;
 
-/** Starts a program that ends when this process does, however that ends. */
+/** Starts a program that ends when this process ends for any reason. */
 export function start(program: string, args: string[], options: StartOptions): OwnedProcess {
   const { output, stopWith = 'INT' } = options;
   const log = 'file' in output ? openSync(output.file, 'w', 0o600) : null;
-  // Its own session, so that Ctrl-C reaches this process alone, which then ends everything in order.
+  // Runs in its own session, so that Ctrl-C reaches only this process, which stops its children in order.
   const child = spawn('sh', ['-c', guardScript, 'sh', stopWith, program, ...args], {
     stdio: ['pipe', log ?? 'pipe', log ?? 'pipe'],
     env: { ...process.env, ...options.env },
@@ -84,18 +87,21 @@ export function start(program: string, args: string[], options: StartOptions): O
     async [Symbol.asyncDispose]() {
       if (hasEnded(child) || child.pid === undefined) return;
       child.stdin?.end();
-      const late = Promise.withResolvers<'late'>();
-      const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
-      if ((await Promise.race([exited, late.promise])) === 'late') process.kill(-child.pid, 'SIGKILL');
+      const timeout = Promise.withResolvers<'late'>();
+      const timer = setTimeout(() => timeout.resolve('late'), stopDeadlineMs);
+      if ((await Promise.race([exited, timeout.promise])) === 'late') process.kill(-child.pid, 'SIGKILL');
       clearTimeout(timer);
     },
   };
 }
 
-/** Whether a program that was started has ended, by itself or by a signal. */
+/** Whether a process has ended, by itself or by a signal. */
 export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
-/** Runs a program to its end and answers its standard output. @throws DemoError with its last words. */
+/**
+ * Runs a program to its end and returns its standard output. @throws DemoError with the last line of its standard
+ * error.
+ */
 export async function runToEnd(
   program: string,
   args: string[],
@@ -138,16 +144,16 @@ export async function runToEnd(
   return stdout;
 }
 
-/** Waits until something holds. @throws DemoError when it does not in time, or when `alive` says that it never will. */
+/** Waits until a condition is true. @throws DemoError on a timeout, or with the problem that `findFailure` returns. */
 export async function waitUntil(
   what: string,
-  holds: () => Promise<boolean>,
-  options: { timeoutMs: number; signal: AbortSignal; alive?: () => string | null },
+  condition: () => Promise<boolean>,
+  options: { timeoutMs: number; signal: AbortSignal; findFailure?: () => string | null },
 ): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
-  while (!(await holds().catch(() => false))) {
+  while (!(await condition().catch(() => false))) {
     options.signal.throwIfAborted();
-    const end = options.alive?.() ?? null;
+    const end = options.findFailure?.() ?? null;
     if (end !== null) throw new DemoError(`${what}: ${end}`);
     if (performance.now() > deadline) throw new DemoError(`${what} within ${options.timeoutMs / 1000} s`);
     await delay(100, undefined, { signal: options.signal });

@@ -1,10 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { findProgram, say } from './hub.ts';
+import { findProgram, print } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { hasEnded, start, waitUntil } from './processes.ts';
 
-/** Gives the companion a screen to capture where this machine has none; answers what `DISPLAY` is to be. @throws DemoError when none starts. */
+/**
+ * Starts a virtual screen for the companion on a machine without one. Returns the value for `DISPLAY`. @throws
+ * DemoError when Xvfb does not start.
+ */
 export async function ensureScreen(
   stack: AsyncDisposableStack,
   demo: Pick<Demo, 'home' | 'signal'>,
@@ -12,31 +15,40 @@ export async function ensureScreen(
   const existing = process.env['DISPLAY'] ?? process.env['WAYLAND_DISPLAY'];
   if (process.platform !== 'linux' || existing !== undefined) return process.env['DISPLAY'];
   if (findProgram('Xvfb') === undefined) {
-    say('There is no screen here and no Xvfb: the capture step will say so.');
+    print('There is no screen and no Xvfb on this machine: the capture step will fail.');
     return undefined;
   }
   const log = join(demo.home, 'screen.log');
-  const told = join(demo.home, 'screen.number');
-  rmSync(told, { force: true });
-  // Xvfb finds a free number by itself, and tells it on a descriptor of its own: what it says of those that are taken stands in its log.
+  const displayFile = join(demo.home, 'screen.number');
+  rmSync(displayFile, { force: true });
+  // Xvfb chooses a free display number and writes it to file descriptor 4. Its messages about used numbers go to the
+  // log.
   const screen = stack.use(
-    start('sh', ['-c', 'exec Xvfb -displayfd 4 -screen 0 1280x800x24 -nolisten tcp -noreset 4>"$1"', 'sh', told], {
-      output: { file: log },
-      stopWith: 'TERM',
-    }),
+    start(
+      'sh',
+      ['-c', 'exec Xvfb -displayfd 4 -screen 0 1280x800x24 -nolisten tcp -noreset 4>"$1"', 'sh', displayFile],
+      {
+        output: { file: log },
+        stopWith: 'TERM',
+      },
+    ),
   );
   let display: string | undefined;
-  const holds = async () => {
-    display = /^(\d+)\n/.exec(readFileSync(told, 'utf8'))?.[1];
+  const condition = async () => {
+    display = /^(\d+)\n/.exec(readFileSync(displayFile, 'utf8'))?.[1];
     return display !== undefined;
   };
-  const alive = () => (hasEnded(screen.child) ? `${screen.tail()} (log: ${relative('.', log)})` : null);
-  await waitUntil('The virtual screen did not start', holds, { timeoutMs: 15_000, signal: demo.signal, alive });
+  const findFailure = () => (hasEnded(screen.child) ? `${screen.tail()} (log: ${relative('.', log)})` : null);
+  await waitUntil('The virtual screen did not start', condition, {
+    timeoutMs: 15_000,
+    signal: demo.signal,
+    findFailure,
+  });
   const name = `:${display}`;
   if (findProgram('xterm') !== undefined) {
     const text = 'Outrigger demo\n\nThis is the virtual screen of the companion.\nThe workflow takes its picture.\n';
     const script = `printf '${text.replaceAll('\n', '\\n')}'; date; sleep 86400`;
-    const looks = [
+    const xtermOptions = [
       '-geometry',
       '70x18+120+120',
       '-fa',
@@ -51,7 +63,7 @@ export async function ensureScreen(
       'Outrigger',
     ];
     stack.use(
-      start('xterm', [...looks, '-e', 'sh', '-c', script], {
+      start('xterm', [...xtermOptions, '-e', 'sh', '-c', script], {
         output: { file: join(demo.home, 'xterm.log') },
         env: { DISPLAY: name },
         stopWith: 'TERM',

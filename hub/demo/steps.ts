@@ -1,4 +1,4 @@
-/** What the demo's workflow does, with the title of each step in its timeline. */
+/** Steps of the demo workflow, with their titles in the timeline. */
 export function demoSteps(nodeId: string, folder: string, pageUrl: string) {
   const skill = (title: string, skillId: string, input: Record<string, unknown> = {}) => ({
     title,
@@ -16,7 +16,7 @@ export function demoSteps(nodeId: string, folder: string, pageUrl: string) {
       title: 'Ask a person',
       step: {
         type: 'approval' as const,
-        title: 'May the demo go on and ask to run a command?',
+        title: 'May the demo continue and ask to run a command?',
         message: 'The next step asks to run uname -a.',
       },
     },

@@ -3,7 +3,7 @@ import { visibleLine } from '../../shared/visible-text.ts';
 
 const isTerminal = process.stdout.isTTY;
 
-/** Prints the steps of a run as they go, a line each. */
+/** Prints the steps of a run as they progress, one line each. */
 export class Timeline {
   readonly #printed = new Map<number, string>();
   readonly #titles: string[];
@@ -18,7 +18,7 @@ export class Timeline {
     for (const step of run.stepsResultJson) {
       const before = this.#printed.get(step.index);
       if (step.status === 'pending' || before === step.status) continue;
-      // Without a terminal only what is settled is worth a line.
+      // Without a terminal, only finished and waiting steps are printed.
       if (!isTerminal && step.status === 'running') continue;
       this.#printed.set(step.index, step.status);
       process.stdout.write(`${this.#line(step)}\n`);
@@ -35,12 +35,12 @@ export class Timeline {
     };
     const [mark, code] = marks[step.status] ?? ['·', 90];
     const title = (this.#titles[step.index] ?? step.type).padEnd(34);
-    const took =
+    const duration =
       step.startedAt !== null && step.finishedAt !== null
         ? `${String(Date.parse(step.finishedAt) - Date.parse(step.startedAt)).padStart(5)} ms`
         : '        ';
     const text = step.error === null ? describe(step) : `${step.error.code}: ${step.error.message}`;
-    return `  ${this.#paint(mark, code)} ${title} ${took}  ${visibleLine(text.trim().replaceAll(/[\t\n\r]+/g, ' ')).slice(0, 90)}`;
+    return `  ${this.#paint(mark, code)} ${title} ${duration}  ${visibleLine(text.trim().replaceAll(/[\t\n\r]+/g, ' ')).slice(0, 90)}`;
   }
 
   #paint(text: string, code: number): string {
@@ -49,7 +49,7 @@ export class Timeline {
 }
 
 function describe({ status, output }: StepResult): string {
-  if (status === 'waiting_approval') return 'waits for your approval';
+  if (status === 'waiting_approval') return 'waiting for your approval';
   if (status === 'running') return '';
   const value = (output ?? {}) as Record<string, unknown>;
   if (value['pong'] === true) return `round trip ${Number(value['latencyMs']).toFixed(1)} ms`;

@@ -13,15 +13,15 @@ import { seedWorkflows } from './workflows.ts';
 
 const help = `Usage: npm run dev
 
-Starts a hub and a companion paired with it; each starts anew when a file that it uses changes. The first start makes the data
-folder .outrigger-dev, with a few workflows in the workspace "demo" and an API token. Remove the folder to begin anew.
+Starts a hub and a companion paired with it; each restarts when a file that it imports changes. The first start creates the data
+folder .outrigger-dev, with example workflows in the workspace "demo" and an API token. Delete the folder to start over.
 
 Settings come from the environment, such as PORT and LOG_LEVEL, and from .env in the data folder; OUTRIGGER_HOME names another.
 `;
 
 const hubMain = fileURLToPath(new URL('../main.ts', import.meta.url));
 const hubCli = fileURLToPath(new URL('../cli/cli.ts', import.meta.url));
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const noColor = process.env['NO_COLOR'];
 const color = process.stdout.isTTY && (noColor === undefined || noColor === '');
@@ -30,7 +30,7 @@ const prefix = (name: string, code: number) => {
   return color ? `\u001b[${code}m${padded}\u001b[0m` : padded;
 };
 
-/** What the first start made, for the later ones. */
+/** State that the first start creates for later starts. */
 const seed = z.object({ key: z.string(), nodeId: z.string() });
 
 interface Dev {
@@ -39,22 +39,22 @@ interface Dev {
   signal: AbortSignal;
 }
 
-/** Starts a program that starts anew whenever a file that it imported changes; its lines come with its name before them. */
+/** Starts a program that restarts when a file that it imported changes. Its output lines are prefixed with its name. */
 function watch(
   dev: Dev,
-  shownAs: string,
+  prefixText: string,
   args: string[],
   env: Record<string, string>,
-  isShown: (line: string) => boolean = () => true,
+  filter: (line: string) => boolean = () => true,
 ): OwnedProcess {
-  // What watches is named as the launcher, so that the program ends also when it alone is killed.
-  const named = ['-c', 'OUTRIGGER_LAUNCHER=$$ exec "$@"', 'sh'];
-  return start('sh', [...named, process.execPath, '--watch', '--watch-preserve-output', ...args], {
+  // The watching process is set as the launcher, so that the program also ends when only the watcher is killed.
+  const viaLauncher = ['-c', 'OUTRIGGER_LAUNCHER=$$ exec "$@"', 'sh'];
+  return start('sh', [...viaLauncher, process.execPath, '--watch', '--watch-preserve-output', ...args], {
     env,
     cwd: dev.home,
     output: {
       onLine: (line) => {
-        if (isShown(line)) say(`${shownAs} ${line}`);
+        if (filter(line)) print(`${prefixText} ${line}`);
       },
     },
   });
@@ -75,13 +75,13 @@ function readSeed(path: string): z.output<typeof seed> | null {
   }
 }
 
-/** Makes a token, pairs the companion and makes the workflows, once for each data folder. */
+/** Creates a token and the workflows and pairs the companion, once per data folder. */
 async function ensureSeed(dev: Dev, companionEnv: Record<string, string>): Promise<void> {
   const { home, url, signal } = dev;
   const path = join(home, 'dev.json');
   const shown = relative('.', path);
   if (readSeed(path) !== null) {
-    say(`\nThe API token of the workspace "demo" is in ${shown}. ${advice(home)}\n`);
+    print(`\nThe API token of the workspace "demo" is in ${shown}. ${advice(home)}\n`);
     return;
   }
   const { key } = JSON.parse(
@@ -97,15 +97,15 @@ async function ensureSeed(dev: Dev, companionEnv: Record<string, string>): Promi
   await seedWorkflows(api, { nodeId, folder });
   writeFileSync(`${path}.new`, JSON.stringify({ key, nodeId }), { mode: 0o600 });
   renameSync(`${path}.new`, path);
-  say(
-    `\nMade workflows and a node in the workspace "demo". An API token for it, kept in ${shown}:\n  ${key}\n${advice(home)}\n`,
+  print(
+    `\nCreated workflows and a node in the workspace "demo". Its API token, stored in ${shown}:\n  ${key}\n${advice(home)}\n`,
   );
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { help: { type: 'boolean' } } });
   if (values.help === true) {
-    say(help);
+    print(help);
     return;
   }
   const stop = new AbortController();
@@ -127,24 +127,28 @@ async function main(): Promise<void> {
       {
         LOG_FORMAT: 'pretty',
         NODE_ENV: 'development',
-        // A change waits for nobody long: what it cuts off goes on afterwards.
+        // A restart does not wait long: interrupted work continues afterwards.
         SHUTDOWN_SECONDS: '3',
         ...(process.env as Record<string, string>),
         OUTRIGGER_HOME: dev.home,
         PORT: port,
       },
-      // What its greeting says to type is meant for the data folder of a plain hub.
+      // The commands in the greeting are for the default data folder, so they are hidden.
       (line) => !/^ .*npm run /.test(line),
     ),
   );
-  const alive = () => (hasEnded(hub.child) ? hub.tail() : null);
-  await waitUntil('The hub did not start', () => answers(dev.url), { timeoutMs: 60_000, signal: dev.signal, alive });
+  const findFailure = () => (hasEnded(hub.child) ? hub.tail() : null);
+  await waitUntil('The hub did not start', () => answers(dev.url), {
+    timeoutMs: 60_000,
+    signal: dev.signal,
+    findFailure,
+  });
   const companionEnv = { OUTRIGGER_COMPANION_HOME: join(dev.home, 'companion') };
   await ensureSeed(dev, companionEnv);
   const companion = stack.use(watch(dev, prefix('companion', 35), [companionCli, 'run'], companionEnv));
   const stopped = new Promise<void>((done) => dev.signal.addEventListener('abort', () => done(), { once: true }));
   const ended = await Promise.race([stopped, hub.exited.then(() => 'hub'), companion.exited.then(() => 'companion')]);
-  if (ended !== undefined && !dev.signal.aborted) throw new DemoError(`what watches the ${ended} has ended`);
+  if (ended !== undefined && !dev.signal.aborted) throw new DemoError(`the watcher of the ${ended} has ended`);
 }
 
 try {

@@ -4,7 +4,7 @@ import { workflows as contract } from '../../shared/contract/automations/workflo
 
 type NewWorkflow = z.input<typeof contract.createAutomationWorkflow.body>;
 
-/** Workflows to begin with: one that asks a person, one that reaches the paired machine, one on a schedule. */
+/** Example workflows: one asks a person, one uses the paired machine, one runs on a schedule. */
 const examples = ({ nodeId, folder }: { nodeId: string; folder: string }): NewWorkflow[] => [
   {
     name: 'Example: greet a guest',
@@ -32,7 +32,7 @@ const examples = ({ nodeId, folder }: { nodeId: string; folder: string }): NewWo
   },
 ];
 
-/** Makes the example workflows that are not there yet. */
+/** Creates the example workflows that do not exist yet. */
 export async function seedWorkflows(api: Client, machine: { nodeId: string; folder: string }): Promise<void> {
   const { data } = await api.call('listAutomationWorkflows', { query: { limit: 100 } });
   const names = new Set(data.map(({ name }) => name));

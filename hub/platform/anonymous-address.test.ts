@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutLastPart } from './anonymous-address.ts';
+import { anonymizeAddress } from './anonymous-address.ts';
 
 test.each([
   ['203.0.113.77', '203.0.113.0'],
@@ -7,6 +7,6 @@ test.each([
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1::'],
   ['::1', '::'],
   ['nonsense', null],
-])('what is kept of %s is %s', (address, kept) => {
-  expect(withoutLastPart(address)).toBe(kept);
+])('%s is anonymized to %s', (address, kept) => {
+  expect(anonymizeAddress(address)).toBe(kept);
 });

@@ -1,12 +1,12 @@
 import { AppError } from '../../shared/errors.ts';
 
-/** Says whether a part of the hub answers. @throws when it does not. */
+/** Checks one part of the hub, such as the database. @throws when the part is unavailable. */
 export type PartCheck = (signal: AbortSignal) => Promise<unknown>;
 export type PartStates = Record<string, { ok: boolean; message?: string }>;
 
 const checkDeadlineMs = 2_000;
 
-/** Looks at all parts at once. */
+/** Runs all checks concurrently. A check that takes longer than 2 s counts as failed. */
 export async function checkParts(checks: Record<string, PartCheck>): Promise<PartStates> {
   return Object.fromEntries(
     await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await checkPart(check)] as const)),

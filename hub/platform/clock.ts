@@ -1,8 +1,8 @@
-/** Time as deadlines need it; another one stands in for it in tests whose waits are long. */
+/** Source of time for deadlines. Tests replace it to skip long waits. */
 export interface Clock {
-  /** Milliseconds that never jump, from some beginning. */
+  /** Milliseconds since an arbitrary start; never goes back or jumps. */
   now(): number;
-  /** Calls back once after so many milliseconds, unless what it answers is disposed before. */
+  /** Calls back once after `ms` milliseconds, unless the returned object is disposed before. */
   after(ms: number, callback: () => void): Disposable;
 }
 
@@ -11,7 +11,7 @@ export const systemClock: Clock = {
   after: (ms, callback) => setTimeout(callback, Math.max(0, ms)),
 };
 
-/** Waits so many milliseconds. @throws the signal's reason when it aborts before. */
+/** Waits `ms` milliseconds. @throws the signal's reason when the signal aborts before. */
 export async function waitFor(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 
 /**
- * Connects a client for the first time; later errors go to `onError`, since it reconnects by itself.
- * @throws why the server could not be reached: ioredis itself says only that the connection is closed.
+ * Connects a client for the first time. Later errors go to `onError`, because the client reconnects by itself.
+ * @throws the error of the socket. ioredis itself only reports that the connection is closed.
  */
 export async function connectRedis(client: Redis, onError: (error: Error) => void): Promise<void> {
   let isConnected = false;

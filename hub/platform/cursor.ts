@@ -2,15 +2,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../shared/errors.ts';
 
 /**
- * Opaque keyset cursors: the id of the last row of a page, signed for one list of one workspace, so that a foreign or made-up
- * cursor is refused without asking the database, and one whose row was deleted still works.
+ * Opaque keyset cursors. A cursor holds the id of the last row of a page and a signature for one list of one workspace.
+ * A forged or foreign cursor is refused without a database query. A cursor stays valid when its row is deleted.
  */
 export interface Cursors {
   /** @param scope names the list and its workspace. */
   encode(scope: string, id: string): string;
   /** @throws AppError `invalid_cursor`. */
   decode(scope: string, cursor: string): string;
-  /** A cursor of a list whose place takes more than an id. */
+  /** Encodes a position that needs more than an id. */
   encodeText(scope: string, text: string): string;
   /** @throws AppError `invalid_cursor`. */
   decodeText(scope: string, cursor: string): string;
@@ -53,14 +53,16 @@ export function createCursors(key: Buffer): Cursors {
 const invalidCursor = () =>
   new AppError(
     'invalid_cursor',
-    'cursor is not one of this list; use meta.nextCursor of the page before, or leave it out.',
+    'cursor is not valid for this list; use meta.nextCursor of the previous page, or leave it out.',
     {
       details: [{ path: 'query.cursor', message: 'is not a cursor of this list' }],
     },
   );
 
 /**
- * Reads a page of a list: `read` gets how many rows to fetch, one more than the page has, and the id that they come after.
+ * Reads a page of a list.
+ * @param read reads at most `limit` rows after the given id. `limit` is one more than the page size, to detect a next
+ * page.
  * @throws AppError `invalid_cursor`.
  */
 export async function readPage<Row extends { id: string }, Shown>(

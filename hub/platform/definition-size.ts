@@ -2,13 +2,13 @@ import { invalidBody } from '../../shared/errors.ts';
 import type { JsonValue } from '../../shared/json.ts';
 import { heapOf } from './process/memory-budget.ts';
 
-/** Longest definition, as JSON in UTF-8, in bytes. Many definitions are read at a time: by schedules, events, hooks and lists. */
+/** Largest definition, in bytes of JSON. Schedules, events, hooks and lists read many definitions at a time. */
 const maxDefinitionBytes = 256 * 1024;
 
-/** The heap that a definition may use, in bytes. */
+/** Limit of the estimated heap of a parsed definition, in bytes. */
 const maxDefinitionHeap = 2 * 1024 * 1024;
 
-/** Why a definition is too large to be saved; null when it is not. */
+/** Returns why a definition is too large, or null. */
 function definitionProblem(definition: JsonValue): string | null {
   const bytes = Buffer.byteLength(JSON.stringify(definition));
   if (bytes > maxDefinitionBytes)
@@ -19,7 +19,11 @@ function definitionProblem(definition: JsonValue): string | null {
   return null;
 }
 
-/** @param fields parts of a body by their names; those left out and null are not checked. @throws AppError `validation_failed` that names the field that is too large. */
+/**
+ * Checks the sizes of the definitions in a request body.
+ * @param fields values by field name. Undefined and null values are skipped.
+ * @throws AppError `validation_failed` that names the field.
+ */
 export function assertDefinitionSize(fields: Readonly<Record<string, unknown>>): void {
   for (const [name, definition] of Object.entries(fields)) {
     const problem = definition === undefined || definition === null ? null : definitionProblem(definition as JsonValue);

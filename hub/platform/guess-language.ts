@@ -1,7 +1,7 @@
 import { foldText } from './words.ts';
 
-/** Frequent short words of each language. A word of several languages counts less. */
-const littleWords: Record<string, string> = {
+/** Frequent short words by language. A word that occurs in several languages weighs less. */
+const stopWords: Record<string, string> = {
   da: 'og ikke hvordan hvad jeg det er en til af hvor med kan jeg har min mit hvornår eller',
   de: 'der die das und ist ich ein eine einen nicht wie was wo wann warum wer mein meine meinen für mit auf zu den dem des sie es gibt kann kein keine von bei wird sind haben habe wurde oder welche ins im',
   en: 'the is are i my you your how what where when why who do does did can could will would not of to and for with it this that have has be been at from was we our am an or which get',
@@ -29,20 +29,22 @@ const scripts: readonly [RegExp, string][] = [
   [/\p{Script=Devanagari}/u, 'hi'],
 ];
 
-const languagesOf = new Map<string, Set<string>>();
-for (const [language, words] of Object.entries(littleWords))
+const languagesByWord = new Map<string, Set<string>>();
+for (const [language, words] of Object.entries(stopWords))
   for (const word of words.split(' ').flatMap((each) => [each, foldText(each)])) {
-    const known = languagesOf.get(word) ?? new Set();
-    languagesOf.set(word, known.add(language));
+    const known = languagesByWord.get(word) ?? new Set();
+    languagesByWord.set(word, known.add(language));
   }
 
-/** Guesses the language of a text by its script and its frequent short words. @returns null when the text has neither. */
+/**
+ * Guesses the language of a text by its script and its frequent short words. @returns null when the text has neither.
+ */
 export function guessLanguage(text: string): string | null {
   for (const [script, language] of scripts) if (script.test(text)) return language;
   const counts = new Map<string, number>();
   for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{M}]+/gu))
-    for (const language of languagesOf.get(word) ?? [])
-      counts.set(language, (counts.get(language) ?? 0) + 1 / (languagesOf.get(word) as Set<string>).size);
+    for (const language of languagesByWord.get(word) ?? [])
+      counts.set(language, (counts.get(language) ?? 0) + 1 / (languagesByWord.get(word) as Set<string>).size);
   let best: string | null = null;
   for (const [language, count] of counts) if (count > (counts.get(best ?? '') ?? 0)) best = language;
   return best;

@@ -41,14 +41,17 @@ export interface PlatformSettings {
   tracing: TracingSettings | null;
 }
 
-/** How long a large answer, or a large body, waits for memory, in milliseconds. */
+/** How long a large response or request body waits for memory, in milliseconds. */
 const memoryWaitMs = 10_000;
-/** Memory for parsed bodies, in bytes, at most: large bodies also keep the event loop busy, so that few of a workspace are parsed at a time. */
+/**
+ * Limit of the memory for parsed bodies, in bytes. Parsing a large body also blocks the event loop, so few of them are
+ * admitted at a time.
+ */
 const maxBodyMemory = 128 * 1024 * 1024;
-/** The same for the bytes of bodies that are being received. They are outside the heap. */
+/** Limit of the memory for bodies that are being received, in bytes. Their buffers are outside the V8 heap. */
 const maxIncomingMemory = 192 * 1024 * 1024;
 
-/** What every product stands on. */
+/** The services that all products use. */
 export interface Platform {
   logger: Logger;
   db: Database;
@@ -61,35 +64,38 @@ export interface Platform {
   rateLimiter: RateLimiter;
   egress: Egress;
   blobs: Blobs;
-  /** Bytes of conversations, apart from `blobs`: a sweep of those removes what no artefact names. */
+  /**
+   * Files of conversations. They are stored apart from `blobs`, because the sweep of `blobs` deletes every file that no
+   * artifact refers to.
+   */
   chatBlobs: Blobs;
   mailer: Mailer | null;
-  /** Memory for large answers, until they have been read. */
+  /** Memory for large responses, reserved until the client has read them. */
   answerMemory: MemoryBudget;
-  /** Memory for the bytes of request bodies, from before they are read until they are parsed. */
+  /** Memory for the raw bytes of request bodies, reserved from before they are read until they are parsed. */
   incomingMemory: MemoryBudget;
-  /** Memory for the parsed bodies of requests, until they are answered. */
+  /** Memory for parsed request bodies, reserved until the request is answered. */
   bodyMemory: MemoryBudget;
-  /** Null when nothing is traced. */
+  /** Null when tracing is off. */
   tracing: Tracing | null;
 }
 
-/** Loads what only those need who trace. */
+/** Imports the tracing libraries only when tracing is on. */
 async function openTracing(settings: TracingSettings, logger: Logger): Promise<Tracing> {
   const { createTracing } = await import('./observability/tracing/tracing.ts');
   return createTracing(settings, logger);
 }
 
-// Loaded only where there is a Redis.
+// Imported only when REDIS_URL is set.
 const connectRedisEvents = async (url: string, secrets: Secrets, logger: Logger) =>
   (await import('./events/redis-events.ts')).RedisEvents.connect(url, secrets, logger);
 const openRedisCounts = async (url: string, logger: Logger) =>
   (await import('./rate-limiter/redis-counts.ts')).createRedisCounts(url, logger);
 
 /**
- * Opens what every product stands on: database, events, limits, egress, blobs, mail.
- * @param stack ends it all, in the reverse order.
- * @throws AppError with one line when something that it needs is not to be had.
+ * Opens the services that all products use: database, events, rate limits, egress, blobs and mail.
+ * @param stack disposes of all of them, in reverse order.
+ * @throws AppError with a one-line message when a required service is unavailable.
  */
 export async function openPlatform(
   stack: AsyncDisposableStack,
@@ -115,7 +121,7 @@ export async function openPlatform(
       url: databaseUrl,
       maxConnections: settings.database.maxConnections,
       applicationName: 'outrigger',
-      onError: (error) => logger.warn({ err: error, part: 'database' }, 'a database connection broke; it is replaced'),
+      onError: (error) => logger.warn({ err: error, part: 'database' }, 'a database connection failed and is replaced'),
     }),
   );
   await db.prove();
@@ -146,7 +152,7 @@ export async function openPlatform(
   const egress = stack.use(createEgress({ allowHosts: settings.egress.allowHosts }));
   const blobFolder = resolve(settings.artifacts.folder ?? join(settings.home, 'artifacts'));
   const blobs = await createFileBlobs(blobFolder);
-  // The name begins with a dot, so that the list of the others leaves it out.
+  // `list` skips folders whose names begin with a dot.
   const chatBlobs = await createFileBlobs(join(blobFolder, '.chat'));
   stack.use(new RecoveryWatch(logger, { artifacts: (signal) => blobs.check(signal) }));
   const mailer = settings.mail === null ? null : stack.use(createSmtpMailer(settings.mail));
@@ -169,7 +175,7 @@ export async function openPlatform(
       limitBytes: maxIncomingMemory,
       waitMs: memoryWaitMs,
       freeBytes: smallBodyBytes,
-      partOfFree: 1 / 4,
+      maxShareOfFree: 1 / 4,
     }),
     bodyMemory: new MemoryBudget({ limitBytes: Math.min(partOfHeap(1 / 4), maxBodyMemory), waitMs: memoryWaitMs }),
     tracing,

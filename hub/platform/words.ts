@@ -1,16 +1,19 @@
 import { normalizeText } from './normalize.ts';
 
-/** Takes texts of any language apart into what they are found by. */
+/** Splits texts of any language into the words by which search finds them. */
 
-/** More of one word is left out. */
+/** Longest indexed word, in characters. The rest of a longer word is ignored. */
 const maxWordLength = 40;
 
-const runs = /[\p{L}\p{M}\p{N}]+/gu;
-const unspaced =
+const letterRuns = /[\p{L}\p{M}\p{N}]+/gu;
+const unspacedScript =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const pieces = new RegExp(`${unspaced.source}[${unspaced.source.slice(1, -1)}\\p{M}]*|[^]`, 'gu');
+const scriptPieces = new RegExp(`${unspacedScript.source}[${unspacedScript.source.slice(1, -1)}\\p{M}]*|[^]`, 'gu');
 
-/** As words are compared: without case and marks, in one form; what stands in two ways for the same letters in one of them. */
+/**
+ * Normalizes a text for comparison: lower case, without diacritics, in one Unicode form, with final sigma as sigma and
+ * ß as ss.
+ */
 export const foldText = (text: string): string =>
   normalizeText(
     normalizeText(text, 'NFKD')
@@ -21,20 +24,23 @@ export const foldText = (text: string): string =>
     'NFC',
   );
 
-/** A piece of a folded text in which words are written in one way, and where it begins there. */
-export interface Part {
+/**
+ * A part of a folded text in one kind of script: with spaces between words, or without. `at` is its position in the
+ * folded text.
+ */
+export interface TextSegment {
   text: string;
   isSpaced: boolean;
   at: number;
 }
 
-/** Splits a folded text into runs of letters, and those where their script changes between spaced and unspaced. */
-export function* partsOf(folded: string): Generator<Part> {
-  for (const { 0: run, index } of folded.matchAll(runs)) {
+/** Splits a folded text at characters that belong to no word, and where a script with spaces meets one without. */
+export function* segmentsOf(folded: string): Generator<TextSegment> {
+  for (const { 0: run, index } of folded.matchAll(letterRuns)) {
     let spaced = '';
     let at = index;
-    for (const [piece] of run.matchAll(pieces)) {
-      if (!unspaced.test(piece)) {
+    for (const [piece] of run.matchAll(scriptPieces)) {
+      if (!unspacedScript.test(piece)) {
         spaced += piece;
         continue;
       }
@@ -48,12 +54,12 @@ export function* partsOf(folded: string): Generator<Part> {
   }
 }
 
-/** The pairs of neighbouring characters of a text; its one character where it has no more. */
-export function pairsOf(text: string): string[] {
+/** All pairs of adjacent characters of a text. A text of one character yields that character. */
+export function characterPairs(text: string): string[] {
   const characters = [...text];
   return characters.length === 1 ? characters : characters.slice(1).map((next, index) => `${characters[index]}${next}`);
 }
 
-/** A word as far as it is kept. */
+/** Truncates a word to the longest indexed length. */
 export const clipWord = (word: string) =>
   word.length <= maxWordLength ? word : [...word].slice(0, maxWordLength).join('');

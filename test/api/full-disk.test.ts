@@ -60,7 +60,7 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
   const sha256 = createHash('sha256').update(whole).digest('hex');
   const output = { encoding: 'artifact', artifact: 'file.bin', bytes: whole.length, sha256, eof: true };
   const headers = () => ({ authorization: `Bearer ${deviceSecret}` });
-  const full = { status: 503, body: { code: 'unavailable', message: expect.stringContaining('no room') as string } };
+  const full = { status: 503, body: { code: 'unavailable', message: expect.stringContaining('is full') as string } };
   async function take(): Promise<{ runId: string; commandId: string; path: string }> {
     const { id } = await workspace.api.call('createAutomationWorkflow', {
       body: {

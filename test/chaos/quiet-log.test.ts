@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../hub/app.ts';
 import { parseConfig } from '../../hub/config.ts';
-import { LogRepeats } from '../../hub/platform/observability/log-throttle.ts';
+import { LogThrottle } from '../../hub/platform/observability/log-throttle.ts';
 import { createLogger } from '../../hub/platform/observability/logger.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
@@ -84,7 +84,7 @@ async function start(env: Record<string, string>) {
   const logger = createLogger(
     { level: 'info', format: 'json', color: false },
     { write: (line: string) => void lines.push(line) },
-    new LogRepeats({ now: clock }),
+    new LogThrottle({ now: clock }),
   );
   const app = await createApp(config, { logger, onNotice: () => undefined });
   const ask = (path: string) =>
@@ -132,7 +132,7 @@ async function expectOneOutage(
   expect(during.length).toBeLessThanOrEqual(2 + minutes);
   await gate.open();
   await until(
-    () => troubles().some(({ msg }) => msg === `${part} is back`),
+    () => troubles().some(({ msg }) => msg === `${part} is available again`),
     () => lines.join(''),
   );
   expect(lines.join('')).not.toContain(secret);

@@ -122,7 +122,7 @@ test('what is followed waits in words while the hub is away, and goes on once it
   const ended = new Promise((done) => following.once('exit', (code) => done(code)));
   await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: before\n');
   await hub.stop();
-  await expect.poll(() => said, { timeout: 30_000 }).toContain('The hub is out of reach');
+  await expect.poll(() => said, { timeout: 30_000 }).toContain('The hub is unavailable');
   await startHubProcess(ours);
   await cli(ours, 'chat', 'reply', conversationId, 'after');
   await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: after\n');
@@ -130,19 +130,19 @@ test('what is followed waits in words while the hub is away, and goes on once it
   expect(await ended).toBe(0);
   expect(followed.match(/agent: /g)).toHaveLength(2);
   expect(said.split('\n').slice(1)).toEqual([
-    'The hub is out of reach; waiting until it is back. Ctrl-C ends this.',
-    'The hub is back.',
+    'The hub is unavailable; reconnecting. Press Ctrl-C to stop.',
+    'The hub is available again.',
     '',
   ]);
 });
 
 test('the lines for a site are printed, and sites are allowed one after the other', async () => {
   expect((await chat('site')).stdout).toMatch(
-    /^<script async src="http:\/\/\S+\/widget\.js" data-site-key="wgt_\S+"><\/script>\n\nMay be shown by: no site yet/,
+    /^<script async src="http:\/\/\S+\/widget\.js" data-site-key="wgt_\S+"><\/script>\n\nAllowed sites: no site yet/,
   );
   await chat('site', '--allow', 'https://a.example.org/');
   expect((await chat('site', '--allow', 'https://b.example.org')).stdout).toContain(
-    'May be shown by: https://a.example.org, https://b.example.org\n',
+    'Allowed sites: https://a.example.org, https://b.example.org\n',
   );
   expect(await chat('site', '--allow', 'https://b.example.org/shop')).toMatchObject({
     code: 2,
@@ -156,7 +156,7 @@ test('what can not be done is said in one line', async () => {
   expect(await chat('show', 'nonsense')).toMatchObject({ code: 2, stderr: 'outrigger: id must be a UUID\n' });
   expect(await chat('list', '--as', 'nobody@example.org')).toMatchObject({
     code: 1,
-    stderr: 'outrigger: nobody@example.org is no member of the workspace ours\n',
+    stderr: 'outrigger: nobody@example.org is not a member of the workspace ours\n',
   });
 });
 

@@ -126,7 +126,7 @@ test('nobody acts as another member from elsewhere, and no sign-in leaves in cle
   await logIn();
   expect(await chat('list', '--as', 'admin@example.org')).toMatchObject({
     code: 2,
-    stderr: 'outrigger: --as works on the machine of the hub alone; with --hub you are who signed in\n',
+    stderr: 'outrigger: --as works only on the machine of the hub; with --hub you act as the signed-in member\n',
   });
   for (const url of ['http://hub.example.com', 'ftp://127.0.0.1', 'https://ann:secret@hub.example.com', 'hub'])
     expect(await run(['login', '--hub', url, '--email', email], { input: `${password}\n` })).toMatchObject({

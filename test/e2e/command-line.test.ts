@@ -80,7 +80,7 @@ test('what can not be taken is refused as the API would, in one line that names 
   expect(await cli('workspace', 'create', '--name', '')).toEqual(refusal(/workspaceName must/, 2));
   expect(await cli('node', 'pair', '--name', '', '--workspace', 'ours')).toEqual(refusal(/name must/, 2));
   expect(await cli('workflow', 'export', '--out', join(folder, 'file', 'out'), '--workspace', 'ours')).toEqual(
-    refusal(/The folder .*out can't be written \(ENOTDIR\); mend it, or name another with --out/),
+    refusal(/The folder .*out is not writable \(ENOTDIR\); fix its permissions, or choose another with --out/),
   );
 });
 
@@ -158,6 +158,6 @@ test('doctor tells settings that can not be used once, and tries nothing that ne
   expect(rest.map(({ check, ok }) => [check, ok])).toEqual(
     ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'].map((check) => [check, null]),
   );
-  for (const { detail } of rest) expect(detail).toMatch(/^not tried/);
-  expect((await cliWith(settings, 'doctor')).stdout).toMatch(/^- {5}database +not tried/m);
+  for (const { detail } of rest) expect(detail).toMatch(/^not checked/);
+  expect((await cliWith(settings, 'doctor')).stdout).toMatch(/^- {5}database +not checked/m);
 });

@@ -53,7 +53,7 @@ test.skipIf(!hasTools)(
   'npm run demo -- chat closes a rated conversation and verifies its webhooks (needs Chromium)',
   async () => {
     const { code, text, home } = await demo('chat', '--exit');
-    expect(text).toContain('closed, and rated with 5 of 5');
+    expect(text).toContain('closed, rated 5 of 5');
     expect(text).toMatch(/conversation\.closed +1 signed webhooks verified, 1 runs of its automation/);
     expect(code).toBe(0);
     for (const name of ['chat-talk.png', 'chat-rated.png']) expect(isPng(join(home, 'demo', name)), name).toBe(true);

@@ -40,7 +40,7 @@ function refused(
     const timer = setTimeout(() => child.kill('SIGKILL'), 50_000);
     child.once('close', (code) => {
       clearTimeout(timer);
-      done({ code, stderr: stderr.replaceAll(/^Making the database.*\n/gm, '') });
+      done({ code, stderr: stderr.replaceAll(/^Creating the embedded database.*\n/gm, '') });
     });
   });
 }
@@ -134,7 +134,7 @@ describe('the hub starts', () => {
     );
     writeFileSync(join(folder, 'file'), '');
     expect(await refused({ ...base(), OUTRIGGER_HOME: join(folder, 'file', 'home') })).toMatchObject(
-      line(/The data folder .* can't be written/),
+      line(/The data folder .* is not writable/),
     );
     const env = { ...base(), OUTRIGGER_HOME: folder };
     expect(await refused({ ...env, REDIS_URL: 'redis://127.0.0.1:1' })).toMatchObject(

@@ -178,7 +178,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
 
 test('npm run demo ends its hub and its companion when npm alone is killed', async () => {
   const npm = new Command('npm', ['run', 'demo', '--', '--yes'], { env: { PORT: String(await freePort()) } });
-  await npm.prints(/Hub is up/);
+  await npm.prints(/The hub is ready/);
   npm.child.kill('SIGKILL');
   await expectNothingLeft();
 });

@@ -118,7 +118,7 @@ test('a file that is none is refused with its path and what is wrong', async () 
   const bad = join(folder, 'bad.json');
   for (const [content, complaint] of [
     ['{', 'is not JSON'],
-    ['{"name":"x"}', 'is no workflow file'],
+    ['{"name":"x"}', 'is not a workflow file'],
     ['{"outrigger":"workflow","name":"x","stepsJson":[]}', 'stepsJson must have at least one step'],
     [
       '{"outrigger":"workflow","name":"x","stepsJson":[{"type":"log","message":"x"}],"inputs":{"type":"object","properties":{"a":{}}}}',
@@ -133,7 +133,7 @@ test('a file that is none is refused with its path and what is wrong', async () 
   }
   expect(await cli('import', join(folder, 'missing.json'))).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('there is no such file') as string,
+    stderr: expect.stringContaining('the file does not exist') as string,
   });
   expect(await cli('export', 'no such workflow')).toMatchObject({
     code: 1,

@@ -9,7 +9,7 @@ import { createFileBlobs } from './blobs.ts';
 
 const key = '00000000-0000-4000-8000-000000000000/00000000-0000-4000-8000-000000000001';
 
-/** Stores 200 kB where a file can have 64 kB at most, and tells what came of it. */
+/** Stores 200 kB in a process whose files are limited to 64 kB, and prints the outcome. */
 const script = `
   process.on('SIGXFSZ', () => undefined);
   const { createFileBlobs } = await import(${JSON.stringify(new URL('blobs.ts', import.meta.url).href)});
@@ -19,7 +19,7 @@ const script = `
 `;
 
 test.skipIf(process.platform === 'win32')(
-  'stores all of the bytes or nothing where there is room for a part of them',
+  'storing a blob on a disk that fills up fails as unavailable and leaves no partial file',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
     try {
@@ -38,24 +38,27 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test.runIf(process.platform === 'linux')('bytes are stored once they and their names are on the disk', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const blobs = await createFileBlobs(folder);
-  const synced: string[] = [];
-  await using any = await open(folder);
-  const prototype = Object.getPrototypeOf(any) as FileHandle;
-  const { sync } = prototype;
-  const spy = vi.spyOn(prototype, 'sync').mockImplementation(async function record(this: FileHandle) {
-    synced.push(await readlink(`/proc/self/fd/${this.fd}`));
-    await sync.call(this);
-  });
-  onTestFinished(() => spy.mockRestore());
-  await blobs.put(key, Buffer.from('x'), { maxBytes: 1 });
-  expect(synced).toEqual([expect.stringContaining(join(folder, '.unfinished/')), dirname(join(folder, key)), folder]);
-});
+test.runIf(process.platform === 'linux')(
+  'storing a blob syncs the file, its folder and the parent folder',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const blobs = await createFileBlobs(folder);
+    const synced: string[] = [];
+    await using any = await open(folder);
+    const prototype = Object.getPrototypeOf(any) as FileHandle;
+    const { sync } = prototype;
+    const spy = vi.spyOn(prototype, 'sync').mockImplementation(async function record(this: FileHandle) {
+      synced.push(await readlink(`/proc/self/fd/${this.fd}`));
+      await sync.call(this);
+    });
+    onTestFinished(() => spy.mockRestore());
+    await blobs.put(key, Buffer.from('x'), { maxBytes: 1 });
+    expect(synced).toEqual([expect.stringContaining(join(folder, '.unfinished/')), dirname(join(folder, key)), folder]);
+  },
+);
 
-test('bytes in pieces that nobody wrote to for long are removed, but for those that somebody still owns', async () => {
+test('the sweep removes partial blobs that were not written for long, except those that still have an owner', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const { partials } = await createFileBlobs(folder);
@@ -70,8 +73,8 @@ test('bytes in pieces that nobody wrote to for long are removed, but for those t
   for (const id of [owned, forgotten, young]) await partials.write(id, 0, piece(), { maxBytes: 10 });
   const long = new Date(Date.now() - 60_000);
   for (const id of [owned, forgotten]) await utimes(join(folder, '.uploads', id), long, long);
-  const asked: string[][] = [];
-  expect(await partials.sweep(30_000, async (ids) => (asked.push(ids.toSorted()), new Set([owned])))).toBe(1);
-  expect(asked).toEqual([[owned, forgotten]]);
+  const sweptIds: string[][] = [];
+  expect(await partials.sweep(30_000, async (ids) => (sweptIds.push(ids.toSorted()), new Set([owned])))).toBe(1);
+  expect(sweptIds).toEqual([[owned, forgotten]]);
   expect(await Promise.all([owned, forgotten, young].map((id) => partials.size(id)))).toEqual([1, 0, 1]);
 });

@@ -4,46 +4,54 @@ import { mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { AppError } from '../../../shared/errors.ts';
-import { createPartialBlobs, noRoomFor, writeAll } from './partial-blobs.ts';
+import { createPartialBlobs, diskFullError, writeAll } from './partial-blobs.ts';
 import type { PartialBlobs } from './partial-blobs.ts';
 import { createWriteProbe } from './write-probe.ts';
 import type { WriteProbeOptions } from './write-probe.ts';
 
-/** Bytes that belong to a workspace, under the key `<workspace id>/<id>`. */
+/** Binary objects of workspaces, stored under the key `<workspace id>/<id>`. */
 export interface Blobs {
-  /** Stores bytes durably, or nothing. @throws AppError `payload_too_large`, `unavailable` without room. */
+  /**
+   * Stores bytes durably, all or nothing. @throws AppError `payload_too_large`; `unavailable` when the disk is full.
+   */
   put(
     key: string,
     content: Buffer | Readable,
     options: { maxBytes: number },
   ): Promise<{ bytes: number; sha256: string }>;
-  /** Opens bytes for reading, all or from `start` to `end`, both included. @throws AppError `not_found`. */
+  /** Opens a blob for reading, whole or from `start` to `end`, both inclusive. @throws AppError `not_found`. */
   open(key: string, range?: { start: number; end: number }): Promise<Readable>;
   delete(key: string): Promise<void>;
-  /** Bytes on their way in. */
+  /** Uploads in progress. */
   partials: PartialBlobs;
-  /** Whether bytes can be stored now; cheap to ask. @throws AppError `unavailable`, or the signal's reason. */
+  /**
+   * Checks that blobs can be stored now. Results are cached for seconds. @throws AppError `unavailable`, or the
+   * signal's reason.
+   */
   check(signal: AbortSignal): Promise<void>;
-  /** All that is stored, in no order, with the time when it was written; what comes and goes meanwhile may be among it or not. */
+  /**
+   * Lists all blobs with the time of their last write, in no order. Blobs that are written or deleted meanwhile can be
+   * missing.
+   */
   list(): AsyncIterable<{ key: string; writtenAt: Date }>;
 }
 
 const keyPattern = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
 const unfinished = '.unfinished';
-/** Unfinished files older than this belong to a process that died, in milliseconds. */
+/** A temporary file older than this, in milliseconds, belongs to a process that died. */
 const abandonedAfterMs = 60 * 60 * 1000;
 
-/** Bytes in files under one folder; several hub processes may share it. */
+/** Stores blobs as files of one folder. Several hub processes can share the folder. */
 export async function createFileBlobs(folder: string, options: WriteProbeOptions = {}): Promise<Blobs> {
   const incoming = join(folder, unfinished);
   await mkdir(incoming, { recursive: true, mode: 0o700 });
   for (const name of await readdir(incoming)) {
     const path = join(incoming, name);
-    const facts = await stat(path).catch(() => undefined);
-    if (facts !== undefined && Date.now() - facts.mtimeMs > abandonedAfterMs) await rm(path, { force: true });
+    const stats = await stat(path).catch(() => undefined);
+    if (stats !== undefined && Date.now() - stats.mtimeMs > abandonedAfterMs) await rm(path, { force: true });
   }
   const pathOf = (key: string) => {
-    if (!keyPattern.test(key)) throw new TypeError('a blob key is two UUIDs');
+    if (!keyPattern.test(key)) throw new TypeError('a blob key must be two UUIDs');
     return join(folder, key);
   };
 
@@ -69,12 +77,13 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
         await file.sync();
         const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         await rename(temporary, path);
-        // A name is of its folder: without this the machine may come back with a row that names bytes which are not there.
+        // Without syncing the folder, a power failure can lose the file name while the database row that refers to it
+        // survives.
         await syncFolder(dirname(path));
         if (made !== undefined) await syncFolder(folder);
       } catch (error) {
         await rm(temporary, { force: true });
-        throw noRoomFor(error) ?? error;
+        throw diskFullError(error) ?? error;
       }
       return { bytes, sha256: hash.digest('hex') };
     },
@@ -83,7 +92,7 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
       const path = pathOf(key);
       const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
         throw error.code === 'ENOENT'
-          ? new AppError('not_found', 'The bytes of this artefact are gone.', { cause: error })
+          ? new AppError('not_found', 'The bytes of this artefact no longer exist.', { cause: error })
           : error;
       });
       return createReadStream(path, { fd: file, ...(range === undefined ? {} : range) });
@@ -97,10 +106,10 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
       await probe(signal).catch((error: unknown) => {
         if (signal.aborted) throw signal.reason;
         throw (
-          noRoomFor(error) ??
+          diskFullError(error) ??
           new AppError(
             'unavailable',
-            'The folder of the artefacts can not be written; its operator has to look at ARTIFACTS_FOLDER.',
+            'The artefact folder is not writable; the operator of the hub must check ARTIFACTS_FOLDER.',
             { cause: error },
           )
         );
@@ -114,15 +123,15 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
         if (entries === null) continue;
         for await (const entry of entries) {
           const key = `${workspace.name}/${entry.name}`;
-          const facts = keyPattern.test(key) ? await stat(join(folder, key)).catch(() => undefined) : undefined;
-          if (facts?.isFile() === true) yield { key, writtenAt: facts.mtime };
+          const stats = keyPattern.test(key) ? await stat(join(folder, key)).catch(() => undefined) : undefined;
+          if (stats?.isFile() === true) yield { key, writtenAt: stats.mtime };
         }
       }
     },
   };
 }
 
-/** Makes the names in a folder outlive the machine; some systems can't and need not. */
+/** Flushes the file names of a folder to the disk. Windows neither supports nor needs this. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   await using handle = await open(folder, 'r');

@@ -6,29 +6,37 @@ import type { Readable } from 'node:stream';
 import { AppError } from '../../../shared/errors.ts';
 import { isUuid } from '../../../shared/uuid.ts';
 
-/** Bytes that arrive in pieces, under a UUID; what is there of them outlives the process that took them. */
+/** Bytes that arrive in pieces, stored under a UUID. They survive the process that received them. */
 export interface PartialBlobs {
-  /** How many bytes there are; 0 when there are none. */
+  /** Number of stored bytes; 0 when there are none. */
   size(id: string): Promise<number>;
   /**
-   * Writes from `offset`, which is not past the end, and keeps what came when the source breaks off. Answers how many bytes there are.
-   * @throws AppError `payload_too_large` for more than `maxBytes` in all, `unavailable` without room; RangeError past the end.
+   * Writes from `offset` and returns the total number of stored bytes. When the source fails, the bytes received until
+   * then are kept.
+   * @throws AppError `payload_too_large` when the total exceeds `maxBytes`, `unavailable` when the disk is full.
+   * @throws RangeError when `offset` is past the end.
    */
   write(id: string, offset: number, source: AsyncIterable<Buffer>, options: { maxBytes: number }): Promise<number>;
-  /** Makes what is there outlive the machine. @throws AppError `unavailable` without room. */
+  /**
+   * Flushes the bytes to the disk, so that they survive a power failure. @throws AppError `unavailable` when the disk
+   * is full.
+   */
   sync(id: string): Promise<void>;
-  /** Streams the bytes; only once none is written any more. */
+  /** Streams the bytes. Call it only when no write is in progress. */
   read(id: string): Readable;
   delete(id: string): Promise<void>;
-  /** Removes what nobody wrote to for so long, but for what `findOwned` answers of it: its owner died, or forgot it. */
+  /**
+   * Deletes partial blobs that were not written for `olderThanMs`, except the ids that `findOwned` returns: those still
+   * have an owner. Returns the number of deleted blobs.
+   */
   sweep(olderThanMs: number, findOwned: (ids: string[]) => Promise<ReadonlySet<string>>): Promise<number>;
 }
 
-/** Partial bytes in files of one folder, which several hub processes may share. */
+/** Stores partial blobs as files of one folder. Several hub processes can share the folder. */
 export async function createPartialBlobs(folder: string): Promise<PartialBlobs> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const pathOf = (id: string) => {
-    if (!isUuid(id)) throw new TypeError('the id of partial bytes is a UUID');
+    if (!isUuid(id)) throw new TypeError('the id of a partial blob must be a UUID');
     return join(folder, id);
   };
   const sizeOf = async (id: string) => (await stat(pathOf(id)).catch(ignoreMissing))?.size ?? 0;
@@ -38,19 +46,19 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
 
     async write(id, offset, source, { maxBytes }) {
       const size = await sizeOf(id);
-      if (offset > size) throw new RangeError('bytes are written from where there are some');
+      if (offset > size) throw new RangeError('offset is past the end of the partial blob');
       let at = offset;
       let file: FileHandle | undefined;
       try {
         for await (const chunk of source) {
           if (at + chunk.length > maxBytes)
-            throw new AppError('payload_too_large', `More than the ${maxBytes} bytes that were announced.`);
+            throw new AppError('payload_too_large', `More than the announced ${maxBytes} bytes.`);
           file ??= await open(pathOf(id), constants.O_WRONLY | constants.O_CREAT, 0o600);
           await writeAll(file, chunk, at);
           at += chunk.length;
         }
       } catch (error) {
-        throw noRoomFor(error) ?? error;
+        throw diskFullError(error) ?? error;
       } finally {
         await file?.close();
       }
@@ -60,7 +68,7 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
     async sync(id) {
       await using file = await open(pathOf(id), 'r+');
       await file.sync().catch((error: unknown) => {
-        throw noRoomFor(error) ?? error;
+        throw diskFullError(error) ?? error;
       });
     },
 
@@ -73,36 +81,39 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
     async sweep(olderThanMs, findOwned) {
       const old: string[] = [];
       for (const name of await readdir(folder)) {
-        const facts = await stat(join(folder, name)).catch(ignoreMissing);
-        if (facts !== undefined && Date.now() - facts.mtimeMs > olderThanMs) old.push(name);
+        const stats = await stat(join(folder, name)).catch(ignoreMissing);
+        if (stats !== undefined && Date.now() - stats.mtimeMs > olderThanMs) old.push(name);
       }
       const owned = old.length === 0 ? new Set() : await findOwned(old.filter((name) => isUuid(name)));
-      const forgotten = old.filter((name) => !owned.has(name));
-      for (const name of forgotten) await rm(join(folder, name), { force: true });
-      return forgotten.length;
+      const abandoned = old.filter((name) => !owned.has(name));
+      for (const name of abandoned) await rm(join(folder, name), { force: true });
+      return abandoned.length;
     },
   };
 }
 
-/** Writes all of a chunk: on a disk that is all but full one write takes a part of it, and says so by no error. */
+/** Writes a whole chunk. On a nearly full disk, one write can store only a part of its bytes without an error. */
 export async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
   for (let done = 0; done < chunk.length;)
     done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;
 }
 
-/** What to answer when a write failed for want of room; undefined when it failed for something else. */
-export function noRoomFor(error: unknown): AppError | undefined {
+/**
+ * Converts the error of a write to `unavailable` when the disk, the quota or the largest file size is exceeded; else
+ * returns undefined.
+ */
+export function diskFullError(error: unknown): AppError | undefined {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
     ? new AppError(
         'unavailable',
-        'The disk of the hub has no room for more artefacts; send the bytes again later, once its operator made room.',
+        'The disk of the hub is full; send the bytes again later, after its operator has freed space.',
         { cause: error, retryAfterSeconds: 30, internal: { part: 'artifacts' } },
       )
     : undefined;
 }
 
-/** Answers nothing where there is no such file. */
+/** Returns undefined when the file does not exist, and rethrows other errors. */
 export function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }

@@ -3,20 +3,23 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface WriteProbeOptions {
-  /** How long what was found counts, in milliseconds. */
-  freshMs?: number;
+  /** How long a result is reused, in milliseconds. */
+  cacheMs?: number;
 }
 
 const probeBytes = Buffer.alloc(64 * 1024, 1);
-const defaultFreshMs = 5_000;
+const defaultCacheMs = 5_000;
 
-/** Tries whether a folder takes bytes: rejects as a write does, or with the signal's reason. However many ask, one attempt at a time is made, and what it found counts a while. */
+/**
+ * Creates a function that tests whether a folder is writable. It rejects with the error of the write, or with the
+ * signal's reason. Concurrent callers share one attempt, and its result is reused for `cacheMs`.
+ */
 export function createWriteProbe(
   folder: string,
-  { freshMs = defaultFreshMs }: WriteProbeOptions = {},
+  { cacheMs = defaultCacheMs }: WriteProbeOptions = {},
 ): (signal: AbortSignal) => Promise<void> {
   let latest: Promise<void> | undefined;
-  let isUnderWay = false;
+  let isRunning = false;
   let endedAt = 0;
   const attempt = async () => {
     const path = join(folder, randomUUID());
@@ -24,21 +27,21 @@ export function createWriteProbe(
       await writeFile(path, probeBytes, { mode: 0o600, flag: 'wx' });
     } finally {
       await rm(path, { force: true }).catch(() => undefined);
-      isUnderWay = false;
+      isRunning = false;
       endedAt = performance.now();
     }
   };
   return async (signal) => {
-    if (latest === undefined || (!isUnderWay && performance.now() - endedAt >= freshMs)) {
-      isUnderWay = true;
+    if (latest === undefined || (!isRunning && performance.now() - endedAt >= cacheMs)) {
+      isRunning = true;
       latest = attempt();
     }
-    const gone = Promise.withResolvers<never>();
-    const onAbort = () => gone.reject(signal.reason);
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     try {
-      await Promise.race([latest, gone.promise]);
+      await Promise.race([latest, aborted.promise]);
     } finally {
       signal.removeEventListener('abort', onAbort);
     }

@@ -2,20 +2,24 @@ import { CronExpressionParser } from 'cron-parser';
 import { LRUCache } from 'lru-cache';
 
 /**
- * When things are due, in any time zone. A time of day that a change to summer time leaves out counts as the time that the
- * clocks show instead (02:30 becomes 03:30); one that the change back brings twice counts once, the first time. Expressions that
- * run in every hour follow the hours that really pass.
+ * Due times of schedules in any time zone.
+ * A local time that the change to daylight saving time skips moves to the time that clocks show instead: 02:30 becomes
+ * 03:30. A local time that occurs twice counts once, the first time. Expressions that match every hour follow elapsed
+ * time instead.
  */
 
 const dayMs = 86_400_000;
-/** Fires that are looked at before an expression is held to have none. */
+/** Number of candidate times after which an expression counts as never due. */
 const maxSteps = 400;
 
-/** A formatter takes some 70 KiB: one for each zone that is in use, whatever way it is spelled. */
+/** A formatter needs about 70 KiB, so all spellings of a zone share one. */
 const formatters = new LRUCache<string, Intl.DateTimeFormat>({ max: 64 });
 const canonicalNames = new LRUCache<string, string>({ max: 1_000 });
 
-/** The one spelling of a zone: `america/new_york` and `US/Eastern` are `America/New_York`. @throws RangeError when there is no such zone. */
+/**
+ * The canonical name of a zone: `america/new_york` and `US/Eastern` become `America/New_York`.
+ * @throws RangeError when the zone does not exist.
+ */
 function canonicalName(timezone: string): string {
   let name = canonicalNames.get(timezone);
   if (name === undefined) {
@@ -43,7 +47,7 @@ function formatterOf(timezone: string): Intl.DateTimeFormat {
   return formatter;
 }
 
-/** What the clocks of a zone show at an instant, as if that were UTC, in milliseconds. */
+/** The local time of a zone at an instant, encoded as if it were UTC, in milliseconds. */
 function wallTime(timezone: string, instantMs: number): number {
   if (timezone === 'UTC') return instantMs;
   const parts: Record<string, number> = {};
@@ -52,21 +56,22 @@ function wallTime(timezone: string, instantMs: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) + (((instantMs % 1000) + 1000) % 1000);
 }
 
-/** The instant at which the clocks of a zone show a time: the first of two, and one in a gap moved on by its length. */
+/**
+ * The instant of a local time: the first of two when it occurs twice; later by the length of the gap when it is
+ * skipped.
+ */
 function instantOf(timezone: string, wallMs: number): number {
   const offsets = [wallMs - dayMs, wallMs + dayMs].map((at) => offsetAt(timezone, at));
   if (offsets[0] === offsets[1]) return wallMs - (offsets[0] as number);
-  const fitting = offsets.map((offset) => wallMs - offset).filter((at) => wallTime(timezone, at) === wallMs);
-  return fitting.length > 0 ? Math.min(...fitting) : wallMs - (offsets[0] as number);
+  const candidates = offsets.map((offset) => wallMs - offset).filter((at) => wallTime(timezone, at) === wallMs);
+  return candidates.length > 0 ? Math.min(...candidates) : wallMs - (offsets[0] as number);
 }
 
-/**
- * What is wrong with a five-field cron expression, for people; null when it can be used.
- */
+/** Why a five-field cron expression can't be used, as text for the user; null when it can. */
 export function cronProblem(cron: string): string | null {
   if (cron.trim().split(/\s+/).length !== 5)
     return 'must have five fields: minute, hour, day of the month, month, day of the week';
-  // A hash of nothing would be another time at each look.
+  // cron-parser replaces H by a random value when it has no seed, so each calculation would give another time.
   if (/(^|[\s,])H/.test(cron)) return "can't use H; name the minute and hour";
   try {
     return nextCronFire(cron, 'UTC', new Date()) === null ? 'never comes' : null;
@@ -75,37 +80,46 @@ export function cronProblem(cron: string): string | null {
   }
 }
 
-/** The first time after an instant at which a cron expression is due; null when it never is. @throws when it can't be parsed. */
+/**
+ * The first time after an instant at which a cron expression is due; null when it never is. @throws when the expression
+ * is invalid.
+ */
 export const nextCronFire = (cron: string, zone: string, after: Date): Date | null =>
   cronFires(cron, zone, after).next().value ?? null;
 
-/** The times after an instant at which a cron expression is due, one after the other. @throws when it can't be parsed. */
+/**
+ * The times after an instant at which a cron expression is due, in ascending order. @throws when the expression is
+ * invalid.
+ */
 export function cronFires(cron: string, zone: string, after: Date): Generator<Date, undefined> {
   const timezone = canonicalName(zone);
   const isEveryHour = CronExpressionParser.parse(cron).fields.hour.values.length === 24;
   return (isEveryHour ? firesByOffset : firesByClock)(cron, timezone, after.getTime());
 }
 
-/** The wall-clock times of an expression, as UTC. With time zones, the parser fails for some expressions and misses hours. */
+/**
+ * The local times of an expression, encoded as UTC. With time zones, cron-parser fails for some expressions and skips
+ * hours.
+ */
 const wallTimes = (cron: string, afterMs: number) =>
   CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(afterMs) });
 
-/** Times of day, each once a day. */
+/** Due times by local time. A local time fires once even when clocks show it twice. */
 function* firesByClock(cron: string, timezone: string, afterMs: number): Generator<Date, undefined> {
-  // After a gap, times of the gap are still due: they fire later by the length of the gap.
+  // Skipped times are still due shortly after the gap.
   const offset = Math.min(offsetAt(timezone, afterMs - dayMs / 8), offsetAt(timezone, afterMs + dayMs / 8));
   const walls = wallTimes(cron, afterMs + offset);
   let last = afterMs;
-  // A time in a gap fires later, possibly after later times of day. It waits for the first time outside the gap.
+  // A skipped time fires later, possibly after later local times, so it waits here for the first time outside the gap.
   let waiting: number[] = [];
   for (let tries = 0; tries < maxSteps; tries += 1) {
     const wall = walls.next().toDate().getTime();
     const at = instantOf(timezone, wall);
     waiting.push(at);
     if (wallTime(timezone, at) > wall) continue;
-    const reached = waiting.filter((each) => each <= at).toSorted((one, other) => one - other);
+    const ready = waiting.filter((each) => each <= at).toSorted((one, other) => one - other);
     waiting = waiting.filter((each) => each > at);
-    for (const each of reached) {
+    for (const each of ready) {
       if (each <= last) continue;
       yield new Date(each);
       last = each;
@@ -115,7 +129,10 @@ function* firesByClock(cron: string, timezone: string, afterMs: number): Generat
   return undefined;
 }
 
-/** Times of an expression that runs in every hour, in elapsed time: uses the offset of the zone until the offset changes, then the new one. */
+/**
+ * Due times by elapsed time, for expressions that match every hour. Uses one UTC offset of the zone until the offset
+ * changes.
+ */
 function* firesByOffset(cron: string, timezone: string, afterMs: number): Generator<Date, undefined> {
   let fromMs = afterMs;
   for (let offset = offsetAt(timezone, fromMs); ; offset = offsetAt(timezone, fromMs + 1)) {
@@ -123,7 +140,7 @@ function* firesByOffset(cron: string, timezone: string, afterMs: number): Genera
     let change: number | null = null;
     while (change === null) {
       const at = walls.next().toDate().getTime() - offset;
-      // Rare expressions have no time for years, whatever the offset is. Continue shortly before the next time.
+      // Rare expressions are not due for years at any offset. Continue shortly before the next time.
       change = at - fromMs > 4 * dayMs ? at - 2 * dayMs : nextOffsetChange(timezone, fromMs, offset, at);
       if (change !== null) break;
       yield new Date(at);
@@ -134,13 +151,16 @@ function* firesByOffset(cron: string, timezone: string, afterMs: number): Genera
   }
 }
 
-/** Two changes of an offset are further apart than this. */
-const shortestOffsetMs = 7 * dayMs;
+/** Offset changes of a zone are at least this far apart. */
+const minOffsetDurationMs = 7 * dayMs;
 
-/** The first instant between `fromMs` and `untilMs` at which the offset of a zone differs from `offset`; null when there is none. */
+/**
+ * The first instant between `fromMs` and `untilMs` at which the offset of a zone differs from `offset`; null when there
+ * is none.
+ */
 function nextOffsetChange(timezone: string, fromMs: number, offset: number, untilMs: number): number | null {
   for (let low = fromMs; low < untilMs;) {
-    let high = Math.min(low + shortestOffsetMs, untilMs);
+    let high = Math.min(low + minOffsetDurationMs, untilMs);
     if (offsetAt(timezone, high) === offset) {
       low = high;
       continue;
@@ -160,14 +180,14 @@ const offsetAt = (timezone: string, instantMs: number) => wallTime(timezone, ins
 export interface DailyPeriod {
   /** `HH:MM`. */
   from: string;
-  /** `HH:MM`; earlier than `from` when it lies on the next day. */
+  /** `HH:MM`. It is on the next day when it is earlier than `from`. */
   to: string;
   timezone: string;
-  /** Days of the week on which it begins, 0 for Sunday; every day when left out. */
+  /** Weekdays on which the period begins, 0 for Sunday; every day when undefined. */
   days?: number[] | undefined;
 }
 
-/** The end of a daily period that an instant lies in; null when it lies in none. */
+/** The end of the daily period that contains an instant; null when the instant is outside. */
 export function endOfPeriod({ from, to, timezone: zone, days }: DailyPeriod, at: Date): Date | null {
   const timezone = canonicalName(zone);
   const minutes = (clock: string) => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));

@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
-/** Ranges, as ipaddr.js names them, that a stranger's URL may lead to. Everything else is refused. */
+/** The only range of ipaddr.js that untrusted URLs may lead to. */
 const publicRange = 'unicast';
 
 /**
- * Whether an address belongs to the public internet. IPv4 addresses that hide in IPv6 (mapped, NAT64, 6to4, Teredo) are not
- * public, whatever they hold: no web hook needs them, and each has carried somebody past a filter.
+ * Whether an address belongs to the public internet. IPv6 addresses that embed an IPv4 address (mapped, NAT64, 6to4,
+ * Teredo) count as not public. Webhooks do not need them, and each form has been used to bypass such filters.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;

@@ -19,7 +19,7 @@ const request = (port: number | null, more: object = {}) => ({
   port,
   service: '_sip._tcp',
   servicePort: 5060,
-  turn: 0,
+  firstCandidate: 0,
   signal: new AbortController().signal,
   timeoutMs: 3_000,
   onData: () => undefined,
@@ -31,10 +31,10 @@ const open = (options: Partial<EgressOptions> = {}) =>
 const options = 'OPTIONS sip:a SIP/2.0\r\nCSeq: 1 OPTIONS\r\n\r\n';
 
 test.each(['udp', 'tcp'] as const)(
-  'a connection by %s carries bytes both ways, from a name that is asked for once',
+  'a connection by %s carries bytes both ways, with one DNS query',
   async (transport) => {
-    let asked = 0;
-    await using egress = open({ resolve: async () => ((asked += 1), loopback) });
+    let lookups = 0;
+    await using egress = open({ resolve: async () => ((lookups += 1), loopback) });
     const { port } = transport === 'udp' ? udp : tcp;
     const received: string[] = [];
     using connection = await egress.connect(
@@ -47,11 +47,11 @@ test.each(['udp', 'tcp'] as const)(
       await expect.poll(() => received.length).toBe(times);
     }
     expect(received[0]).toContain('405');
-    expect(asked).toBe(1);
+    expect(lookups).toBe(1);
   },
 );
 
-test('what leads to an address that is not public is refused, unless the operator named it', async () => {
+test('connecting to a non-public address is refused unless EGRESS_ALLOW_HOSTS contains the host', async () => {
   await using egress = open({ allowHosts: [`named.example:${tcp.port}`] });
   for (const transport of ['udp', 'tcp', 'tls'])
     await expect(egress.connect(request(tcp.port, { transport }))).rejects.toThrow(EgressRefused);
@@ -66,16 +66,16 @@ test('what leads to an address that is not public is refused, unless the operato
   await expect(egress.connect(request(tcp.port + 1, { host: 'named.example' }))).rejects.toThrow(EgressRefused);
 });
 
-test('a service is found by its records, each of whose hosts is judged', async () => {
+test('a service is found by its SRV records, and each of their hosts is checked', async () => {
   const records = [
     { name: 'two.example', port: tcp.port, priority: 20, weight: 0 },
     { name: 'one.example', port: tcp.port, priority: 10, weight: 0 },
   ];
-  const asked: string[] = [];
-  const resolve = async (host: string) => (asked.push(host), loopback);
+  const lookups: string[] = [];
+  const resolve = async (host: string) => (lookups.push(host), loopback);
   await using inside = open({ resolve, resolveSrv: async () => records });
   await expect(inside.connect(request(null))).rejects.toThrow(/two\.example is refused/);
-  expect(asked).toEqual(['one.example', 'two.example']);
+  expect(lookups).toEqual(['one.example', 'two.example']);
   await using found = open({ resolve, resolveSrv: async () => records.slice(1) });
   using connection = await found.connect(request(null));
   expect(connection.remote.port).toBe(tcp.port);
@@ -84,41 +84,41 @@ test('a service is found by its records, each of whose hosts is judged', async (
   expect(itself.remote.port).toBe(tcp.port);
 });
 
-test('a service with any number of hosts costs eight look-ups, and none once nobody waits any more', async () => {
-  const asked: string[] = [];
+test('a service with 50 hosts causes at most eight look-ups, and none after the abort', async () => {
+  const lookups: string[] = [];
   const ended = new AbortController();
   const resolveSrv = async () =>
     Array.from({ length: 50 }, (_, index) => ({ name: `h${index}.example`, port: tcp.port, priority: 1, weight: 1 }));
-  const resolve = async (host: string) => (asked.push(host), loopback);
+  const resolve = async (host: string) => (lookups.push(host), loopback);
   const allowHosts = Array.from({ length: 50 }, (_, index) => `h${index}.example`);
   await using egress = open({ allowHosts, resolve, resolveSrv });
   using _connection = await egress.connect(request(null));
-  expect(asked).toHaveLength(8);
-  const held = Promise.withResolvers<void>();
+  expect(lookups).toHaveLength(8);
+  const blocked = Promise.withResolvers<void>();
   const slow = async (host: string) => {
-    asked.push(host);
+    lookups.push(host);
     ended.abort(new Error('over'));
-    await held.promise;
+    await blocked.promise;
     return loopback;
   };
   await using ending = open({ allowHosts, resolve: slow, resolveSrv });
   await expect(ending.connect(request(null, { signal: ended.signal }))).rejects.toThrow('over');
-  held.resolve();
+  blocked.resolve();
   await new Promise((done) => setImmediate(done));
-  expect(asked).toHaveLength(9);
+  expect(lookups).toHaveLength(9);
 });
 
-test('of several addresses the next is taken where one refuses, beginning with another each turn', async () => {
+test('when an address refuses the connection, the next candidate is tried, from any first candidate', async () => {
   const closed = await freePort();
   const records = [closed, tcp.port].map((port, priority) => ({ name: 'one.example', port, priority, weight: 0 }));
   await using egress = open({ resolveSrv: async () => records });
-  for (const turn of [0, 1, 2]) {
-    using connection = await egress.connect(request(null, { turn }));
+  for (const firstCandidate of [0, 1, 2]) {
+    using connection = await egress.connect(request(null, { firstCandidate }));
     expect(connection.remote.port).toBe(tcp.port);
   }
 });
 
-test('a closed port tells itself, over udp as an answer to what is sent', async () => {
+test('a closed port is reported as refused, over UDP after the first datagram', async () => {
   await using egress = open();
   const closed = await freePort();
   await expect(egress.connect(request(closed))).rejects.toMatchObject({ failure: 'refused' });
@@ -130,7 +130,7 @@ test('a closed port tells itself, over udp as an answer to what is sent', async 
   await expect.poll(() => failures[0]?.failure).toBe('refused');
 });
 
-test('a stream that ends is told once, and not to whoever ended it', async () => {
+test('the end of a stream is reported once, and not when the stream is disposed', async () => {
   await using egress = open();
   const failures: string[] = [];
   const onFailed = (failure: EgressFailed) => failures.push(failure.failure);
@@ -146,7 +146,7 @@ test('a stream that ends is told once, and not to whoever ended it', async () =>
   expect(failures).toEqual(['reset']);
 });
 
-test('a port of this side is taken where it is free', async () => {
+test('the preferred local port is used when it is free', async () => {
   await using egress = open();
   const localPort = await freePort();
   const connect = () => egress.connect(request(udp.port, { transport: 'udp', localPort }));
@@ -156,17 +156,17 @@ test('a port of this side is taken where it is free', async () => {
   expect(second.local.port).not.toBe(localPort);
 });
 
-test('whoever gives up is told so, and a name that nobody knows is', async () => {
+test('connecting rejects with the abort reason, connect_timeout or unresolved', async () => {
   const stop = new AbortController();
   await using silent = open({ resolve: () => new Promise(() => undefined) });
-  const asked = silent.connect(request(1, { signal: stop.signal }));
+  const pending = silent.connect(request(1, { signal: stop.signal }));
   stop.abort(new Error('withdrawn'));
-  await expect(asked).rejects.toThrow('withdrawn');
+  await expect(pending).rejects.toThrow('withdrawn');
   await expect(silent.connect(request(1, { signal: stop.signal }))).rejects.toThrow('withdrawn');
   await expect(silent.connect(request(1, { timeoutMs: 20 }))).rejects.toMatchObject({ failure: 'connect_timeout' });
   const unknown = Object.assign(new Error('no'), { code: 'ENOTFOUND' });
   await using lost = open({ resolve: () => Promise.reject(unknown) });
   await expect(lost.connect(request(1))).rejects.toMatchObject({ failure: 'unresolved' });
-  // A rejection that nobody hears of would end the process, and fails this test.
+  // An unhandled rejection would end the process and fail this test.
   await expect(lost.connect(request(1, { signal: stop.signal }))).rejects.toThrow('withdrawn');
 });

@@ -1,46 +1,46 @@
 import { createSocket } from 'node:dgram';
 import type { SrvRecord } from 'node:dns';
-import { resolveSrv as systemSrv } from 'node:dns/promises';
+import { resolveSrv as resolveSrvBySystem } from 'node:dns/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { checkServerIdentity, connect as connectTls } from 'node:tls';
 import { EgressFailed, EgressRefused, toEgressFailed } from './failure.ts';
 import type { Guard } from './guard.ts';
 
-/** A connection to make. Times are milliseconds. */
+/** A connection to open. All times are in milliseconds. */
 export interface EgressConnectRequest {
   transport: 'udp' | 'tcp' | 'tls';
   host: string;
-  /** Null for the port, and the hosts, that the DNS has for a service: its SRV records, else the host itself at `servicePort`. */
+  /** Null to use the SRV records of `service`, or the host itself at `servicePort` when it has none. */
   port: number | null;
-  /** Such as `_sip._udp`. */
+  /** SRV service, such as `_sip._udp`. */
   service: string;
   servicePort: number;
-  /** With which of several addresses to begin: those that are silent are left for the next. */
-  turn: number;
-  /** The port of this side, where it is free; over udp only. */
+  /** Index of the candidate address to try first, so that a retry can begin with another one. */
+  firstCandidate: number;
+  /** Preferred local port, for UDP only. Another port is used when it is taken. */
   localPort?: number;
   signal: AbortSignal;
   timeoutMs: number;
   onData: (bytes: Buffer) => void;
-  /** Told once when a stream is over, and each time that a datagram found nobody (`refused`); never after it was disposed. */
+  /** Called once when a stream ends, and for each datagram that the peer refuses. Not called after disposal. */
   onFailed: (failure: EgressFailed) => void;
 }
 
-/** A connection to one address, which was judged. */
+/** A connection to one address that passed the guard. */
 export interface EgressConnection extends Disposable {
   readonly local: { address: string; port: number };
   readonly remote: { address: string; port: number };
-  /** A datagram, or more of the stream; what can't be sent is dropped. */
+  /** Sends a datagram, or bytes of the stream. Data that can't be sent is dropped. */
   send(bytes: Uint8Array): void;
 }
 
 export type ResolveSrv = (name: string) => Promise<SrvRecord[]>;
 
-/** What a reader that does not read may leave to be sent, in bytes. */
+/** Unsent bytes of a stream at which the connection is closed. */
 const maxUnsentBytes = 1024 * 1024;
 const maxCandidates = 8;
 const srvTimeoutMs = 3_000;
-/** How long a stream that is over may take to say so. */
+/** How long a closed stream may take to send its last bytes, in milliseconds. */
 const shutdownFlushMs = 2_000;
 
 interface Candidate {
@@ -51,18 +51,19 @@ interface Candidate {
 }
 
 /**
- * Makes connections that are no HTTP. The name is resolved once, all that it leads to is judged, and the connection is made to one of those
- * addresses; of a service so is each of its hosts. TLS checks the name that was asked for, not that of such a host (RFC 5922).
+ * Opens connections for protocols other than HTTP. The host, or each host of a service, is resolved once; all addresses
+ * are checked, and the connection uses one of them. TLS verifies the requested name, not the name of an SRV target (RFC
+ * 5922).
  */
-export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemSrv) {
-  const locate = async (
+export function createConnections(guard: Guard, resolveSrv: ResolveSrv = resolveSrvBySystem) {
+  const findCandidates = async (
     { host, port, service, servicePort }: EgressConnectRequest,
     signal: AbortSignal,
   ): Promise<Candidate[]> => {
-    const targets = port === null && isIP(host) === 0 ? await targetsOf(resolveSrv, `${service}.${host}`) : [];
+    const targets = port === null && isIP(host) === 0 ? await srvTargets(resolveSrv, `${service}.${host}`) : [];
     const named = targets.length > 0 ? targets : [{ host, port: port ?? servicePort }];
     const found: Candidate[] = [];
-    // Whoever owns the name says how many hosts it has.
+    // The owner of the name controls the number of SRV records, so it is limited.
     for (const target of named.slice(0, maxCandidates)) {
       signal.throwIfAborted();
       for (const { address, family } of await guard.resolve(target.host, target.port))
@@ -76,12 +77,12 @@ export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemS
     async connect(request: EgressConnectRequest): Promise<EgressConnection> {
       const timeout = AbortSignal.timeout(request.timeoutMs);
       const signal = AbortSignal.any([request.signal, timeout]);
-      const { host, transport, turn } = request;
+      const { host, transport, firstCandidate } = request;
       try {
-        const candidates = await beforeAbort(locate(request, signal), signal);
+        const candidates = await raceAbort(findCandidates(request, signal), signal);
         let last: unknown;
         for (let index = 0; index < candidates.length; index += 1) {
-          const candidate = candidates[(index + turn) % candidates.length] as Candidate;
+          const candidate = candidates[(index + firstCandidate) % candidates.length] as Candidate;
           try {
             return await (transport === 'udp'
               ? openDatagrams(candidate, request, signal)
@@ -91,12 +92,12 @@ export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemS
             last = error;
           }
         }
-        throw last ?? new EgressFailed(`${host} has no address.`, { failure: 'unresolved' });
+        throw last ?? new EgressFailed(`${host} has no addresses.`, { failure: 'unresolved' });
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason;
         if (error instanceof EgressRefused || error instanceof EgressFailed) throw error;
         if (timeout.aborted)
-          throw new EgressFailed(`${host} could not be connected to within ${request.timeoutMs / 1000} s.`, {
+          throw new EgressFailed(`${host} did not accept the connection within ${request.timeoutMs / 1000} s.`, {
             failure: 'connect_timeout',
             cause: error,
           });
@@ -106,17 +107,17 @@ export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemS
   };
 }
 
-/** The hosts of a service in the order in which they want to be asked; none where the DNS has none, or does not say. */
-async function targetsOf(resolveSrv: ResolveSrv, name: string): Promise<{ host: string; port: number }[]> {
-  const records = await beforeAbort(resolveSrv(name), AbortSignal.timeout(srvTimeoutMs)).catch(() => []);
+/** The hosts of a service by priority and weight; empty when the DNS has none or does not answer in time. */
+async function srvTargets(resolveSrv: ResolveSrv, name: string): Promise<{ host: string; port: number }[]> {
+  const records = await raceAbort(resolveSrv(name), AbortSignal.timeout(srvTimeoutMs)).catch(() => []);
   return records
     .filter(({ name: target }) => target !== '' && target !== '.')
     .toSorted((one, other) => one.priority - other.priority || other.weight - one.weight)
     .map(({ name: target, port }) => ({ host: target, port }));
 }
 
-async function beforeAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  // Nobody waits for it once the signal aborted, and then it may fail.
+async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  // After an abort the result is unused, and its rejection must not be unhandled.
   work.catch(() => undefined);
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
@@ -145,14 +146,14 @@ async function openDatagrams(
       act();
     });
   try {
-    await beforeAbort(
+    await raceAbort(
       settled('listening', () => socket.bind(localPort)).catch((error: unknown) => {
         if (localPort === 0) throw error;
         return settled('listening', () => socket.bind(0));
       }),
       signal,
     );
-    await beforeAbort(
+    await raceAbort(
       settled('connect', () => socket.connect(port, address)),
       signal,
     );
@@ -163,7 +164,7 @@ async function openDatagrams(
   let isOpen = true;
   socket.on('message', (bytes) => isOpen && onData(bytes));
   const failed = (error: Error) => isOpen && onFailed(toEgressFailed(error, host));
-  // A closed port tells itself by an error of what is sent or received next.
+  // A closed UDP port is reported as an error of a later send or receive.
   socket.on('error', failed);
   const local = socket.address();
   return {
@@ -235,7 +236,7 @@ async function openStream(
     },
     [Symbol.dispose]() {
       isOpen = false;
-      // Bytes that were written last are still sent.
+      // Buffered bytes are still sent before the connection closes.
       socket.end();
       setTimeout(() => socket.destroy(), shutdownFlushMs).unref();
     },

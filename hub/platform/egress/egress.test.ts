@@ -58,11 +58,11 @@ describe('the egress guard', () => {
     '2001::1',
     '2001:db8::1',
     'nonsense',
-  ])('counts %s as no public address', (address) => {
+  ])('does not count %s as a public address', (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 
-  test.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111'])('counts %s as public', (address) => {
+  test.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111'])('counts %s as a public address', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 
@@ -72,27 +72,27 @@ describe('the egress guard', () => {
     ['http://[fd00::1]:8080/v1', 'fd00::1'],
     ['http://model.internal.:8080/v1', 'model.internal.:8080'],
     ['http://model.internal.:8080/v1', 'model.internal'],
-  ])('lets requests to %s where %s is named', async (address, named) => {
+  ])('allows requests to %s when allowHosts contains %s', async (address, named) => {
     await using egress = createEgress({ allowHosts: [named] });
     expect(() => egress.check(address)).not.toThrow();
     for (const other of ['http://[fd00::2]:8080/v1', 'http://[::1]:8080/v1', 'http://internal:8080/v1'])
       expect(() => egress.check(other)).toThrow(EgressRefused);
   });
 
-  test('judges the address that a name leads to, and connects to no other', async () => {
-    let asked = 0;
-    // A name that is public when it is looked at first and private afterwards.
+  test('checks the address that a connection uses, so that DNS rebinding is refused', async () => {
+    let lookups = 0;
+    // The resolver returns another private address at the second look-up.
     await using egress = createEgress({
       allowHosts: [],
       resolve: async () => {
-        asked += 1;
-        return [{ address: asked === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
+        lookups += 1;
+        return [{ address: lookups === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
       },
     });
     const before = seen.length;
     for (let attempt = 0; attempt < 3; attempt += 1)
       await expect(egress.fetch(`https://rebound.example:${port}/`, request)).rejects.toThrow(EgressRefused);
-    expect(asked).toBe(3);
+    expect(lookups).toBe(3);
     expect(seen.length).toBe(before);
     await using mixed = createEgress({
       allowHosts: [],
@@ -116,36 +116,38 @@ describe('the egress guard', () => {
     'https://a:b@example.org/',
     '/relative',
     '',
-  ])('refuses %s without asking anybody', async (url) => {
+  ])('refuses %s without a DNS query', async (url) => {
     await using egress = createEgress({ allowHosts: [], resolve: async () => Promise.reject(new Error('asked')) });
     await expect(egress.fetch(url, request)).rejects.toThrow(EgressRefused);
   });
 
-  test('lets named hosts through, looks at each redirect anew, and keeps headers from other hosts', async () => {
-    const here = `127.0.0.1:${port}`;
-    await using egress = createEgress({ allowHosts: [here, `localhost:${port}`] });
-    expect((await egress.fetch(`http://${here}/`, request)).body.toString()).toBe('ok');
-    await expect(egress.fetch(`http://${here}/?to=http://[::1]:${port}/`, request)).rejects.toThrow(EgressRefused);
-    await expect(egress.fetch(`http://${here}/?to=https://169.254.169.254/latest`, request)).rejects.toThrow(
+  test('allows named hosts, checks each redirect, and does not send custom headers to another host', async () => {
+    const serverHost = `127.0.0.1:${port}`;
+    await using egress = createEgress({ allowHosts: [serverHost, `localhost:${port}`] });
+    expect((await egress.fetch(`http://${serverHost}/`, request)).body.toString()).toBe('ok');
+    await expect(egress.fetch(`http://${serverHost}/?to=http://[::1]:${port}/`, request)).rejects.toThrow(
       EgressRefused,
     );
-    await egress.fetch(`http://${here}/?to=http://localhost:${port}/other`, request);
+    await expect(egress.fetch(`http://${serverHost}/?to=https://169.254.169.254/latest`, request)).rejects.toThrow(
+      EgressRefused,
+    );
+    await egress.fetch(`http://${serverHost}/?to=http://localhost:${port}/other`, request);
     expect(seen.at(-1)).toMatchObject({ url: '/other', method: 'GET' });
     expect(seen.at(-1)?.headers.authorization).toBeUndefined();
-    await egress.fetch(`http://${here}/?code=307&to=/same`, request);
+    await egress.fetch(`http://${serverHost}/?code=307&to=/same`, request);
     expect(seen.at(-1)).toMatchObject({ url: '/same', method: 'POST', headers: { authorization: 'Bearer x' } });
   });
 
-  test('bounds time and size, and says who did not answer', async () => {
-    const here = `127.0.0.1:${port}`;
-    await using egress = createEgress({ allowHosts: [here, '127.0.0.1:1'] });
-    await expect(egress.fetch(`http://${here}/large`, request)).rejects.toThrow(/more than 1000 bytes/);
-    await expect(egress.fetch(`http://${here}/hang`, { ...request, timeoutMs: 200 })).rejects.toThrow(
+  test('limits time and size, and names the host that did not answer', async () => {
+    const serverHost = `127.0.0.1:${port}`;
+    await using egress = createEgress({ allowHosts: [serverHost, '127.0.0.1:1'] });
+    await expect(egress.fetch(`http://${serverHost}/large`, request)).rejects.toThrow(/more than 1000 bytes/);
+    await expect(egress.fetch(`http://${serverHost}/hang`, { ...request, timeoutMs: 200 })).rejects.toThrow(
       /did not answer within 0.2 s/,
     );
     await expect(egress.fetch('http://127.0.0.1:1/', request)).rejects.toThrow(EgressFailed);
     const stop = new AbortController();
-    const stopped = egress.fetch(`http://${here}/hang`, { ...request, signal: stop.signal });
+    const stopped = egress.fetch(`http://${serverHost}/hang`, { ...request, signal: stop.signal });
     stop.abort(new Error('withdrawn'));
     await expect(stopped).rejects.toThrow('withdrawn');
   });

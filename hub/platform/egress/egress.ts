@@ -17,12 +17,12 @@ export interface EgressRequest {
   headers: Record<string, string>;
   body?: string;
   signal: AbortSignal;
-  /** For everything, redirects included. */
+  /** Limit of the whole exchange including redirects, in milliseconds. */
   timeoutMs: number;
   maxResponseBytes: number;
-  /** Whether an answer that has more is cut there, instead of being a failure. */
-  cutsResponse?: boolean;
-  /** False for an answer that is a redirect to be answered as it is; true when left out. */
+  /** Whether a larger response is truncated instead of failing with `too_large`. */
+  truncatesResponse?: boolean;
+  /** Whether redirects are followed; true by default. When false, the redirect itself is returned. */
   followsRedirects?: boolean;
 }
 
@@ -32,38 +32,45 @@ export interface EgressResponse {
   body: Buffer;
 }
 
-/** The way out of the hub: every request to an address that somebody else chose goes through here. */
+/** Sends all requests of the hub to hosts that users or third parties chose. */
 export interface Egress extends AsyncDisposable {
-  /** Whether a request to an address would be let go, as far as that can be told without asking for the name of its host. @throws EgressRefused. */
+  /** Checks a URL without resolving its host. @throws EgressRefused. */
   check(url: string): void;
-  /** The same for a host of `connect`, which it answers as it is to be kept. @throws EgressRefused. */
+  /**
+   * Checks a host for `connect` without resolving it, and returns its normalized form for storage. @throws
+   * EgressRefused.
+   */
   checkHost(host: string, port: number): string;
   /** @throws EgressRefused, EgressFailed, or the signal's reason. */
   fetch(url: string, request: EgressRequest): Promise<EgressResponse>;
-  /** An answer that is read while it arrives; no redirect is followed. @throws EgressRefused, EgressFailed, or the signal's reason. */
+  /**
+   * Returns a response that is read while it arrives. Redirects are not followed. @throws EgressRefused, EgressFailed,
+   * or the signal's reason.
+   */
   stream(url: string, request: EgressStreamRequest): Promise<EgressStream>;
   /**
-   * A connection for another protocol than HTTP, by udp, tcp or tls. Its host is resolved once and judged, and what it led to then is what it stays
-   * connected to. @throws EgressRefused, EgressFailed, or the signal's reason.
+   * Opens a connection by UDP, TCP or TLS for a protocol other than HTTP. The host is resolved and checked once, and
+   * stays fixed for the connection.
+   * @throws EgressRefused, EgressFailed, or the signal's reason.
    */
   connect(request: EgressConnectRequest): Promise<EgressConnection>;
 }
 
 export interface EgressOptions extends GuardOptions {
-  /** Of the bounds of streams. */
+  /** Clock of the limits of streams. */
   clock?: Clock;
-  /** Asks the DNS for a service, such as `_sip._udp.example.com`. */
+  /** Looks up SRV records, such as `_sip._udp.example.com`. */
   resolveSrv?: ResolveSrv;
 }
 
 const maxRedirects = 5;
 
 /**
- * Guards outgoing requests: https only, no address that is not public. The address is judged where the connection is made, so
- * that a name which resolves differently the second time gains nothing, and anew at each redirect.
+ * Creates the guarded client: https only, and only public addresses. The address is checked when the connection is made
+ * and at each redirect. So a name gains nothing by resolving to another address the second time (DNS rebinding).
  */
-export function createEgress({ clock = systemClock, resolveSrv, ...guarding }: EgressOptions): Egress {
-  const guard = createGuard(guarding);
+export function createEgress({ clock = systemClock, resolveSrv, ...guardOptions }: EgressOptions): Egress {
+  const guard = createGuard(guardOptions);
   const { check, isAllowed } = guard;
   const guarded = new Agent({
     connections: 64,
@@ -105,15 +112,15 @@ export function createEgress({ clock = systemClock, resolveSrv, ...guarding }: E
             return {
               status: response.statusCode,
               headers: flattenHeaders(response.headers),
-              body: await readBounded(response.body, options.maxResponseBytes, options.cutsResponse === true),
+              body: await readBounded(response.body, options.maxResponseBytes, options.truncatesResponse === true),
             };
           }
           await response.body.dump();
           if (redirects === maxRedirects)
             throw new EgressFailed(`${hostOf(url)} redirected more than ${maxRedirects} times.`);
           const next = check(location, url);
-          // Whoever is redirected to must not learn what was meant for the first host.
-          if (next.origin !== url.origin) headers = withoutCustom(headers);
+          // Custom headers can contain credentials for the first host.
+          if (next.origin !== url.origin) headers = crossOriginHeaders(headers);
           if (
             response.statusCode === 303 ||
             ((response.statusCode === 301 || response.statusCode === 302) && method === 'POST')
@@ -147,7 +154,7 @@ export function createEgress({ clock = systemClock, resolveSrv, ...guarding }: E
   };
 }
 
-function withoutCustom(headers: Record<string, string>): Record<string, string> {
+function crossOriginHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => ['content-type', 'user-agent', 'accept'].includes(name.toLowerCase())),
   );
@@ -156,17 +163,17 @@ function withoutCustom(headers: Record<string, string>): Record<string, string> 
 async function readBounded(
   body: AsyncIterable<Buffer> & { destroy(): unknown },
   maxBytes: number,
-  cuts: boolean,
+  truncates: boolean,
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
     if (length > maxBytes) {
-      // Leaving the loop ends the connection.
-      if (cuts) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes);
+      // Leaving the loop closes the connection.
+      if (truncates) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes);
       body.destroy();
-      throw new EgressFailed(`The answer has more than ${maxBytes} bytes.`, { failure: 'too_large' });
+      throw new EgressFailed(`The response has more than ${maxBytes} bytes.`, { failure: 'too_large' });
     }
     chunks.push(chunk);
   }

@@ -1,4 +1,4 @@
-/** A host that the guard does not let requests to. The message names it and the setting that would allow it. */
+/** The egress guard refused a host. The message names the host and the setting that would allow it. */
 export class EgressRefused extends Error {
   constructor(message: string) {
     super(message);
@@ -7,8 +7,11 @@ export class EgressRefused extends Error {
 }
 
 /**
- * What became of a request that went out: `refused`, `unresolved`, `unreachable`, `tls`, `no_tls` and `connect_timeout` before there was a connection; `reset` by
- * the other side, whenever; `first_byte_timeout`, `idle_timeout` and `timeout` by our own bounds; `too_large` and `malformed` for an answer that can't be used.
+ * Why a request failed:
+ * - Before a connection existed: `refused`, `unresolved`, `unreachable`, `tls`, `no_tls` and `connect_timeout`.
+ * - At any time: `reset` when the other side closed the connection.
+ * - By limits of the hub: `first_byte_timeout`, `idle_timeout` and `timeout`.
+ * - For an unusable response: `too_large` and `malformed`.
  */
 export type EgressFailure =
   | 'refused'
@@ -25,7 +28,7 @@ export type EgressFailure =
   | 'malformed'
   | 'other';
 
-/** A request that went out and had no usable answer. */
+/** A request was sent and got no usable response. */
 export class EgressFailed extends Error {
   readonly failure: EgressFailure;
 
@@ -47,13 +50,13 @@ const failures: readonly (readonly [RegExp, EgressFailure])[] = [
 
 const noTls = /wrong version number|packet length too long|http request/i;
 
-/** The failure that an error of a socket, of TLS or of the HTTP parser amounts to. @param host as people know it. */
+/** Converts an error of a socket, of TLS or of the HTTP parser. @param host is shown in the message. */
 export function toEgressFailed(error: unknown, host: string): EgressFailed {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const reason = typeof code === 'string' ? code : typeof message === 'string' ? message : String(error);
-  // Of what OpenSSL says, nothing but the text tells an answer in another protocol from a handshake that failed.
+  // Only the message of OpenSSL distinguishes a response in another protocol from a failed handshake.
   if (/^EPROTO$|^ERR_SSL_/.test(reason) && typeof message === 'string' && noTls.test(message))
-    return new EgressFailed(`${host} speaks no TLS there.`, { failure: 'no_tls', cause: error });
+    return new EgressFailed(`${host} does not use TLS on this port.`, { failure: 'no_tls', cause: error });
   const failure = failures.find(([pattern]) => pattern.test(reason))?.[1] ?? 'other';
   return new EgressFailed(`${host} could not be reached: ${reason}.`, { failure, cause: error });
 }

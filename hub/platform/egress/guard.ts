@@ -6,42 +6,43 @@ import { EgressRefused } from './failure.ts';
 import { resolveBySystem, resolvePublicName } from './resolve.ts';
 import type { Resolve } from './resolve.ts';
 
-/** Decides where requests may go. */
+/** Decides which hosts the hub may send requests to. */
 export interface Guard {
-  /** The address of a request, as far as it can be judged without asking for the name of its host. @throws EgressRefused. */
+  /** Parses and checks a URL without resolving its host. @throws EgressRefused. */
   check(text: string, base?: URL): URL;
-  /** Whether the operator named the host, so that it may be any. */
+  /** Whether EGRESS_ALLOW_HOSTS contains the host, which then may have any address. */
   isAllowed(url: URL): boolean;
-  /** Resolves a name for a connection to a host that nobody named: fails unless all that it leads to is public. */
+  /** Resolves a host that is not in EGRESS_ALLOW_HOSTS. Fails unless all of its addresses are public. */
   lookup: LookupFunction;
-  /** A host for a connection of any kind, as it is to be kept, judged as far as that can be without asking for its name. @throws EgressRefused. */
+  /** Checks a host without resolving it, and returns its normalized form for storage. @throws EgressRefused. */
   checkHost(host: string, port: number): string;
   /**
-   * Resolves a name, or takes an address, for a connection of any kind.
-   * @throws EgressRefused unless all that it leads to is public, or the operator named the host; whatever the resolver throws.
+   * Resolves a host name. An IP address is returned unchanged.
+   * @throws EgressRefused unless all addresses are public or EGRESS_ALLOW_HOSTS contains the host; the error of the
+   * resolver.
    */
   resolve(host: string, port: number): Promise<LookupAddress[]>;
 }
 
 export interface GuardOptions {
-  /** `host` or `host:port`, exact: may be reached by http too, and at any address. For development. */
+  /** Exact `host` or `host:port` entries that may also use http and have any address. For development. */
   allowHosts: readonly string[];
-  /** Resolves all names, for tests. */
+  /** Replaces name resolution, for tests. */
   resolve?: Resolve;
 }
 
 export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptions): Guard {
   const resolvePublic = resolveForTests ?? ((name: string) => resolvePublicName(name));
-  const resolveNamed = resolveForTests ?? resolveBySystem;
-  const allowed = new Set(allowHosts.map(asNamed));
-  const isNamed = (host: string, port: string) => allowed.has(host) || allowed.has(`${host}:${port}`);
-  const isAllowed = (url: URL) => isNamed(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
+  const resolveAllowed = resolveForTests ?? resolveBySystem;
+  const allowed = new Set(allowHosts.map(normalizeHost));
+  const isAllowedHost = (host: string, port: string) => allowed.has(host) || allowed.has(`${host}:${port}`);
+  const isAllowed = (url: URL) => isAllowedHost(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
   const checkHost = (host: string, port: number) => {
-    const url = urlOf(host);
-    if (url === null) throw new EgressRefused(`"${host.slice(0, 200)}" is no host.`);
+    const url = parseHost(host);
+    if (url === null) throw new EgressRefused(`"${host.slice(0, 200)}" is not a valid host.`);
     const name = hostOf(url);
-    if (isIP(name) !== 0 && !isPublicAddress(name) && !isNamed(name, String(port)))
-      throw new EgressRefused(refusal(name));
+    if (isIP(name) !== 0 && !isPublicAddress(name) && !isAllowedHost(name, String(port)))
+      throw new EgressRefused(refusalMessage(name));
     return name;
   };
   return {
@@ -51,10 +52,10 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
       const name = checkHost(host, port);
       const family = isIP(name);
       if (family !== 0) return [{ address: name, family }];
-      const isNamedHost = isNamed(name, String(port));
-      const addresses = await (isNamedHost ? resolveNamed : resolvePublic)(name);
-      if (isNamedHost || addresses.every(({ address }) => isPublicAddress(address))) return addresses;
-      throw new EgressRefused(refusal(name));
+      const isExempt = isAllowedHost(name, String(port));
+      const addresses = await (isExempt ? resolveAllowed : resolvePublic)(name);
+      if (isExempt || addresses.every(({ address }) => isPublicAddress(address))) return addresses;
+      throw new EgressRefused(refusalMessage(name));
     },
     lookup(hostname, options, callback) {
       resolvePublic(hostname).then(
@@ -62,7 +63,7 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
           const [first] = addresses;
           const inside = addresses.find(({ address }) => !isPublicAddress(address));
           if (first === undefined || inside !== undefined) {
-            callback(new EgressRefused(refusal(hostname)), []);
+            callback(new EgressRefused(refusalMessage(hostname)), []);
           } else if (options.all === true) {
             callback(null, addresses);
           } else {
@@ -77,18 +78,16 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
       try {
         url = new URL(text, base);
       } catch {
-        throw new EgressRefused(
-          `"${text.slice(0, 200)}" is not an absolute address; give one that begins with https://.`,
-        );
+        throw new EgressRefused(`"${text.slice(0, 200)}" is not an absolute URL; use a URL that begins with https://.`);
       }
       if (url.username !== '' || url.password !== '')
-        throw new EgressRefused('The address must not contain a user name or a password; send them as a header.');
+        throw new EgressRefused('The URL must not contain a user name or a password; send them as a header.');
       if (isAllowed(url)) {
         if (url.protocol === 'http:' || url.protocol === 'https:') return url;
       } else if (url.protocol === 'https:') {
         const host = hostOf(url);
-        // Node connects to a literal address without asking the lookup.
-        if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusal(host));
+        // Node.js does not call `lookup` for a literal IP address.
+        if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusalMessage(host));
         return url;
       }
       throw new EgressRefused(
@@ -98,15 +97,15 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
   };
 }
 
-/** A host, or host and port, as `hostOf` has hosts: without the brackets of IPv6 and the dot at the end that addresses may have. */
-const asNamed = (host: string): string =>
+/** Normalizes a host or host:port like `hostOf`: without IPv6 brackets and without the trailing dot. */
+const normalizeHost = (host: string): string =>
   host
     .toLowerCase()
     .replace(/^\[(.*)\]/, '$1')
     .replace(/\.(?=:\d+$|$)/, '');
 
-/** A host as the parser of addresses understands it: `127.1` and `0x7f.1` are addresses, too. */
-function urlOf(host: string): URL | null {
+/** Parses a host as URLs do, so that `127.1` and `0x7f.1` are recognized as IP addresses. */
+function parseHost(host: string): URL | null {
   return URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}/`);
 }
 
@@ -117,6 +116,6 @@ export function hostOf(url: URL): string {
     .toLowerCase();
 }
 
-function refusal(host: string): string {
+function refusalMessage(host: string): string {
   return `${host} is refused: it leads to a private, local or reserved address (name it in EGRESS_ALLOW_HOSTS for development).`;
 }

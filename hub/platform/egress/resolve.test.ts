@@ -4,10 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { resolvePublicName } from './resolve.ts';
 
-/** The address records of a name; null for a name that is never answered, an empty object for one that does not exist. */
+/**
+ * The address records of a name; null for a name that is never answered, an empty object for one that does not exist.
+ */
 type Records = { 1?: readonly number[]; 28?: readonly number[] } | null;
 
-/** A name server that answers as `recordsOf` says. */
+/** Starts a name server that answers with the records of `recordsOf`. */
 async function startNameServer(recordsOf: (name: string) => Records): Promise<string> {
   const socket = createSocket('udp4');
   socket.on('message', (query, { address, port }) => {
@@ -36,7 +38,7 @@ async function startNameServer(recordsOf: (name: string) => Records): Promise<st
 
 const ipv6 = [0x26, 0x06, 0x47, 0, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x11];
 
-test('a name leads to the addresses of both families', async () => {
+test('resolving a name returns its addresses of both families', async () => {
   const server = await startNameServer(() => ({ 1: [8, 8, 8, 8], 28: ipv6 }));
   expect(await resolvePublicName('both.example.org', [server])).toEqual([
     { address: '8.8.8.8', family: 4 },
@@ -44,27 +46,27 @@ test('a name leads to the addresses of both families', async () => {
   ]);
 });
 
-test('a name with addresses of one family is resolved, and one that does not exist fails', async () => {
+test('resolving a name with addresses of one family succeeds, and a missing name fails with ENOTFOUND', async () => {
   const server = await startNameServer((name) => (name === 'one.example.org' ? { 1: [8, 8, 4, 4] } : {}));
   expect(await resolvePublicName('one.example.org', [server])).toEqual([{ address: '8.8.4.4', family: 4 }]);
   await expect(resolvePublicName('none.example.org', [server])).rejects.toMatchObject({ code: 'ENOTFOUND' });
 });
 
-test('names whose name server is silent delay no other name, however many are asked for', async () => {
+test('100 names whose name server does not answer do not delay another look-up', async () => {
   const server = await startNameServer((name) => (name.endsWith('.silent.test') ? null : { 1: [8, 8, 8, 8] }));
-  let given = 0;
+  let settledCount = 0;
   const silent = Array.from({ length: 100 }, (_value, n) =>
     resolvePublicName(`n${n}.silent.test`, [server]).catch((error: unknown) => {
-      given += 1;
+      settledCount += 1;
       return error;
     }),
   );
   expect(await resolvePublicName('quick.example.org', [server])).toEqual([{ address: '8.8.8.8', family: 4 }]);
-  expect(given, 'the silent names are still being asked for').toBe(0);
+  expect(settledCount, 'the queries without an answer are still pending').toBe(0);
   for (const error of await Promise.all(silent)) expect(error).toMatchObject({ code: 'ETIMEOUT' });
 });
 
-test('a name without a dot is a name of this machine', async () => {
+test('a name without a dot is resolved by the operating system', async () => {
   const server = await startNameServer(() => ({ 1: [8, 8, 8, 8] }));
   const addresses = (await resolvePublicName('localhost', [server])).map(({ address }) => address);
   expect(addresses).toContain('127.0.0.1');

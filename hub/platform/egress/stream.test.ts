@@ -8,31 +8,31 @@ import { createEgress, EgressFailed, EgressRefused } from './egress.ts';
 import type { EgressStreamRequest } from './stream.ts';
 
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
-/** What the server saw of one test: what is left of the one before ends whenever it does. */
-const nothing = () => ({ requests: 0, closed: 0, sockets: new Set<Socket>() });
-let seen = nothing();
+/** Counts of one test. Late events of an earlier test count for that test. */
+const emptyCounts = () => ({ requests: 0, closed: 0, sockets: new Set<Socket>() });
+let seen = emptyCounts();
 const server = createServer((request, response) => {
-  const mine = seen;
-  mine.requests += 1;
+  const counts = seen;
+  counts.requests += 1;
   response.on('close', () => {
-    if (!response.writableFinished) mine.closed += 1;
+    if (!response.writableFinished) counts.closed += 1;
   });
   answer(request, response);
 }).on('connection', (socket) => seen.sockets.add(socket));
-let here: string;
+let serverHost: string;
 beforeAll(async () => {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  here = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  serverHost = `127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
 beforeEach(() => {
-  seen = nothing();
+  seen = emptyCounts();
 });
 
-const given = (more: Partial<EgressStreamRequest> = {}): EgressStreamRequest => ({
+const streamRequest = (more: Partial<EgressStreamRequest> = {}): EgressStreamRequest => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', authorization: 'Bearer x' },
   body: '{}',
@@ -44,7 +44,7 @@ const given = (more: Partial<EgressStreamRequest> = {}): EgressStreamRequest => 
   maxResponseBytes: 10_000_000,
   ...more,
 });
-const open = () => createEgress({ allowHosts: [here], clock: fastClock(25) });
+const open = () => createEgress({ allowHosts: [serverHost], clock: fastClock(25) });
 
 async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -57,7 +57,7 @@ const failureOf = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof EgressFailed ? error.failure : error),
   );
 
-test('parts are there as they come, and the connection serves the next request', async () => {
+test('chunks are readable as they arrive, and the connection is reused by the next request', async () => {
   await using egress = open();
   const more = Promise.withResolvers<void>();
   answer = (_request, response) => {
@@ -65,7 +65,7 @@ test('parts are there as they come, and the connection serves the next request',
     void more.promise.then(() => response.end('two'));
   };
   for (let round = 0; round < 2; round += 1) {
-    const { status, body } = await egress.stream(`http://${here}/`, given());
+    const { status, body } = await egress.stream(`http://${serverHost}/`, streamRequest());
     const reader = body.getReader();
     expect(status).toBe(200);
     expect(Buffer.from((await reader.read()).value as Uint8Array).toString()).toBe('one');
@@ -76,98 +76,95 @@ test('parts are there as they come, and the connection serves the next request',
   expect([seen.requests, seen.sockets.size]).toEqual([2, 1]);
 });
 
-test('each silence has its bound', async () => {
+test('each phase without data has its own time limit', async () => {
   await using egress = createEgress({
-    allowHosts: [here],
+    allowHosts: [serverHost],
     clock: fastClock(25),
     resolve: () => new Promise(() => undefined),
   });
-  expect(await failureOf(egress.stream('https://silent.example/', given()))).toBe('connect_timeout');
+  expect(await failureOf(egress.stream('https://silent.example/', streamRequest()))).toBe('connect_timeout');
   answer = () => undefined;
-  expect(await failureOf(egress.stream(`http://${here}/`, given()))).toBe('first_byte_timeout');
+  expect(await failureOf(egress.stream(`http://${serverHost}/`, streamRequest()))).toBe('first_byte_timeout');
   answer = (_request, response) => response.flushHeaders();
-  const headed = await egress.stream(`http://${here}/`, given());
-  expect(await failureOf(textOf(headed.body))).toBe('first_byte_timeout');
+  const headersOnly = await egress.stream(`http://${serverHost}/`, streamRequest());
+  expect(await failureOf(textOf(headersOnly.body))).toBe('first_byte_timeout');
   answer = (_request, response) => void response.write('one');
-  const begun = await egress.stream(`http://${here}/`, given());
-  expect(await failureOf(textOf(begun.body))).toBe('idle_timeout');
+  const afterFirstByte = await egress.stream(`http://${serverHost}/`, streamRequest());
+  expect(await failureOf(textOf(afterFirstByte.body))).toBe('idle_timeout');
   answer = (_request, response) => {
     const timer = setInterval(() => response.write('x'), 20);
     response.on('close', () => clearInterval(timer));
   };
-  const endless = await egress.stream(`http://${here}/`, given());
+  const endless = await egress.stream(`http://${serverHost}/`, streamRequest());
   expect(await failureOf(textOf(endless.body))).toBe('timeout');
   await expect.poll(() => seen.closed).toBe(4);
 });
 
-test('an answer that breaks off or grows too large is a failure, and its connection is closed', async () => {
+test('a response that is cut off or too large fails, and its connection is closed', async () => {
   await using egress = open();
   answer = (_request, response) => {
     response.write('one');
     setImmediate(() => response.destroy());
   };
-  const broken = await egress.stream(`http://${here}/`, given());
+  const broken = await egress.stream(`http://${serverHost}/`, streamRequest());
   expect(await failureOf(textOf(broken.body))).toBe('reset');
   answer = (_request, response) => void response.write('x'.repeat(2_000));
-  const large = await egress.stream(`http://${here}/`, given({ maxResponseBytes: 1_000 }));
+  const large = await egress.stream(`http://${serverHost}/`, streamRequest({ maxResponseBytes: 1_000 }));
   expect(await failureOf(textOf(large.body))).toBe('too_large');
   await expect.poll(() => seen.closed).toBe(2);
 });
 
-test.each(['connecting', 'waiting', 'reading'] as const)(
-  'whoever gives up while %s closes the connection',
-  async (when) => {
-    await using egress = createEgress({ allowHosts: [here], resolve: () => new Promise(() => undefined) });
-    answer = (_request, response) => void (when === 'reading' && response.write('one'));
-    const stop = new AbortController();
-    const url = when === 'connecting' ? 'https://silent.example/' : `http://${here}/`;
-    const asked = egress.stream(url, given({ signal: stop.signal }));
-    const withdraw = () => stop.abort(new Error('withdrawn'));
-    const ends = async () => {
-      if (when !== 'reading') return asked;
-      const reader = (await asked).body.getReader();
-      await reader.read();
-      setImmediate(withdraw);
-      return reader.read();
-    };
-    const end = ends();
-    if (when === 'connecting') withdraw();
-    if (when === 'waiting') {
-      await expect.poll(() => seen.requests).toBe(1);
-      withdraw();
-    }
-    await expect(end).rejects.toThrow('withdrawn');
-    await expect.poll(() => seen.closed).toBe(when === 'connecting' ? 0 : 1);
-    await expect(egress.stream(url, given({ signal: stop.signal }))).rejects.toThrow('withdrawn');
-  },
-);
+test.each(['connecting', 'waiting', 'reading'] as const)('aborting while %s closes the connection', async (when) => {
+  await using egress = createEgress({ allowHosts: [serverHost], resolve: () => new Promise(() => undefined) });
+  answer = (_request, response) => void (when === 'reading' && response.write('one'));
+  const stop = new AbortController();
+  const url = when === 'connecting' ? 'https://silent.example/' : `http://${serverHost}/`;
+  const pending = egress.stream(url, streamRequest({ signal: stop.signal }));
+  const withdraw = () => stop.abort(new Error('withdrawn'));
+  const ends = async () => {
+    if (when !== 'reading') return pending;
+    const reader = (await pending).body.getReader();
+    await reader.read();
+    setImmediate(withdraw);
+    return reader.read();
+  };
+  const end = ends();
+  if (when === 'connecting') withdraw();
+  if (when === 'waiting') {
+    await expect.poll(() => seen.requests).toBe(1);
+    withdraw();
+  }
+  await expect(end).rejects.toThrow('withdrawn');
+  await expect.poll(() => seen.closed).toBe(when === 'connecting' ? 0 : 1);
+  await expect(egress.stream(url, streamRequest({ signal: stop.signal }))).rejects.toThrow('withdrawn');
+});
 
-test('a reader that stops early frees the connection', async () => {
+test('cancelling the reader early closes the connection', async () => {
   await using egress = open();
   answer = (_request, response) => void response.write('one');
-  const { body } = await egress.stream(`http://${here}/`, given());
+  const { body } = await egress.stream(`http://${serverHost}/`, streamRequest());
   const reader = body.getReader();
   await reader.read();
   await reader.cancel();
   await expect.poll(() => seen.closed).toBe(1);
 });
 
-test('a reader may cancel an answer whose end is just there', async () => {
+test('cancelling a response that ends at the same moment does not throw', async () => {
   await using egress = open();
   answer = (_request, response) => void response.end('one');
   for (let count = 0; count < 5; count += 1) {
-    const { body } = await egress.stream(`http://${here}/`, given());
+    const { body } = await egress.stream(`http://${serverHost}/`, streamRequest());
     await body.cancel();
   }
-  // What an event throws fails the whole run.
+  // An exception in an event handler fails the whole test run.
   expect(seen.requests).toBe(5);
 });
 
-test('a slow reader holds back what comes, and is not taken for a silent server', async () => {
+test('a slow reader pauses the sender and does not trigger the idle timeout', async () => {
   await using egress = open();
   const size = 64 * 1024;
   const piece = Buffer.alloc(size, 'x');
-  // Many times what a system keeps of a connection at both its ends, some 36 MiB of Linux.
+  // Many times the socket buffers of both ends, which are about 36 MiB on Linux.
   const pieces = 4_000;
   let sent = 0;
   answer = (_request, response) => {
@@ -183,10 +180,10 @@ test('a slow reader holds back what comes, and is not taken for a silent server'
     };
     send();
   };
-  const { body } = await egress.stream(`http://${here}/`, given({ timeoutMs: 600_000 }));
+  const { body } = await egress.stream(`http://${serverHost}/`, streamRequest({ timeoutMs: 600_000 }));
   const reader = body.getReader();
   await reader.read();
-  // More than the longest silence of a server.
+  // Longer than the idle timeout.
   await sleep(600);
   expect(sent).toBeLessThan(pieces * size);
   let received = 0;
@@ -198,15 +195,15 @@ test('a slow reader holds back what comes, and is not taken for a silent server'
   expect(received).toBeGreaterThan(100 * size);
 });
 
-test('the guard judges where a stream goes, and no redirect is followed', async () => {
+test('the guard checks the address of a stream, and redirects are not followed', async () => {
   await using egress = createEgress({
-    allowHosts: [here],
+    allowHosts: [serverHost],
     resolve: async () => [{ address: '10.0.0.1', family: 4 }],
   });
-  await expect(egress.stream('https://rebound.example/', given())).rejects.toThrow(EgressRefused);
-  await expect(egress.stream('https://169.254.169.254/', given())).rejects.toThrow(EgressRefused);
-  await expect(egress.stream('http://example.org/', given())).rejects.toThrow(EgressRefused);
-  answer = (_request, response) => void response.writeHead(307, { location: `http://${here}/other` }).end();
-  const { status, headers } = await egress.stream(`http://${here}/`, given());
-  expect([status, headers['location'], seen.requests]).toEqual([307, `http://${here}/other`, 1]);
+  await expect(egress.stream('https://rebound.example/', streamRequest())).rejects.toThrow(EgressRefused);
+  await expect(egress.stream('https://169.254.169.254/', streamRequest())).rejects.toThrow(EgressRefused);
+  await expect(egress.stream('http://example.org/', streamRequest())).rejects.toThrow(EgressRefused);
+  answer = (_request, response) => void response.writeHead(307, { location: `http://${serverHost}/other` }).end();
+  const { status, headers } = await egress.stream(`http://${serverHost}/`, streamRequest());
+  expect([status, headers['location'], seen.requests]).toEqual([307, `http://${serverHost}/other`, 1]);
 });

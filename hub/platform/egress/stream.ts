@@ -7,25 +7,28 @@ import type { EgressFailure } from './failure.ts';
 import { hostOf } from './guard.ts';
 import type { Guard } from './guard.ts';
 
-/** A request whose answer is read while it arrives. Times are milliseconds. */
+/** A request whose response is read while it arrives. All times are in milliseconds. */
 export interface EgressStreamRequest {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   body?: string | Uint8Array;
-  /** Closes the connection when it aborts, whatever it is at. */
+  /** Closes the connection at any time, also while connecting or reading. */
   signal: AbortSignal;
-  /** Until there is a connection that the request goes out on. */
+  /** Limit until the connection is established. */
   connectTimeoutMs: number;
-  /** From then to the first byte of the answer's body. */
+  /** Limit from the connection to the first byte of the response body. */
   firstByteTimeoutMs: number;
-  /** That nothing comes while the reader waits. */
+  /** Limit without data while the reader waits for data. */
   idleTimeoutMs: number;
-  /** For everything, a slow reader included. */
+  /** Limit of the whole exchange, including a slow reader. */
   timeoutMs: number;
   maxResponseBytes: number;
 }
 
-/** An answer whose head is there. The connection is freed at its end, and when its reader cancels; a reader that takes nothing stops what comes. */
+/**
+ * A response whose headers have arrived. The connection is released at the end of the body, or when the reader cancels.
+ * A reader that does not read pauses the sender.
+ */
 export interface EgressStream {
   status: number;
   headers: Record<string, string>;
@@ -36,17 +39,17 @@ const agentOptions = {
   keepAlive: true,
   maxSockets: 256,
   maxFreeSockets: 64,
-  // Of connections that nobody uses; those in use have bounds of their own.
+  // For idle connections only. Connections in use have their own limits.
   timeout: 4_000,
 } as const;
-/** What is kept for a reader that does not read. */
+/** Bytes buffered for a slow reader. */
 const maxBufferedBytes = 64 * 1024;
 
 const toSeconds = (ms: number) => `${ms / 1000} s`;
 
 /**
- * The streaming way out. It speaks by Node's own client: that one tells when a connection is there and closes it at once, also while it is
- * being made, and every bound is a timer of ours.
+ * Sends requests whose response is streamed. It uses the HTTP client of Node.js, because that client reports when a
+ * connection is established and closes it immediately at any time. All limits are timers of this module.
  */
 export function createStreams(guard: Guard, clock: Clock) {
   const { lookup } = guard;
@@ -55,7 +58,7 @@ export function createStreams(guard: Guard, clock: Clock) {
     guarded: { 'https:': new HttpsAgent({ ...agentOptions, lookup }) },
   };
   return {
-    /** @param url has been checked. */
+    /** @param url must have passed `guard.check`. */
     open(url: URL, options: EgressStreamRequest): Promise<EgressStream> {
       const agent = guard.isAllowed(url) ? agents.open[url.protocol as 'http:' | 'https:'] : agents.guarded['https:'];
       return new Exchange(url, agent, clock, options).opened;
@@ -66,21 +69,21 @@ export function createStreams(guard: Guard, clock: Clock) {
   };
 }
 
-/** One request and its answer. */
+/** One request and its response. */
 class Exchange {
   readonly opened: Promise<EgressStream>;
   readonly #options: EgressStreamRequest;
   readonly #clock: Clock;
   readonly #host: string;
   readonly #request: ReturnType<typeof httpRequest>;
-  readonly #total: Disposable;
+  readonly #totalTimer: Disposable;
   readonly #opening = Promise.withResolvers<EgressStream>();
   readonly #onAbort = () => this.#end(this.#options.signal.reason);
-  /** Of connecting, of the first byte, or of the silence since the last. */
-  #bound: Disposable | null = null;
+  /** Timer of the current phase: connecting, waiting for the first byte, or waiting for more data. */
+  #phaseTimer: Disposable | null = null;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #receivedBytes = 0;
-  #isOver = false;
+  #isClosed = false;
 
   constructor(url: URL, agent: HttpAgent, clock: Clock, options: EgressStreamRequest) {
     options.signal.throwIfAborted();
@@ -95,13 +98,13 @@ class Exchange {
       agent,
       headers: { ...headers, ...length },
     });
-    this.#total = clock.after(timeoutMs, () =>
-      this.#fail('timeout', `did not come to the end of its answer within ${toSeconds(timeoutMs)}`),
+    this.#totalTimer = clock.after(timeoutMs, () =>
+      this.#fail('timeout', `did not finish its response within ${toSeconds(timeoutMs)}`),
     );
-    this.#setBound(
+    this.#startPhaseTimer(
       connectTimeoutMs,
       'connect_timeout',
-      `could not be connected to within ${toSeconds(connectTimeoutMs)}`,
+      `did not accept the connection within ${toSeconds(connectTimeoutMs)}`,
     );
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
     this.#request
@@ -110,32 +113,32 @@ class Exchange {
         else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => this.#onConnected());
       })
       .on('response', (response) => this.#onResponse(response))
-      .on('error', (error) => this.#end(this.#described(error)))
+      .on('error', (error) => this.#end(this.#toFailure(error)))
       .on('close', () => this.#fail('reset', 'closed the connection'))
       .end(body);
   }
 
   #onConnected(): void {
     const { firstByteTimeoutMs } = this.#options;
-    this.#setBound(
+    this.#startPhaseTimer(
       firstByteTimeoutMs,
       'first_byte_timeout',
-      `did not begin its answer within ${toSeconds(firstByteTimeoutMs)}`,
+      `did not begin its response within ${toSeconds(firstByteTimeoutMs)}`,
     );
   }
 
   #onResponse(response: IncomingMessage): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller;
         },
         pull: () => {
-          if (this.#isOver) return;
+          if (this.#isClosed) return;
           const { idleTimeoutMs } = this.#options;
           if (this.#receivedBytes > 0)
-            this.#setBound(idleTimeoutMs, 'idle_timeout', `sent nothing for ${toSeconds(idleTimeoutMs)}`);
+            this.#startPhaseTimer(idleTimeoutMs, 'idle_timeout', `sent nothing for ${toSeconds(idleTimeoutMs)}`);
           response.resume();
         },
         cancel: () => this.#end(null),
@@ -145,12 +148,12 @@ class Exchange {
     response
       .on('data', (chunk: Buffer) => this.#onData(chunk, response))
       .on('end', () => {
-        // Its reader may have cancelled what had come to its end by itself.
-        if (this.#isOver) return;
+        // The reader can cancel in the same turn in which the body ends.
+        if (this.#isClosed) return;
         this.#finish();
         this.#controller?.close();
       })
-      .on('error', (error) => this.#end(this.#described(error)));
+      .on('error', (error) => this.#end(this.#toFailure(error)));
     response.pause();
     this.#opening.resolve({
       status: response.statusCode ?? 0,
@@ -160,41 +163,44 @@ class Exchange {
   }
 
   #onData(chunk: Buffer, response: IncomingMessage): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     const { maxResponseBytes } = this.#options;
     this.#receivedBytes += chunk.length;
     if (this.#receivedBytes > maxResponseBytes) {
-      this.#end(new EgressFailed(`The answer has more than ${maxResponseBytes} bytes.`, { failure: 'too_large' }));
+      this.#end(new EgressFailed(`The response has more than ${maxResponseBytes} bytes.`, { failure: 'too_large' }));
       return;
     }
     this.#controller?.enqueue(chunk);
-    // A reader that is slow is not the other side's silence.
+    // A slow reader must not count as an idle server.
     if ((this.#controller?.desiredSize ?? 0) > 0) return;
-    this.#bound?.[Symbol.dispose]();
+    this.#phaseTimer?.[Symbol.dispose]();
     response.pause();
   }
 
-  #setBound(ms: number, failure: EgressFailure, what: string): void {
-    this.#bound?.[Symbol.dispose]();
-    this.#bound = this.#isOver ? null : this.#clock.after(ms, () => this.#fail(failure, what));
+  #startPhaseTimer(ms: number, failure: EgressFailure, what: string): void {
+    this.#phaseTimer?.[Symbol.dispose]();
+    this.#phaseTimer = this.#isClosed ? null : this.#clock.after(ms, () => this.#fail(failure, what));
   }
 
-  #described(error: Error): Error {
+  #toFailure(error: Error): Error {
     if (error instanceof EgressRefused || error instanceof EgressFailed) return error;
     const failed = toEgressFailed(error, this.#host);
-    // Only the message of a cut answer is about reaching somebody who was reached.
+    // A reset in the middle of a response needs its own message, because the host was reached.
     return this.#controller === null || failed.failure !== 'reset'
       ? failed
-      : new EgressFailed(`${this.#host} broke off its answer.`, { failure: 'reset', cause: error });
+      : new EgressFailed(`${this.#host} closed the connection in the middle of its response.`, {
+          failure: 'reset',
+          cause: error,
+        });
   }
 
   #fail(failure: EgressFailure, what: string): void {
-    if (!this.#isOver) this.#end(new EgressFailed(`${this.#host} ${what}.`, { failure }));
+    if (!this.#isClosed) this.#end(new EgressFailed(`${this.#host} ${what}.`, { failure }));
   }
 
-  /** Closes the connection; whoever waits or reads gets the reason. */
+  /** Closes the connection. A pending `open` or read rejects with the reason. */
   #end(reason: unknown): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     this.#finish();
     this.#request.destroy();
     if (this.#controller === null) this.#opening.reject(reason);
@@ -202,9 +208,9 @@ class Exchange {
   }
 
   #finish(): void {
-    this.#isOver = true;
-    this.#total[Symbol.dispose]();
-    this.#bound?.[Symbol.dispose]();
+    this.#isClosed = true;
+    this.#totalTimer[Symbol.dispose]();
+    this.#phaseTimer?.[Symbol.dispose]();
     this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 }

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { EgressFailed, EgressRefused } from '../egress/egress.ts';
 import type { Egress } from '../egress/egress.ts';
 
-/** Where a model for embeddings answers, by the OpenAI protocol. */
+/** Address of an embedding model that speaks the OpenAI protocol. */
 export interface EmbeddingsBinding {
   baseUrl: string;
   model: string;
   apiKey: string | null;
 }
 
-/** A model that could not be reached, refused or answered nonsense. */
+/** The model was unreachable, refused the request or returned an unusable response. */
 export class EmbeddingsError extends Error {
-  /** Whether it is what was asked that it will not take: the same texts are refused again. */
+  /** Whether the model refuses these texts, so that sending them again does not help. */
   readonly isRefusal: boolean;
 
   constructor(message: string, options: { isRefusal: boolean; cause?: unknown }) {
@@ -24,7 +24,7 @@ export class EmbeddingsError extends Error {
 export interface Embeddings {
   readonly model: string;
   /**
-   * Vectors of length 1 for texts, in their order, without retries.
+   * Returns a vector of length 1 for each text, in order. Does not retry.
    * @throws EmbeddingsError, or the signal's reason.
    */
   embed(texts: readonly string[], options: { signal: AbortSignal; timeoutMs: number }): Promise<Float32Array[]>;
@@ -37,7 +37,7 @@ const answerSchema = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()).min(1).max(maxDimensions) })),
 });
 
-/** The model for embeddings behind a binding. */
+/** Creates a client for the embedding model of a binding. */
 export function createEmbeddings(egress: Egress, { baseUrl, model, apiKey }: EmbeddingsBinding): Embeddings {
   return {
     model,
@@ -69,9 +69,10 @@ export function createEmbeddings(egress: Egress, { baseUrl, model, apiKey }: Emb
   };
 }
 
-/** @throws EmbeddingsError where it is not one vector for each text, all of one length. */
+/** @throws EmbeddingsError unless the response has one vector for each text, all of the same length. */
 function vectorsOf(model: string, body: Buffer, count: number): Float32Array[] {
-  const fail = (cause?: unknown) => new EmbeddingsError(`${model} gave no usable vectors`, { isRefusal: false, cause });
+  const fail = (cause?: unknown) =>
+    new EmbeddingsError(`${model} returned no usable vectors`, { isRefusal: false, cause });
   let answer: z.output<typeof answerSchema>;
   try {
     answer = answerSchema.parse(JSON.parse(body.toString('utf8')));

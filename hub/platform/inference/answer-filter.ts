@@ -2,57 +2,62 @@ import { cleanWithoutMarks } from './marked-text.ts';
 import { withoutHidden } from './untrusted-text.ts';
 
 /**
- * What comes back from a model may be shown by a program that fetches pictures and follows links. An address is a way out: whoever gets a model to write one of their own, with
- * something from its prompt at the end, has read that. So no picture passes, and an address only where it was given, letter for letter.
+ * Filters model output for programs that load pictures and make links clickable. An injected prompt could make a model
+ * write an address of the attacker with data from the prompt at its end. So all pictures are removed, and an address is
+ * kept only when it is exactly one of the given addresses.
  */
 
-const removed = '[link removed]';
-/** Ends of names under which anybody gets one of their own; a longer name before it can carry a message, and messengers look it up. */
-const commonEnds =
+const linkRemoved = '[link removed]';
+/**
+ * Top-level domains under which anyone can register a name. Messengers turn such names into links and look them up,
+ * and a subdomain can carry data.
+ */
+const commonTlds =
   'com|net|org|info|biz|io|dev|app|xyz|top|site|online|page|link|click|live|shop|store|club|pro|icu|vip|me|co|ai|ru|cn|de|uk|eu|fr|nl|it|es|be|ch|at|se|no|pl|br|jp|kr|us|in|pw|tk|ml|ga|cf|gq|ws|to|ly|gl|gd|cc|sh';
-/** Those that are rather the name of a file, where but one name stands before them. */
-const fileEnds = 'cc|sh';
-/** What stands at the end of names of programs and files, and of no site: `Node.js/Express` is no address. */
-const noEnds = 'js|ts|jsx|tsx|mjs|json|html?|css|txt|pdf|csv|xml|ya?ml|php|exe|jar|java|cpp|png|jpe?g|gif|docx?|xlsx?';
+/** Top-level domains that are also file extensions. A single name before one of them counts as a file name. */
+const ambiguousTlds = 'cc|sh';
+/** File extensions that are not top-level domains: `Node.js/Express` is not an address. */
+const fileExtensions =
+  'js|ts|jsx|tsx|mjs|json|html?|css|txt|pdf|csv|xml|ya?ml|php|exe|jar|java|cpp|png|jpe?g|gif|docx?|xlsx?';
 const punctuation = String.raw`[.,;:!?'"*_~\x60)\]}|]`;
-/** How an address goes on behind its host: a question mark that only ends a sentence begins no query. */
-const onward = String.raw`(?:/|[?#](?!${punctuation}{0,20}(?:\s|$)))[^\s<>"\x60]{0,2000}`;
-const mail = String.raw`(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?![\p{L}\p{N}-]|\.[\p{L}\p{N}]|(?::\d{1,5})?${onward})`;
-const name = String.raw`(?<![\p{L}\p{N}-])[\p{L}\p{N}-]{1,63}\.(?!(?:${fileEnds})(?![\p{L}\p{N}-]))(?:${commonEnds})(?![\p{Script=Latin}\p{N}@(]|[.-][\p{L}\p{N}])`;
+/** Path, query or fragment after a host. A question mark that only ends a sentence does not begin a query. */
+const pathOrQuery = String.raw`(?:/|[?#](?!${punctuation}{0,20}(?:\s|$)))[^\s<>"\x60]{0,2000}`;
+const mail = String.raw`(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?![\p{L}\p{N}-]|\.[\p{L}\p{N}]|(?::\d{1,5})?${pathOrQuery})`;
+const name = String.raw`(?<![\p{L}\p{N}-])[\p{L}\p{N}-]{1,63}\.(?!(?:${ambiguousTlds})(?![\p{L}\p{N}-]))(?:${commonTlds})(?![\p{Script=Latin}\p{N}@(]|[.-][\p{L}\p{N}])`;
 const address = new RegExp(
   [
-    // Nobody writes to it by reading, and it is kept as it is.
+    // Mail addresses are kept: showing one sends nothing.
     `(?<mail>${mail})`,
-    // With a scheme and slashes, also where Markdown would take signs between them away.
+    // Scheme and slashes, also with backslashes that Markdown would remove.
     String.raw`[a-z][a-z0-9+.-]{0,30}\\?:\\?[/\\]\\?[/\\][^\s<>"\x60]{0,2000}`,
-    // The same without its scheme.
+    // Without a scheme.
     String.raw`(?<!:)//[\p{L}\p{N}-]{1,63}\.[^\s<>"\x60]{0,2000}`,
-    // What is its own content.
+    // URLs that contain their content.
     String.raw`(?<![a-z])(?:(?:javascript|vbscript|file|blob):(?=\S)|data:(?=[^\s,]{0,100}[,;]))[^\s<>"\x60]{0,2000}`,
-    // As it is often typed, and as messengers recognise it.
+    // As typed by people and recognized by messengers.
     String.raw`www\.[^\s<>"\x60]{0,2000}`,
-    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}(?!(?:${noEnds})(?![\p{L}\p{N}-]))\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?${onward}`,
-    // A number of a host; behind a slash, one number alone is the size of a network.
-    String.raw`(?<![\p{L}\p{N}.-])(?:\d{1,3}\.){3}\d{1,3}(?!/\d{1,2}(?:${punctuation}|\s|$))(?::\d{1,5})?${onward}`,
-    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonEnds})(?![\p{Script=Latin}\p{N}]|[.-][\p{L}\p{N}])`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}(?!(?:${fileExtensions})(?![\p{L}\p{N}-]))\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?${pathOrQuery}`,
+    // IPv4 addresses. A single number after the slash is a network size, as in 10.0.0.0/8.
+    String.raw`(?<![\p{L}\p{N}.-])(?:\d{1,3}\.){3}\d{1,3}(?!/\d{1,2}(?:${punctuation}|\s|$))(?::\d{1,5})?${pathOrQuery}`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonTlds})(?![\p{Script=Latin}\p{N}]|[.-][\p{L}\p{N}])`,
     `(?<name>${name})`,
   ].join('|'),
   'giu',
 );
 const trailing = new RegExp(`${punctuation}{1,20}$`);
 
-/** A text as those read it who make links of addresses, each sign at its place: letters of another width are letters, and so are the dots of their hosts. */
-const asRead = (text: string): string =>
+/** Converts characters that programs accept in hosts to ASCII, one for one: full-width letters, digits and dots. */
+const normalizeSigns = (text: string): string =>
   text
-    // A dot leader, a small full stop: normalisation makes them the dot of a host.
+    // One dot leader and small full stop: Unicode normalization makes them the dot of a host.
     .replaceAll(/[\u2024\uFE52]/g, '.')
     .replaceAll(/[\uFF0D-\uFF1A\uFF20-\uFF3A\uFF41-\uFF5A]/g, (sign) =>
       String.fromCharCode(sign.charCodeAt(0) - 0xfee0),
     )
     .replaceAll(/(?<=[A-Za-z0-9])[\u3002\uFF61](?=[A-Za-z0-9])/g, '.');
 
-/** An address as it is compared: a host is the same in any case, and a slash at the end says nothing. */
-function normalised(found: string): string {
+/** Normalizes an address for comparison: host in lower case, no slash at the end. */
+function normalizeAddress(found: string): string {
   const bare = found.replace(/^www\./i, 'https://www.');
   const parts = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)([^]*)/i.exec(
     /^[a-z][a-z0-9+.-]*:/i.test(bare) ? bare : `https://${bare}`,
@@ -61,43 +66,44 @@ function normalised(found: string): string {
   return parts === null ? bare : `${origin.toLowerCase()}${rest.replace(/\/$/, '')}`;
 }
 
-/** The addresses in texts that a model may repeat. */
+/** Extracts the addresses that the model may repeat from the texts of its prompt. */
 export function addressesIn(texts: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   for (const text of texts)
-    for (const { 0: whole, groups } of asRead(withoutHidden(text)).matchAll(address)) {
+    for (const { 0: whole, groups } of normalizeSigns(withoutHidden(text)).matchAll(address)) {
       if (groups?.['mail'] !== undefined) continue;
-      const given = normalised(whole.replace(trailing, ''));
-      found.add(given);
-      // Whoever may name a page may name its site.
-      const site = /^https?:\/\/[^/?#]+/.exec(given)?.[0];
+      const permitted = normalizeAddress(whole.replace(trailing, ''));
+      found.add(permitted);
+      // The site of a permitted page is permitted, too.
+      const site = /^https?:\/\/[^/?#]+/.exec(permitted)?.[0];
       if (site !== undefined) found.add(site);
     }
   return found;
 }
 
-/** No answer is longer: what goes on beyond that is none, and would only take time. */
-const mostCharacters = 64 * 1024;
+/** Longest filtered answer. The rest is cut off to limit the time. */
+const maxCharacters = 64 * 1024;
 
-/** How far into what looks like an address another end of it is looked for. */
-const mostEnds = 20;
+/** Limit of the positions in an address candidate at which another end is tried. */
+const maxEnds = 20;
 
-/** How much of what looks like an address was given; 0 for nothing of it. */
-function givenLength(found: string, given: ReadonlySet<string>): number {
+/** Length of the permitted address at the start of a candidate; 0 when there is none. */
+function allowedLength(found: string, permitted: ReadonlySet<string>): number {
   const end = trailing.exec(found)?.[0].length ?? 0;
-  if (given.has(normalised(found)) || given.has(normalised(found.slice(0, found.length - end)))) return found.length;
+  if (permitted.has(normalizeAddress(found)) || permitted.has(normalizeAddress(found.slice(0, found.length - end))))
+    return found.length;
   let ends = 0;
-  // Such as the address of a link, with the words that follow its bracket.
+  // For example the target of a link, with the text after its bracket.
   for (const { index } of found.matchAll(/[)\]}'|]/g)) {
-    if (given.has(normalised(found.slice(0, index)))) return index + 1;
+    if (permitted.has(normalizeAddress(found.slice(0, index)))) return index + 1;
     ends += 1;
-    if (ends === mostEnds) break;
+    if (ends === maxEnds) break;
   }
   return 0;
 }
 
-/** Where code stands in a text: nobody makes links there. */
-function codeIn(text: string): (at: number) => boolean {
+/** Returns whether a position is in a code span or block, where programs make no links. Positions must be ascending. */
+function codeAt(text: string): (at: number) => boolean {
   const spans = [...text.matchAll(/```[^]*?```|`[^`\n]+`/g)].map(({ 0: code, index }) => [index, index + code.length]);
   let next = 0;
   return (at) => {
@@ -106,61 +112,64 @@ function codeIn(text: string): (at: number) => boolean {
   };
 }
 
-/** A name that could be that of a host, as words that nobody makes a link of: it carries nothing, so it need not go. */
-function apart(found: string): string {
+/** Inserts a space before the top-level domain of a bare host name, so that programs make no link of it. */
+function separateHost(found: string): string {
   const dot = Math.max(
     ...['.', '\uFF0E', '\u3002', '\uFF61', '\u2024', '\uFE52'].map((sign) => found.lastIndexOf(sign)),
   );
   const [before, end] = [found.slice(0, dot), found.slice(dot)];
-  // The end of a sentence behind which a space is missing.
+  // A sentence end without the following space.
   if (/\p{Ll}$/u.test(before) && /^.\p{Lu}\p{Ll}+$/u.test(end)) return `${before}${end[0] ?? ''} ${end.slice(1)}`;
   return `${before} ${end}`;
 }
 
-/** A text without the addresses that were not given; whatever follows a given one is apart from it. */
-function withGivenOnly(text: string, given: ReadonlySet<string>): string {
+/** Removes all addresses that are not permitted. Text directly after a permitted address is separated by a space. */
+function removeUnknownAddresses(text: string, permitted: ReadonlySet<string>): string {
   const scan = new RegExp(address);
-  const read = asRead(text);
-  const isCode = codeIn(text);
+  const read = normalizeSigns(text);
+  const isCode = codeAt(text);
   let kept = '';
   let at = 0;
   for (let match = scan.exec(read); match !== null; match = scan.exec(read)) {
     const [found] = match;
     const isMail = match.groups?.['mail'] !== undefined;
-    const length = isMail ? found.length : givenLength(found, given);
+    const length = isMail ? found.length : allowedLength(found, permitted);
     const shown = text.slice(match.index, match.index + (length === 0 ? found.length : length));
     kept += text.slice(at, match.index);
     at = match.index + shown.length;
     if (length > 0) kept += `${shown}${length < found.length ? ' ' : ''}`;
-    else if (match.groups?.['name'] === undefined) kept += `${removed}${trailing.exec(found)?.[0] ?? ''}`;
-    else kept += isCode(match.index) ? shown : apart(shown);
+    else if (match.groups?.['name'] === undefined) kept += `${linkRemoved}${trailing.exec(found)?.[0] ?? ''}`;
+    else kept += isCode(match.index) ? shown : separateHost(shown);
     scan.lastIndex = at;
   }
   return kept + text.slice(at);
 }
 
-/** The addresses in a text that were not given. */
-const strangersIn = (text: string, given: ReadonlySet<string>): string[] =>
-  [...asRead(text).matchAll(address)]
-    .filter(({ 0: found, groups }) => groups?.['mail'] === undefined && givenLength(found, given) === 0)
+/** The addresses in a text that are not permitted. */
+const unknownAddressesIn = (text: string, permitted: ReadonlySet<string>): string[] =>
+  [...normalizeSigns(text).matchAll(address)]
+    .filter(({ 0: found, groups }) => groups?.['mail'] === undefined && allowedLength(found, permitted) === 0)
     .map(({ 0: found, index }) => text.slice(index, index + found.length));
 
 /**
- * An answer of a model that shows no picture, holds no tag, and names no address but those given. Pictures of Markdown become their words, tags text; a link to another place
- * is left as its words with `[link removed]`, and so is a bare address; of a name such as
- * `evil.com` the end is set apart, so that nobody makes a link of it. Links by reference, whose address stands elsewhere, become text.
+ * Filters an answer of a model. The result has no pictures, no HTML tags and no addresses except the permitted ones.
+ * Pictures become their alternative text. A link to another site becomes its text with `[link removed]`, and so does a
+ * bare address. A host name such as `evil.com` becomes `evil .com`, which programs do not turn into a link. Reference
+ * links become text.
  */
-export function filterAnswer(answer: string, given: ReadonlySet<string>): string {
-  const text = withoutHidden(answer.slice(0, mostCharacters))
+export function filterAnswer(answer: string, permitted: ReadonlySet<string>): string {
+  const text = withoutHidden(answer.slice(0, maxCharacters))
     .replaceAll(/(?<!!)!+(?=\[)/g, '')
     .replaceAll(/<(?=[\p{L}/!?])/gu, '< ')
     .replaceAll(']:', '] :');
-  const links = withGivenOnly(text, given).replaceAll(/\]\(([^\s()]{0,2000}\))?/g, (link, target: string | undefined) =>
-    target !== undefined && given.has(normalised(target.slice(0, -1))) ? link : `] (${target ?? ''}`,
+  const links = removeUnknownAddresses(text, permitted).replaceAll(
+    /\]\(([^\s()]{0,2000}\))?/g,
+    (link, target: string | undefined) =>
+      target !== undefined && permitted.has(normalizeAddress(target.slice(0, -1))) ? link : `] (${target ?? ''}`,
   );
   return cleanWithoutMarks(
     links,
-    (bare) => strangersIn(bare, given),
-    (bare) => withGivenOnly(bare, given),
+    (bare) => unknownAddressesIn(bare, permitted),
+    (bare) => removeUnknownAddresses(bare, permitted),
   );
 }

@@ -3,10 +3,13 @@ import { EgressFailed, EgressRefused } from '../egress/egress.ts';
 import type { EgressFailure } from '../egress/failure.ts';
 
 /**
- * Why a model gave no answer. Of the way to it: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`, `no_tls`,
- * `reset`; `stalled_before_first_part`, `stalled_after_first_part` and `timeout`. Of what it said: `status` for an HTTP status that is no other
- * kind, `stream_error` for an error in the middle of an answer, `context_too_long`, `content_filter`; `empty` for an answer without text and
- * `rubbish` for what is none: HTML, cut JSON, a stream that ended without its end, more than 8 MiB.
+ * Why a model returned no answer:
+ * - Connection: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`,
+ *   `no_tls`, `reset`.
+ * - Time limits: `stalled_before_first_part`, `stalled_after_first_part` and `timeout`.
+ * - Response: `status` for an HTTP error without a kind of its own, `stream_error` for an error event in the middle of
+ *   an answer, `context_too_long`, `content_filter`, `empty` for an answer without text, and `rubbish` for unusable
+ *   data: HTML, truncated JSON, a stream without its end event, or more than 8 MiB.
  */
 export type InferenceFailure =
   | 'address_refused'
@@ -27,19 +30,23 @@ export type InferenceFailure =
   | 'rubbish';
 
 /**
- * A call of a model that brought no answer. The message names the model and what happened, and nothing of what was asked or said: a provider's own words may
- * quote both, so they are kept, without secrets, only for statuses about the key, the account or the model.
+ * A model call failed. The message names the model and the problem, and contains nothing of the prompt or the answer.
+ * A provider's message can quote both, so it is kept, without secrets, only for statuses about the key, the account or
+ * the model.
  */
 export class InferenceError extends Error {
   readonly kind: InferenceFailure;
-  /** The HTTP status, where one was the answer. */
+  /** HTTP status of the response; null when there was none. */
   readonly status: number | null;
-  /** For how long it asks to be left alone, in milliseconds. */
+  /** Value of `Retry-After`, in milliseconds; null when absent. */
   readonly retryAfterMs: number | null;
-  /** What it took all the same, as the provider counts; null where that is not known. */
+  /** Tokens that the failed call used, as counted by the provider; null when unknown. */
   readonly usage: { inputTokens: number; outputTokens: number } | null;
-  /** What the provider said about the key, the account or the model, without secrets; null where it said nothing or may quote the prompt. */
-  readonly words: string | null;
+  /**
+   * The provider's message about the key, the account or the model, without secrets; null when there is none or it
+   * could quote the prompt.
+   */
+  readonly providerMessage: string | null;
 
   constructor(
     kind: InferenceFailure,
@@ -48,12 +55,12 @@ export class InferenceError extends Error {
       status = null,
       retryAfterMs = null,
       usage = null,
-      words = null,
+      providerMessage = null,
     }: {
       status?: number | null;
       retryAfterMs?: number | null;
       usage?: InferenceError['usage'];
-      words?: string | null;
+      providerMessage?: string | null;
     } = {},
   ) {
     super(message);
@@ -62,18 +69,21 @@ export class InferenceError extends Error {
     this.status = status;
     this.retryAfterMs = retryAfterMs;
     this.usage = usage;
-    this.words = words;
+    this.providerMessage = providerMessage;
   }
 }
 
-/** Codes, types and words by which providers say that a prompt has no room: OpenAI, Anthropic, vLLM, llama.cpp, Mistral, Gemini, TGI, Groq. */
-const tooLong =
+/**
+ * Error codes and texts for a prompt that exceeds the context window: OpenAI, Anthropic, vLLM, llama.cpp, Mistral,
+ * Gemini, TGI, Groq.
+ */
+const tooLongPattern =
   /context_length_exceeded|exceed_context_size|request_too_large|string_above_max_length|maximum context length|context (length|window|size|limit)|prompt is too long|too many (input )?tokens|input token count|maximum (number of tokens|model length)|max_new_tokens`? must be|reduce the length of (the|your) (messages|prompt|input)/i;
-/** The same for what their filters refuse: OpenAI, Azure, Gemini, OpenRouter. */
-const filtered =
+/** Error codes and texts of content filters: OpenAI, Azure, Gemini, OpenRouter. */
+const filteredPattern =
   /content_filter|content_policy_violation|ResponsibleAIPolicyViolation|content management policy|prohibited_content|input was flagged|content[_ ]moderation/i;
-/** Statuses of a request that is wrong by itself, so that their words are worth a look. */
-const aboutTheRequest = new Set([400, 403, 413, 422]);
+/** Statuses for an invalid request, whose message is matched against the patterns above. */
+const requestStatuses = new Set([400, 403, 413, 422]);
 
 const statusOfType: Readonly<Record<string, number>> = {
   authentication_error: 401,
@@ -107,7 +117,7 @@ const kindOfEgress: Readonly<Record<EgressFailure, InferenceFailure>> = {
 type Fields = Record<string, unknown>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 
-function parsed(text: string | undefined): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
     return JSON.parse((text ?? '').slice(0, 100_000));
   } catch {
@@ -115,9 +125,9 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** What a provider's error says of itself: of an HTTP answer, or of an event in a stream. */
-function said(error: unknown): { status: number | null; code: string; words: string; message: string } {
-  const body = APICallError.isInstance(error) ? parsed(error.responseBody) : (fieldsOf(error)['data'] ?? error);
+/** Reads status, code and message of a provider's error, from an HTTP response or an event in a stream. */
+function readProviderError(error: unknown): { status: number | null; code: string; allText: string; message: string } {
+  const body = APICallError.isInstance(error) ? parseJson(error.responseBody) : (fieldsOf(error)['data'] ?? error);
   const outer = fieldsOf(body);
   const inner = typeof outer['error'] === 'object' ? fieldsOf(outer['error']) : outer;
   const codes = [inner['code'], inner['type'], inner['status'], fieldsOf(inner['innererror'])['code']];
@@ -125,7 +135,7 @@ function said(error: unknown): { status: number | null; code: string; words: str
   const number = [fieldsOf(error)['statusCode'], ...codes].find(
     (code) => typeof code === 'number' && code >= 100 && code <= 599,
   );
-  const words = [
+  const allText = [
     ...texts,
     inner['message'],
     outer['error'],
@@ -138,16 +148,16 @@ function said(error: unknown): { status: number | null; code: string; words: str
   return {
     status: typeof number === 'number' ? number : (texts.flatMap((text) => statusOfType[text] ?? [])[0] ?? null),
     code: (texts[0] ?? '').replaceAll(/[^\w.-]/g, '').slice(0, 60),
-    words,
+    allText,
     message: [inner['message'], outer['error']].find((text) => typeof text === 'string') ?? '',
   };
 }
 
-/** Statuses about the key, the account or the model: their words do not quote the prompt. */
-const aboutTheAccount = new Set([401, 402, 403, 404, 429]);
-const maxWords = 300;
+/** Statuses about the key, the account or the model. Their messages do not quote the prompt. */
+const accountStatuses = new Set([401, 402, 403, 404, 429]);
+const maxMessageLength = 300;
 
-/** The provider's own words in one line, without anything that looks like a key. */
+/** The provider's message in one line, without anything that resembles a key. */
 function withoutSecrets(text: string, apiKey: string | null): string {
   const plain = apiKey !== null && apiKey.length >= 8 ? text.replaceAll(apiKey, '[key removed]') : text;
   return plain
@@ -156,10 +166,10 @@ function withoutSecrets(text: string, apiKey: string | null): string {
     .replaceAll(/[\w+/=-]{32,}/g, '[key removed]')
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
-    .slice(0, maxWords);
+    .slice(0, maxMessageLength);
 }
 
-/** What `Retry-After` says, in milliseconds; null when it says nothing that can be understood. */
+/** Parses a `Retry-After` header to milliseconds; null when it is missing or invalid. */
 export function parseRetryAfter(header: string | undefined, nowMs = Date.now()): number | null {
   const text = header?.trim() ?? '';
   if (text === '') return null;
@@ -169,9 +179,9 @@ export function parseRetryAfter(header: string | undefined, nowMs = Date.now()):
 }
 
 /**
- * Says what an error of a call amounts to; the one place that knows the providers' ways of saying it.
- * @param hasPart whether a part of the answer had come.
- * @param apiKey is removed from what the provider said.
+ * Converts any error of a call to an InferenceError. Only this function knows the error formats of the providers.
+ * @param hasPart whether a part of the answer had arrived.
+ * @param apiKey is removed from the provider's message.
  */
 export function toInferenceError(
   error: unknown,
@@ -184,35 +194,41 @@ export function toInferenceError(
     if (cause instanceof EgressRefused) return new InferenceError('address_refused', cause.message);
     if (cause instanceof EgressFailed) {
       const kind = kindOfEgress[cause.failure];
-      // Bytes that are no part of an answer, such as a comment that keeps the line open, do not begin it.
+      // Bytes that are not part of an answer, such as a keep-alive comment, do not count as its beginning.
       return new InferenceError(
         kind === 'stalled_after_first_part' && !hasPart ? 'stalled_before_first_part' : kind,
         `${model}: ${cause.message}`,
       );
     }
   }
-  const { status, code, words, message } = said(error);
+  const { status, code, allText, message } = readProviderError(error);
   if (status === null || (status >= 200 && status <= 299)) {
-    if (tooLong.test(words)) return new InferenceError('context_too_long', `${model} has no room for so long a text.`);
-    if (filtered.test(words)) return filterRefused(model);
-    // What the provider sent as an error has a message; what the parser found is an error of its own.
+    if (tooLongPattern.test(allText))
+      return new InferenceError('context_too_long', `The text exceeds the context window of ${model}.`);
+    if (filteredPattern.test(allText)) return filterRefused(model);
+    // An error event of the provider is a plain object. An Error instance comes from the parser.
     return error instanceof Error
-      ? new InferenceError('rubbish', `${model} gave no usable answer.`)
-      : new InferenceError('stream_error', `${model} broke off with an error${code === '' ? '' : ` (${code})`}.`);
+      ? new InferenceError('rubbish', `${model} returned no usable answer.`)
+      : new InferenceError(
+          'stream_error',
+          `${model} ended its answer with an error${code === '' ? '' : ` (${code})`}.`,
+        );
   }
-  if (status === 413 || (aboutTheRequest.has(status) && tooLong.test(words)))
-    return new InferenceError('context_too_long', `${model} has no room for so long a text (${status}).`, { status });
-  if (aboutTheRequest.has(status) && filtered.test(words)) return filterRefused(model, status);
+  if (status === 413 || (requestStatuses.has(status) && tooLongPattern.test(allText)))
+    return new InferenceError('context_too_long', `The text exceeds the context window of ${model} (${status}).`, {
+      status,
+    });
+  if (requestStatuses.has(status) && filteredPattern.test(allText)) return filterRefused(model, status);
   const headers = APICallError.isInstance(error) ? error.responseHeaders : undefined;
-  const shown = aboutTheAccount.has(status) ? withoutSecrets(message.slice(0, 10_000), apiKey) : '';
+  const shown = accountStatuses.has(status) ? withoutSecrets(message.slice(0, 10_000), apiKey) : '';
   const answered = `${model} answered ${status}${code === '' ? '' : ` (${code})`}`;
   return new InferenceError('status', shown === '' ? `${answered}.` : `${answered}: ${shown.replace(/\.$/, '')}.`, {
     status,
-    words: shown === '' ? null : shown,
+    providerMessage: shown === '' ? null : shown,
     retryAfterMs: parseRetryAfter(headers?.['retry-after']),
   });
 }
 
-/** A provider's filter kept the answer back. */
+/** The content filter of the provider blocked the answer. */
 export const filterRefused = (model: string, status: number | null = null, usage: InferenceError['usage'] = null) =>
   new InferenceError('content_filter', `${model}'s content filter refused to answer.`, { status, usage });

@@ -3,15 +3,15 @@ import type { ModelProvider } from '../../../shared/contract/ai/models.ts';
 import type { Egress } from '../egress/egress.ts';
 import { filterRefused, InferenceError, toInferenceError } from './failure.ts';
 import { RefusedParameters } from './refused-parameters.ts';
-import { soundTokens } from './sound-tokens.ts';
-import { eventsOfCompletion } from './whole-completion.ts';
+import { toTokenCount } from './token-count.ts';
+import { completionToEvents } from './whole-completion.ts';
 
 export { InferenceError } from './failure.ts';
 
-/** Where a model answers and how to call it. */
+/** Address, protocol and credentials of a model. */
 export interface ModelBinding {
   provider: ModelProvider;
-  /** Needed for `openai-compatible`; the provider's own address when null. */
+  /** Required for `openai-compatible`. Null for the provider's own address. */
   baseUrl: string | null;
   model: string;
   apiKey: string | null;
@@ -29,11 +29,11 @@ export interface InferenceRequest {
   signal: AbortSignal;
 }
 
-/** What stands at the end of an answer. */
+/** The result at the end of an answer. */
 export interface InferenceEnd {
-  /** As the provider counts, in whole numbers; 0 where it does not say. */
+  /** As counted by the provider, in integers; 0 when unknown. */
   usage: { inputTokens: number; outputTokens: number };
-  /** Whether the model stopped because it may say no more. */
+  /** Whether the answer reached the limit of output tokens. */
   truncated: boolean;
 }
 
@@ -43,26 +43,27 @@ export interface InferenceAnswer extends InferenceEnd {
 
 export interface Inference {
   /**
-   * One call of a model, without retries: the parts of its text as they come, none of them empty, and what stands at its end. Whoever stops early, by `return`
-   * or by the signal, closes the connection.
+   * Calls a model once, without retries. Yields the non-empty parts of the text as they arrive, and returns the usage
+   * at the end. The connection closes when the caller stops early, by `return` or by the signal.
    * @throws InferenceError, or the signal's reason.
    */
   stream(binding: ModelBinding, request: InferenceRequest): AsyncGenerator<string, InferenceEnd, undefined>;
 }
 
 const maxResponseBytes = 8 * 1024 * 1024;
-/** Of the text of an answer: the most that models are asked for is a part of it. */
+/** Limit of the text of an answer. The longest answer that the hub requests is a fraction of it. */
 const maxCharacters = 512 * 1024;
 const limits = {
   connectTimeoutMs: 5_000,
   firstByteTimeoutMs: 8_000,
   idleTimeoutMs: 10_000,
-  /** Of a single exchange; the caller's signal is usually earlier. */
+  /** Limit of one request. The signal of the caller usually aborts earlier. */
   timeoutMs: 120_000,
 };
 
 /**
- * The AI SDK takes a fetch function. This one sends requests through the egress guard, and sends one again without a parameter that the model refused.
+ * A fetch function for the AI SDK that sends requests through the egress guard. It repeats a request without a
+ * parameter that the model refused.
  */
 function guardedFetch(egress: Egress): typeof fetch {
   const refused = new RefusedParameters();
@@ -77,35 +78,36 @@ function guardedFetch(egress: Egress): typeof fetch {
         maxResponseBytes,
         ...limits,
       });
-    const given = typeof init?.body === 'string' ? init.body : undefined;
+    const originalBody = typeof init?.body === 'string' ? init.body : undefined;
     for (;;) {
-      const sent = given === undefined ? undefined : refused.adapt(url, given);
+      const sent = originalBody === undefined ? undefined : refused.adapt(url, originalBody);
       const { status, headers, body } = await send(sent);
       if (status === 400 && sent !== undefined) {
         const text = await new Response(body).text();
-        // Each time one parameter fewer is sent, so this ends.
+        // Each repetition replaces or omits one more parameter, so the loop ends.
         if (refused.learn(url, sent, text)) continue;
         return new Response(text, { status, headers });
       }
       if (status === 200 && /^application\/json\b/i.test(headers['content-type'] ?? '')) {
         const text = await new Response(body).text();
-        const events = eventsOfCompletion(text);
+        const events = completionToEvents(text);
         return new Response(events ?? text, {
           status,
           headers: { 'content-type': events === null ? 'application/json' : 'text/event-stream' },
         });
       }
-      // A response of these may have no body.
+      // The constructor of Response refuses a body for these statuses.
       return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
     }
   };
 }
 
-/** Models of OpenAI that think before they answer. */
+/** OpenAI models that reason before they answer. */
 const reasoningModel = /^(?:o\d|gpt-(?:[5-9]|\d{2})(?!.*-chat))/;
 
 /**
- * People wait for these answers, within limits on time and tokens that thinking counts towards: at the default effort such a model can use up either before its first word.
+ * People wait for these answers within time and token limits that include reasoning.
+ * With the default effort, a reasoning model can reach a limit before its first word.
  */
 const optionsOf = ({ provider, model }: ModelBinding) =>
   provider === 'openai' && reasoningModel.test(model)
@@ -115,7 +117,7 @@ const optionsOf = ({ provider, model }: ModelBinding) =>
 async function modelOf(binding: ModelBinding, guarded: typeof fetch): Promise<LanguageModelV4> {
   const apiKey = binding.apiKey ?? undefined;
   const base = binding.baseUrl === null ? {} : { baseURL: binding.baseUrl };
-  // Loaded when first needed: a hub without a model starts without them.
+  // Imported on first use, so that a hub without models starts without these libraries.
   switch (binding.provider) {
     case 'openai': {
       const { createOpenAI } = await import('@ai-sdk/openai');
@@ -146,8 +148,8 @@ function promptOf({ instructions, messages }: InferenceRequest): LanguageModelV4
 }
 
 /**
- * Calls models over HTTP through the egress guard, by the providers of the AI SDK themselves: its functions above them retry, write to the console and
- * keep a second copy of the stream.
+ * Calls models through the egress guard with the provider classes of the AI SDK. The high-level functions of the SDK
+ * are not used: they retry, write to the console and buffer a second copy of the stream.
  */
 export function createInference(egress: Egress): Inference {
   const guarded = guardedFetch(egress);
@@ -156,19 +158,19 @@ export function createInference(egress: Egress): Inference {
       const { signal, maxOutputTokens } = request;
       const { model: name } = binding;
       const stop = new AbortController();
-      const either = AbortSignal.any([signal, stop.signal]);
+      const combinedSignal = AbortSignal.any([signal, stop.signal]);
       let hasPart = false;
       let hasText = false;
       let characters = 0;
       let end: InferenceEnd | undefined;
       try {
-        either.throwIfAborted();
+        combinedSignal.throwIfAborted();
         const model = await modelOf(binding, guarded);
         const { stream } = await model.doStream({
           prompt: promptOf(request),
           ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
           ...optionsOf(binding),
-          abortSignal: either,
+          abortSignal: combinedSignal,
         });
         for await (const part of stream) {
           switch (part.type) {
@@ -177,7 +179,7 @@ export function createInference(egress: Egress): Inference {
               hasPart = true;
               characters += part.delta.length;
               if (characters > maxCharacters)
-                throw new InferenceError('rubbish', `${name} went on beyond ${maxCharacters} characters.`);
+                throw new InferenceError('rubbish', `${name} returned more than ${maxCharacters} characters.`);
               hasText ||= part.delta.trim() !== '';
               yield part.delta;
               break;
@@ -186,20 +188,21 @@ export function createInference(egress: Egress): Inference {
             case 'finish': {
               const { finishReason } = part;
               const usage = {
-                inputTokens: soundTokens(part.usage.inputTokens.total),
-                outputTokens: soundTokens(part.usage.outputTokens.total),
+                inputTokens: toTokenCount(part.usage.inputTokens.total),
+                outputTokens: toTokenCount(part.usage.outputTokens.total),
               };
               if (finishReason.unified === 'content-filter') throw filterRefused(name, null, usage);
               if (finishReason.unified === 'interrupted' || finishReason.unified === 'error')
-                throw new InferenceError('rubbish', `${name} broke off its answer.`, { usage });
+                throw new InferenceError('rubbish', `${name} ended its answer before it was complete.`, { usage });
               end = { usage, truncated: finishReason.unified === 'length' };
               break;
             }
             default:
           }
         }
-        if (end === undefined) throw new InferenceError('rubbish', `${name} gave no usable answer.`);
-        if (!hasText) throw new InferenceError('empty', `${name} answered without a word.`, { usage: end.usage });
+        if (end === undefined) throw new InferenceError('rubbish', `${name} returned no usable answer.`);
+        if (!hasText)
+          throw new InferenceError('empty', `${name} returned an answer without text.`, { usage: end.usage });
         return end;
       } catch (error) {
         signal.throwIfAborted();

@@ -1,13 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
-/** Parameters of a chat completion that some models refuse, and the parameter that takes the same value instead; null where it is left out. */
+/**
+ * Parameters of chat completions that some models refuse, with the parameter that replaces each one; null to omit it.
+ */
 const alternatives = { max_tokens: 'max_completion_tokens', reasoning_effort: null } as const;
 type Refusable = keyof typeof alternatives;
 
 const isRefusable = (name: unknown): name is Refusable => typeof name === 'string' && Object.hasOwn(alternatives, name);
 
-/** Bounds the memory, because workspaces name models. */
+/** Limits the memory, because workspaces choose model names. */
 const maxModels = 1_000;
 
 const refusal = z.object({
@@ -20,13 +22,13 @@ const refusal = z.object({
 const codes = new Set(['unsupported_parameter', 'unsupported_value']);
 
 /**
- * Remembers which parameters a model refused, for the life of the process, so that only its first call is sent twice. OpenAI's current models refuse `max_tokens`,
- * and endpoints that speak the same protocol may serve such models under any name.
+ * Remembers until the process ends which parameters a model refused, so that only its first call is sent twice.
+ * Current OpenAI models refuse `max_tokens`, and compatible endpoints can serve such models under any name.
  */
 export class RefusedParameters {
   readonly #refused = new LRUCache<string, ReadonlySet<Refusable>>({ max: maxModels });
 
-  /** The body as the model accepts it, as far as is known. */
+  /** Replaces the parameters that the model is known to refuse. */
   adapt(url: string, body: string): string {
     const request = parse(body);
     const refused = this.#refused.get(keyOf(url, request));
@@ -40,13 +42,16 @@ export class RefusedParameters {
     return JSON.stringify(request);
   }
 
-  /** Whether an answer with status 400 refuses a parameter of the body that can be replaced. Then `adapt` replaces it from now on. */
+  /**
+   * Whether a response with status 400 refuses a replaceable parameter of the body. From then on `adapt` replaces that
+   * parameter.
+   */
   learn(url: string, body: string, answer: string): boolean {
     const request = parse(body);
     const { success, data } = refusal.safeParse(parse(answer));
     if (request === null || !success) return false;
     const { code, param, message } = data.error;
-    // Some servers in between keep only the sentence.
+    // Some proxies pass on only the message.
     const name =
       codes.has(code ?? '') && isRefusable(param)
         ? param

@@ -4,7 +4,7 @@ import { estimateTokens } from './token-estimate.ts';
 
 const chinese = '我们的商店周一至周五上午九点到下午六点营业，退货须在三十天内提出，请附上发票。';
 
-/** The more that cl100k_base and o200k_base make of them, as counted with their tables. */
+/** The larger of the token counts by cl100k_base and o200k_base. */
 test.each([
   ['Chinese', chinese, 42],
   ['Japanese', '営業時間は月曜日から金曜日の午前九時から午後六時までです。', 31],
@@ -15,13 +15,13 @@ test.each([
   ['English', 'We open at nine in the morning and close at six, from Monday to Friday.', 17],
   ['German', 'Rückgaben müssen binnen dreißig Tagen nach Erhalt schriftlich erklärt werden.', 20],
   ['digits', '4111 1111 1111 1111 2026-11-22T17:03:55Z', 25],
-])('an estimate is not below what %s takes', (_what, text, tokens) => {
+])('the estimate for %s is at least its token count and less than four times as large', (_what, text, tokens) => {
   expect(estimateTokens(text)).toBeGreaterThanOrEqual(tokens);
-  // Nor so far above that half of a window stays empty.
+  // A larger estimate would leave much of a context window unused.
   expect(estimateTokens(text)).toBeLessThan(4 * tokens);
 });
 
-test('an estimate grows with its text', () => {
+test('the estimate of a concatenation is within one token of the bounds of its parts', () => {
   const any = fc.string({ unit: 'binary', maxLength: 30 });
   fc.assert(
     fc.property(any, any, (text, more) => {

@@ -1,7 +1,9 @@
 /**
- * How many tokens a text takes at most, without the tables of any model. The tokenisers in use work on bytes of UTF-8, so no character takes more tokens than it has bytes: that
- * bound is taken for emoji and for every script but two. Chinese, Japanese and Korean characters have tokens of their own in all of them, and take one or two. Of ASCII, digits, signs
- * and line breaks count one each, as in the tokenisers that join none of them, and letters one for each three of a word, and more where consonants stand in a row, as no language has them but random and encoded text does.
+ * Estimates an upper bound of the tokens of a text, without the tables of any model.
+ * Current tokenizers work on UTF-8 bytes, so a character never needs more tokens than bytes. That bound is used for
+ * emoji and most scripts. Chinese, Japanese and Korean characters have tokens of their own and count two. ASCII digits,
+ * punctuation and line breaks count one each. Every three letters of a word count one. Runs of consonants count more,
+ * because only random or encoded text has them.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -12,7 +14,7 @@ export function estimateTokens(text: string): number {
     const unit = text.charCodeAt(at);
     const isLetter = (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x41 && unit <= 0x5a);
     if (isLetter) {
-      // A capital within a word begins another, as in code.
+      // A capital letter within a word begins a new token, as in code.
       if (letters === 0 || letters % 3 === 0 || unit <= 0x5a) {
         tokens += 1;
         letters = 0;
@@ -26,7 +28,7 @@ export function estimateTokens(text: string): number {
     letters = 0;
     consonants = 0;
     if (unit === 0x20) {
-      // The first blank belongs to the word that follows; of more, four share a token at worst.
+      // The first space belongs to the next word. Of further spaces, at least four share a token.
       if (isBlank) tokens += 0.25;
       isBlank = true;
       continue;

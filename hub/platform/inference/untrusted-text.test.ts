@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { plainText, Quotation, withoutHidden } from './untrusted-text.ts';
 
-describe('a text from outside', () => {
+describe('untrusted text', () => {
   test.each([
     ['Unicode tags', 'Hi\u{E0049}\u{E0067}\u{E006E}', 'Hi'],
     ['zero-width spaces', 'i\u200Bg\u2060n\uFEFFore', 'ignore'],
-    ['joiners where nothing is joined', 'i\u200Dg\u200Cn', 'ign'],
+    ['joiners between letters that do not join', 'i\u200Dg\u200Cn', 'ign'],
     ['bidirectional marks', '\u202Eevil\u202C \u2066x\u2069\u200F', 'evil x'],
     ['soft hyphens and fillers', 'a\u00ADb\u3164c\u115Fd\u2800e', 'abcde'],
-    ['variation selectors that spell bytes', '😀\u{E0100}\u{E0155}\uFE01x\uFE0F', '😀x'],
-    ['controls', 'a\u0000b\u001Bc\u009Bd', 'abcd'],
-    ['separators of lines', 'a\r\nb\rc\u2028d\u2029e\u0085f', 'a\nb\nc\nd\ne\nf'],
-    ['halves of characters', 'a\uD800b', 'ab'],
-  ])('has no %s', (_what, text, plain) => {
+    ['variation selectors that encode bytes', '😀\u{E0100}\u{E0155}\uFE01x\uFE0F', '😀x'],
+    ['control characters', 'a\u0000b\u001Bc\u009Bd', 'abcd'],
+    ['line separators other than \n', 'a\r\nb\rc\u2028d\u2029e\u0085f', 'a\nb\nc\nd\ne\nf'],
+    ['lone surrogates', 'a\uD800b', 'ab'],
+  ])('has no %s after plainText', (_what, text, plain) => {
     expect(plainText(text)).toBe(plain);
   });
 
@@ -24,7 +24,7 @@ describe('a text from outside', () => {
     '🏳\uFE0F\u200D🌈',
     '1\uFE0F\u20E3 ❤\uFE0F',
     'Ünïcödé, 我们\tx\n',
-  ])('keeps what its script needs: %s', (text) => {
+  ])('keeps the invisible characters that its script needs: %s', (text) => {
     expect(withoutHidden(text)).toBe(text);
   });
 
@@ -40,7 +40,7 @@ describe('a text from outside', () => {
     '<｜User｜>',
     '</tool_call>',
     '[TOOL_CALLS]',
-  ])('has no %s left, whole or nested', (mark) => {
+  ])('has no %s after plainText, whole or nested', (mark) => {
     const half = mark.length >> 1;
     for (const text of [
       mark,
@@ -51,7 +51,7 @@ describe('a text from outside', () => {
       expect(plainText(text).toLowerCase()).not.toContain(mark.toLowerCase());
   });
 
-  test('can not end its quotation, nor begin a line of its own, whatever it holds', () => {
+  test('cannot end its quotation or begin an unquoted line', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -83,7 +83,7 @@ describe('a text from outside', () => {
     );
   });
 
-  test('is quoted under another mark each time', () => {
+  test('is quoted with a new random mark each time', () => {
     expect(new Quotation().quote('x', 'y')).not.toBe(new Quotation().quote('x', 'y'));
   });
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A chat completion of OpenAI that came whole, as far as it is read. */
+/** A chat completion of OpenAI that was not streamed, with the fields that the hub reads. */
 const wholeCompletion = z.looseObject({
   choices: z
     .array(
@@ -16,10 +16,10 @@ const wholeCompletion = z.looseObject({
 const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
 /**
- * The events of a stream that say what a whole completion says: some endpoints that speak OpenAI's protocol know no streams, and answer so whatever they are asked. Null for a body
- * that is no such completion.
+ * Converts a chat completion to the events of a stream. Some OpenAI-compatible endpoints never stream, even when
+ * requested. Returns null for a body that is not a chat completion.
  */
-export function eventsOfCompletion(body: string): string | null {
+export function completionToEvents(body: string): string | null {
   let json: unknown;
   try {
     json = JSON.parse(body);

@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer';
 
 export interface Mail {
-  /** What readers see as the sender, in place of the hub's name; its address is always the hub's own. */
+  /** Display name of the sender instead of the hub's name. The address is always the hub's own. */
   fromName?: string | undefined;
   replyTo?: string | undefined;
   to: readonly string[];
@@ -9,13 +9,13 @@ export interface Mail {
   text?: string | undefined;
   html?: string | undefined;
   headers?: Record<string, string> | undefined;
-  /** The same for every try of one mail, so that a mail server or reader can tell that they are one. */
+  /** Stays the same for all attempts of one mail, so that servers and readers can detect duplicates. */
   messageId?: string | undefined;
 }
 
 /**
- * A mail that the server did not take; `retryable` when it said so for now, or could not be reached. `inDoubt` when the connection
- * broke after the mail may have been handed over: nobody knows, so it must not be sent again by itself.
+ * The server did not accept a mail. `retryable`: the failure is temporary or the server was unreachable.
+ * `inDoubt`: the connection failed after the mail may have been accepted, so it must not be sent again automatically.
  */
 export class MailError extends Error {
   readonly retryable: boolean;
@@ -29,25 +29,29 @@ export class MailError extends Error {
   }
 }
 
-/** Codes of failures in which no mail can have left. */
-const neverSentCodes = new Set(['EDNS', 'EAUTH', 'EENVELOPE', 'ETLS']);
-/** The library tells a connection that never came to be from one that broke later by its words alone. */
-const neverConnected = /^(connect |Connection timeout|Greeting never received)/;
+/** Error codes that prove that no mail was sent. */
+const notSentCodes = new Set(['EDNS', 'EAUTH', 'EENVELOPE', 'ETLS']);
+/** Nodemailer distinguishes a failed connection attempt from a later failure only by the message. */
+const notConnected = /^(connect |Connection timeout|Greeting never received)/;
 
-/** The way out for mail. */
+/** Sends mail. */
 export interface Mailer extends AsyncDisposable {
-  /** Hands a mail to the server. @throws MailError, or the signal's reason. */
+  /** Sends a mail to the server. @throws MailError, or the signal's reason. */
   send(mail: Mail, signal: AbortSignal): Promise<{ messageId: string; accepted: string[]; rejected: string[] }>;
 }
 
-/** The address in a sender such as `Outrigger <hub@example.com>`. */
+/** The address part of a sender such as `Outrigger <hub@example.com>`. */
 function addressOf(sender: string): string {
   const open = sender.lastIndexOf('<');
   const close = sender.indexOf('>', open);
   return (open === -1 || close === -1 ? sender : sender.slice(open + 1, close)).trim();
 }
 
-/** Sends through an SMTP server, always as one sender. @param url smtp:// or smtps://, with user and password. @param from the sender of all mail. */
+/**
+ * Sends mail through an SMTP server, always from one sender.
+ * @param url smtp:// or smtps://, with user and password.
+ * @param from sender of all mail.
+ */
 export function createSmtpMailer({ url, from }: { url: string; from: string }): Mailer {
   const transport = createTransport(url, {
     pool: true,
@@ -88,15 +92,15 @@ export function createSmtpMailer({ url, from }: { url: string; from: string }): 
           response?: string;
           code?: string;
         };
-        const said = (response ?? message).slice(0, 300);
-        const inDoubt = responseCode === undefined && !neverSentCodes.has(code ?? '') && !neverConnected.test(message);
+        const reply = (response ?? message).slice(0, 300);
+        const inDoubt = responseCode === undefined && !notSentCodes.has(code ?? '') && !notConnected.test(message);
         if (inDoubt)
-          throw new MailError(`The connection to the mail server broke while it took the mail: ${said}`, {
+          throw new MailError(`The connection to the mail server failed while the mail was sent: ${reply}`, {
             retryable: false,
             inDoubt,
             cause: error,
           });
-        throw new MailError(`The mail server did not take the mail: ${said}`, {
+        throw new MailError(`The mail server did not accept the mail: ${reply}`, {
           retryable: responseCode === undefined ? code !== 'EENVELOPE' : responseCode < 500,
           cause: error,
         });

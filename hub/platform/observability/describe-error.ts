@@ -1,12 +1,15 @@
 import { AppError } from '../../../shared/errors.ts';
 
-/** How many causes deep, and how many of the errors that one stands for, a log tells. */
+/** Logged depth of causes, errors per AggregateError, and stack frames per error. */
 const maxDepth = 4;
 const maxErrors = 3;
 const maxFrames = 12;
 
-/** Fields that say what went wrong, never with what: SQLSTATE and names of PostgreSQL, what Node was doing, where it wanted to go. */
-const plainFields = [
+/**
+ * Error fields that never contain user data: SQLSTATE and object names of PostgreSQL, system calls and addresses of
+ * Node.js.
+ */
+const safeFields = [
   'severity',
   'schema',
   'table',
@@ -21,12 +24,12 @@ const plainFields = [
   'responseCode',
   'statusCode',
 ] as const;
-const plainValue = /^[\w.:-]{1,100}$/;
+const safeValue = /^[\w.:-]{1,100}$/;
 const codePattern = /^[A-Z0-9_]{2,60}$/;
-/** Codes of ours whose messages hold no word of a remote side or of a caller. */
-const ownWords = new Set(['unavailable', 'internal', 'not_available', 'conflict']);
+/** AppError codes whose messages never quote a caller or a remote side. */
+const codesWithSafeMessages = new Set(['unavailable', 'internal', 'not_available', 'conflict']);
 
-/** Frames of a stack without the message above them, which may span lines and hold anything. */
+/** Stack frames without the message above them, which can span lines and contain anything. */
 export function framesOf(error: Error): string[] {
   const stack = typeof error.stack === 'string' ? error.stack : '';
   const at = error.message === '' ? -1 : stack.indexOf(error.message);
@@ -39,8 +42,9 @@ export function framesOf(error: Error): string[] {
 }
 
 /**
- * What of an error is logged: what kind it is, its code and where it comes from, at any depth of its causes. Messages stay out unless they are our
- * own: those of libraries quote statements with their parameters, keys of rows, headers, addresses with passwords and what a remote side said.
+ * Converts an error for the log: its class, code and stack, at any depth of its causes. Messages are omitted unless
+ * they are the hub's own: those of libraries quote SQL parameters, row keys, headers, URLs with passwords and remote
+ * responses.
  */
 export function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
@@ -49,25 +53,25 @@ export function describeError(error: unknown, depth = 0): unknown {
       unknown
     >;
   const own = error instanceof AppError ? error : null;
-  const plain = plainFields.flatMap((name) => {
+  const safe = safeFields.flatMap((name) => {
     const value = fields[name];
-    return typeof value === 'number' || (typeof value === 'string' && plainValue.test(value))
+    return typeof value === 'number' || (typeof value === 'string' && safeValue.test(value))
       ? [[name, value] as const]
       : [];
   });
   const { code, cause, errors } = fields;
   const frames = framesOf(error);
-  // A reply of Redis begins with its kind, such as NOAUTH or OOM; what follows may quote the command.
+  // A Redis error begins with its code, such as NOAUTH or OOM. The rest can quote the command.
   const reply = error.constructor.name === 'ReplyError' ? /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0] : undefined;
   return {
     type: error.constructor.name,
-    ...(own !== null && ownWords.has(own.code) ? { message: own.message } : {}),
+    ...(own !== null && codesWithSafeMessages.has(own.code) ? { message: own.message } : {}),
     ...(own !== null || typeof code === 'number' || (typeof code === 'string' && codePattern.test(code))
       ? { code }
       : reply === undefined
         ? {}
         : { code: reply }),
-    ...Object.fromEntries(plain),
+    ...Object.fromEntries(safe),
     ...(own?.internal === undefined ? {} : { internal: own.internal }),
     ...(frames.length === 0 ? {} : { stack: frames.join('\n') }),
     ...(cause === undefined || depth >= maxDepth ? {} : { cause: describeError(cause, depth + 1) }),
@@ -77,12 +81,12 @@ export function describeError(error: unknown, depth = 0): unknown {
   };
 }
 
-/** An error in one line for standard error: the message where it is our own, else what kind it is and where it came up. */
+/** Describes an error in one line for standard error: the hub's own message, or the class and the first stack frame. */
 export function explainError(error: unknown): string {
   if (error instanceof AppError) return error.message;
   if (!(error instanceof Error)) return `a ${typeof error} was thrown`;
   const { code, syscall } = error as NodeJS.ErrnoException;
   const kind = typeof code === 'string' && codePattern.test(code) ? code : error.constructor.name;
   const [frame] = framesOf(error);
-  return `${kind}${typeof syscall === 'string' && plainValue.test(syscall) ? ` in ${syscall}` : ''}${frame === undefined ? '' : ` ${frame}`}`;
+  return `${kind}${typeof syscall === 'string' && safeValue.test(syscall) ? ` in ${syscall}` : ''}${frame === undefined ? '' : ` ${frame}`}`;
 }

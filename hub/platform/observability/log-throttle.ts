@@ -4,39 +4,40 @@ import { AppError } from '../../../shared/errors.ts';
 type Logger = pino.Logger;
 type Fields = Record<string, unknown>;
 
-export interface LogRepeatsOptions {
-  /** Milliseconds of a clock that does not jump. */
+export interface LogThrottleOptions {
+  /** Milliseconds of a monotonic clock. */
   now?: () => number;
 }
 
 const windowMs = 60_000;
-/** Lines of one kind a minute that are no outage: each may be about another run or request. */
+/** Lines per minute of one kind that is not an outage. Each line can be about another run or request. */
 const maxOfOneKind = 10;
 const maxKinds = 500;
-/** What failed no more for so long is over, although nobody said so. */
-const forgottenMs = 5 * windowMs;
+/** A kind without failures for this long counts as recovered, even without a report. */
+const expiryMs = 5 * windowMs;
 const warnLevel = 40;
 const fatalLevel = 60;
-const key = Symbol('repeats of a logger');
+const key = Symbol('throttle of a logger');
 
+/** A group of log lines: an outage of one part, or lines with the same level, message and origin. */
 interface Kind {
   part: string | null;
   message: string;
-  /** When the line of this window was written, or the first of its lines. */
+  /** Start of the current window: when its first line was written. */
   writtenAt: number;
   lines: number;
-  /** Not written since `writtenAt`. */
+  /** Lines suppressed since `writtenAt`. */
   withheld: number;
-  beganAt: number;
+  startedAt: number;
   lastAt: number;
-  /** Failures of this spell. */
+  /** Failures since `startedAt`. */
   times: number;
   isOpen: boolean;
-  /** Whether a line told of this spell. */
-  isTold: boolean;
+  /** Whether a line was written since `startedAt`. */
+  isLogged: boolean;
 }
 
-/** The part that an error says is out of reach, such as `database`, at any depth of its causes. */
+/** The unavailable part of the hub, such as `database`, that an error or one of its causes names. */
 function partOf(error: unknown): string | null {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
     const part = current instanceof AppError ? current.internal?.['part'] : undefined;
@@ -45,6 +46,7 @@ function partOf(error: unknown): string | null {
   return null;
 }
 
+/** Groups errors by class, code and first stack frame. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const { code } = error as { code?: unknown };
@@ -52,18 +54,20 @@ function kindOf(error: unknown): string {
 }
 
 /**
- * Lets a log say a thing once. What fails as a part (`part` of a line, or of an `AppError` in its causes) is told when it begins, once a minute with a count
- * while it lasts, and once when it works again. Of other warnings and errors ten of one kind a minute are written and the rest counted.
+ * Suppresses repeated log lines.
+ * An outage of a part is logged when it begins, once a minute with a count, and when it ends. The part is a field of
+ * the line, or of an `AppError` in its causes. Of other warnings and errors, ten lines of one kind are logged per
+ * minute and the rest are counted.
  */
-export class LogRepeats {
+export class LogThrottle {
   readonly #kinds = new Map<string, Kind>();
   readonly #now: () => number;
 
-  constructor({ now = () => performance.now() }: LogRepeatsOptions = {}) {
+  constructor({ now = () => performance.now() }: LogThrottleOptions = {}) {
     this.#now = now;
   }
 
-  /** What is to be written of a line: it, with what was withheld before; or null. */
+  /** Returns the line to write, with the number of suppressed lines before it; null to suppress the line. */
   admit(level: number, fields: Fields, message: string): { fields: Fields; message: string } | null {
     if (level < warnLevel || level >= fatalLevel) return { fields, message };
     const now = this.#now();
@@ -71,27 +75,27 @@ export class LogRepeats {
     const part = partOf(fields['err']) ?? (typeof named === 'string' ? named : null);
     const name = part === null ? `${level} ${message} ${kindOf(fields['err'])}` : `part ${part}`;
     let kind = this.#kinds.get(name);
-    if (kind !== undefined && now - kind.lastAt >= forgottenMs) {
+    if (kind !== undefined && now - kind.lastAt >= expiryMs) {
       this.#kinds.delete(name);
       kind = undefined;
     }
     if (kind === undefined) {
-      this.#makeRoom(now);
+      this.#evictKinds(now);
       kind = {
         part,
         message,
         writtenAt: Number.NEGATIVE_INFINITY,
         lines: 0,
         withheld: 0,
-        beganAt: now,
+        startedAt: now,
         lastAt: now,
         times: 0,
         isOpen: true,
-        isTold: false,
+        isLogged: false,
       };
       this.#kinds.set(name, kind);
     }
-    if (!kind.isOpen) Object.assign(kind, { isOpen: true, isTold: false, beganAt: now, times: 0 });
+    if (!kind.isOpen) Object.assign(kind, { isOpen: true, isLogged: false, startedAt: now, times: 0 });
     kind.lastAt = now;
     kind.times += 1;
     const isNewWindow = now - kind.writtenAt >= windowMs;
@@ -99,41 +103,48 @@ export class LogRepeats {
       kind.withheld += 1;
       return null;
     }
-    const { withheld, isTold } = kind;
-    const lasts =
-      part !== null && isTold ? { times: kind.times, forSeconds: Math.round((now - kind.beganAt) / 1000) } : {};
+    const { withheld, isLogged } = kind;
+    const durationFields =
+      part !== null && isLogged ? { times: kind.times, forSeconds: Math.round((now - kind.startedAt) / 1000) } : {};
     Object.assign(kind, {
-      isTold: true,
+      isLogged: true,
       withheld: 0,
       lines: isNewWindow ? 1 : kind.lines + 1,
       ...(isNewWindow ? { writtenAt: now } : {}),
     });
     return {
-      fields: { ...fields, ...(part === null ? {} : { part }), ...lasts, ...(withheld === 0 ? {} : { withheld }) },
-      message: part !== null && isTold ? `still: ${message}` : message,
+      fields: {
+        ...fields,
+        ...(part === null ? {} : { part }),
+        ...durationFields,
+        ...(withheld === 0 ? {} : { withheld }),
+      },
+      message: part !== null && isLogged ? `still: ${message}` : message,
     };
   }
 
-  /** Whether a part failed and was not said to work since. */
-  isOut(part: string): boolean {
+  /** Whether a part failed and has not recovered. */
+  isDown(part: string): boolean {
     return this.#kinds.get(`part ${part}`)?.isOpen === true;
   }
 
-  /** Takes note that a part works; what its line should say, or null when nothing told that it did not. */
+  /**
+   * Records the recovery of a part. Returns the fields of the line to write, or null when its failure was never logged.
+   */
   recovered(part: string): Fields | null {
     const kind = this.#kinds.get(`part ${part}`);
     if (kind === undefined || !kind.isOpen) return null;
     kind.isOpen = false;
-    if (!kind.isTold) return null;
+    if (!kind.isLogged) return null;
     const now = this.#now();
-    // A part that comes and goes every second is told of once a minute all the same.
+    // A part that fails and recovers every second is also logged once a minute only.
     kind.writtenAt = now;
-    return { part, times: kind.times, forSeconds: Math.round((now - kind.beganAt) / 1000) };
+    return { part, times: kind.times, forSeconds: Math.round((now - kind.startedAt) / 1000) };
   }
 
-  #makeRoom(now: number): void {
+  #evictKinds(now: number): void {
     if (this.#kinds.size < maxKinds) return;
-    for (const [name, kind] of this.#kinds) if (now - kind.lastAt >= forgottenMs) this.#kinds.delete(name);
+    for (const [name, kind] of this.#kinds) if (now - kind.lastAt >= expiryMs) this.#kinds.delete(name);
     for (const name of this.#kinds.keys()) {
       if (this.#kinds.size < maxKinds) break;
       this.#kinds.delete(name);
@@ -141,49 +152,49 @@ export class LogRepeats {
   }
 }
 
-/** pino's `logMethod` hook that asks `repeats` about every line. */
-export function withholdRepeats(repeats: LogRepeats) {
+/** Creates the `logMethod` hook of pino that applies a throttle to every line. */
+export function throttleLogs(throttle: LogThrottle) {
   return function logMethod(this: Logger, args: unknown[], method: (...rest: unknown[]) => void, level: number): void {
     const [first, ...rest] = args;
     const hasFields = typeof first === 'object' && first !== null;
     const fields = first instanceof Error ? { err: first } : hasFields ? (first as Fields) : {};
     const message = hasFields ? rest[0] : first;
-    const admitted = repeats.admit(level, fields, typeof message === 'string' ? message : '');
+    const admitted = throttle.admit(level, fields, typeof message === 'string' ? message : '');
     if (admitted !== null) method.call(this, admitted.fields, admitted.message);
   };
 }
 
-/** Ties what withholds its repeats to a logger, and to its children. */
-export function attachRepeats(logger: Logger, repeats: LogRepeats): Logger {
-  return Object.assign(logger, { [key]: repeats });
+/** Attaches a throttle to a logger and to its child loggers. */
+export function attachThrottle(logger: Logger, throttle: LogThrottle): Logger {
+  return Object.assign(logger, { [key]: throttle });
 }
 
-function repeatsOf(logger: Logger): LogRepeats | undefined {
-  return (logger as Logger & { [key]?: LogRepeats })[key];
+function throttleOf(logger: Logger): LogThrottle | undefined {
+  return (logger as Logger & { [key]?: LogThrottle })[key];
 }
 
-/** Says that a part works again, in a line if one told that it did not. */
+/** Logs the recovery of a part, if its failure was logged. */
 export function logRecovery(logger: Logger, part: string): void {
-  const fields = repeatsOf(logger)?.recovered(part);
-  if (fields !== undefined && fields !== null) logger.info(fields, `${part} is back`);
+  const fields = throttleOf(logger)?.recovered(part);
+  if (fields !== undefined && fields !== null) logger.info(fields, `${part} is available again`);
 }
 
-/** Asks parts that failed from time to time whether they work again, and says so. */
+/** Checks failed parts periodically, and logs when they recover. */
 export class RecoveryWatch implements Disposable {
   readonly #timer: NodeJS.Timeout;
-  readonly #asked = new Set<string>();
+  readonly #pinging = new Set<string>();
 
   constructor(logger: Logger, parts: Record<string, (signal: AbortSignal) => Promise<unknown>>, everyMs = 1_000) {
     this.#timer = setInterval(() => {
       for (const [part, ping] of Object.entries(parts)) {
-        if (this.#asked.has(part) || repeatsOf(logger)?.isOut(part) !== true) continue;
-        this.#asked.add(part);
+        if (this.#pinging.has(part) || throttleOf(logger)?.isDown(part) !== true) continue;
+        this.#pinging.add(part);
         ping(AbortSignal.timeout(2_000))
           .then(
             () => logRecovery(logger, part),
             () => undefined,
           )
-          .finally(() => this.#asked.delete(part));
+          .finally(() => this.#pinging.delete(part));
       }
     }, everyMs).unref();
   }

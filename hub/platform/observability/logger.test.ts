@@ -11,19 +11,19 @@ import { Database } from '../db/database.ts';
 import { eq, sql } from '../db/orm.ts';
 import { hubSettings } from '../db/schema.ts';
 import { describeError, explainError } from './describe-error.ts';
-import { logRecovery, LogRepeats, RecoveryWatch } from './log-throttle.ts';
+import { logRecovery, LogThrottle, RecoveryWatch } from './log-throttle.ts';
 import { createLogger } from './logger.ts';
 
 const secret = 'S3CRET-of-a-stranger';
 const nowhere = 'postgres://nobody@127.0.0.1:1/none';
 
-/** A logger that keeps its lines, at the level at which most is said. */
+/** Creates a logger that captures its lines, by default at the most verbose level. */
 function captured(options: { now?: () => number; level?: string } = {}) {
   const lines: string[] = [];
   const logger = createLogger(
     { level: options.level ?? 'trace', format: 'json', color: false },
     { write: (line: string) => void lines.push(line) },
-    new LogRepeats(options),
+    new LogThrottle(options),
   );
   return { logger, lines, parsed: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
@@ -34,11 +34,11 @@ async function failure(work: () => unknown): Promise<unknown> {
   } catch (error) {
     return error;
   }
-  throw new Error('it was expected to fail');
+  throw new Error('the work was expected to fail');
 }
 
-/** Everything that a log or standard error would say of an error, bare and as a cause at some depth. */
-function told(error: unknown): string {
+/** Logs an error in all forms, bare and as a cause, and returns all that the log and standard error would contain. */
+function logOutput(error: unknown): string {
   const { logger, lines } = captured();
   const wrapped = new Error('outer', {
     cause: new AppError('skill_failed', `remote said ${secret}`, { cause: error }),
@@ -63,7 +63,7 @@ describe('an error in the log', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  test('says what kind it is, its code and where it comes from, and nothing that libraries hang on it', () => {
+  test('has its class, code and stack, and no other fields that libraries add', () => {
     const cause = Object.assign(new Error(`gone ${secret}`), {
       code: '57P01',
       table: 'runs',
@@ -93,7 +93,7 @@ describe('an error in the log', () => {
     expect(describeError(`thrown ${secret}`)).toEqual({ type: 'string' });
   });
 
-  test('never tells what a statement was given, nor what PostgreSQL quotes of it', async () => {
+  test('never contains SQL parameters or what PostgreSQL quotes of them', async () => {
     const inserts = () => db.system((tx) => tx.insert(hubSettings).values({ key: secret, value: secret }));
     await inserts();
     const failures: [string, () => unknown][] = [
@@ -114,14 +114,14 @@ describe('an error in the log', () => {
       ],
     ];
     for (const [code, work] of failures) {
-      const text = told(await failure(work));
+      const text = logOutput(await failure(work));
       expect(text).toContain(code);
       expect(text).not.toContain(secret);
     }
   });
 
-  test('never tells addresses, headers, passwords or texts of other libraries', async () => {
-    const away = new Database({
+  test('never contains URLs, headers, passwords or messages of libraries', async () => {
+    const unreachableDb = new Database({
       url: `postgres://user:${secret}@127.0.0.1:1/${secret}`,
       maxConnections: 2,
       applicationName: 'test',
@@ -129,7 +129,7 @@ describe('an error in the log', () => {
     });
     const mail = createTransport(`smtp://user:${secret}@127.0.0.1:1`);
     const failures: (() => unknown)[] = [
-      () => away.systemStatement('x', 'select 1', [secret]),
+      () => unreachableDb.systemStatement('x', 'select 1', [secret]),
       () =>
         mail.sendMail({ from: `${secret}@example.org`, to: `${secret}@example.org`, subject: secret, text: secret }),
       () => undiciFetch(`http://127.0.0.1:1/?key=${secret}`, { headers: { authorization: `Bearer ${secret}` } }),
@@ -148,14 +148,14 @@ describe('an error in the log', () => {
             command: secret,
           }),
         ),
-      // oxlint-disable-next-line no-throw-literal -- strangers do
+      // oxlint-disable-next-line no-throw-literal -- some libraries throw strings
       () => Promise.reject(secret as unknown as Error),
     ];
-    for (const work of failures) expect(told(await failure(work))).not.toContain(secret);
-    await away[Symbol.asyncDispose]();
+    for (const work of failures) expect(logOutput(await failure(work))).not.toContain(secret);
+    await unreachableDb[Symbol.asyncDispose]();
   });
 
-  test.skipIf(!redisAvailable)('never tells what a command of Redis was given (needs redis-server)', async () => {
+  test.skipIf(!redisAvailable)('never contains arguments of Redis commands (needs redis-server)', async () => {
     await using redis = await startRedis();
     const client = new Redis(redis.url);
     for (const work of [
@@ -163,13 +163,13 @@ describe('an error in the log', () => {
       () => client.eval(`return redis.error_reply('ERR ' .. ARGV[1])`, 0, secret),
       () => client.call('HSET', secret, secret),
     ])
-      expect(told(await failure(work))).not.toContain(secret);
+      expect(logOutput(await failure(work))).not.toContain(secret);
     client.disconnect();
   });
 });
 
-describe('what repeats itself in the log', () => {
-  test('of a database that is away: a line when it begins, one a minute with a count, and one when it is back', async () => {
+describe('repeated log lines', () => {
+  test('an outage of the database is logged when it begins, once a minute with a count, and when it ends', async () => {
     await using db = new Database({
       url: nowhere,
       maxConnections: 2,
@@ -179,10 +179,10 @@ describe('what repeats itself in the log', () => {
     let now = 0;
     const { logger, parsed } = captured({ now: () => now, level: 'info' });
     const error = await failure(() => db.systemStatement('x', 'select 1', []));
-    // Eighty minutes in which ten sweeps, and a request now and then, find it away.
+    // Eighty minutes in which three periodic tasks, requests and the event connection fail every second.
     for (let second = 0; second < 80 * 60; second += 1, now += 1_000) {
       for (const task of ['runs', 'outbox', 'schedules'])
-        logger.warn({ err: error, part: `sweep of ${task}` }, 'a sweep failed; it comes again');
+        logger.warn({ err: error, part: `sweep of ${task}` }, 'a periodic task failed and will run again');
       logger.error({ err: error, requestId: String(second) }, 'a request failed');
       logger.warn({ part: 'database', err: new Error('gone') }, 'the connection for events was lost; connecting again');
     }
@@ -202,11 +202,11 @@ describe('what repeats itself in the log', () => {
       part: 'database',
       times: 24_000,
       forSeconds: 4_800,
-      msg: 'database is back',
+      msg: 'database is available again',
     });
   });
 
-  test('of a part that comes and goes: no more than two lines a minute', () => {
+  test('a part that fails and recovers every second is logged at most twice a minute', () => {
     let now = 0;
     const { logger, parsed } = captured({ now: () => now });
     for (let second = 0; second < 600; second += 1, now += 1_000) {
@@ -218,10 +218,10 @@ describe('what repeats itself in the log', () => {
       parsed()
         .slice(0, 2)
         .map(({ msg }) => msg),
-    ).toEqual(['mail failed', 'mail is back']);
+    ).toEqual(['mail failed', 'mail is available again']);
   });
 
-  test('of any other warning: ten lines a minute of one kind, then a count; other kinds and lower levels are untouched', () => {
+  test('other warnings are limited to ten lines a minute per kind and then counted, without effect on other kinds and lower levels', () => {
     let now = 0;
     const { logger, parsed } = captured({ now: () => now });
     const fails = () => logger.error({ err: new TypeError('x') }, 'a job failed');
@@ -237,21 +237,21 @@ describe('what repeats itself in the log', () => {
     expect(parsed().at(-1)).toMatchObject({ msg: 'a job failed', withheld: 490 });
   });
 
-  test('a part that failed is asked whether it works again, and only then', async () => {
+  test('only a failed part is checked for recovery', async () => {
     const { logger, parsed } = captured();
-    let asked = 0;
+    let checks = 0;
     let works = false;
     using _watch = new RecoveryWatch(
       logger,
-      { database: () => ((asked += 1), works ? Promise.resolve() : Promise.reject(new Error('away'))) },
+      { database: () => ((checks += 1), works ? Promise.resolve() : Promise.reject(new Error('away'))) },
       5,
     );
     await new Promise((done) => setImmediate(done));
-    expect(asked).toBe(0);
+    expect(checks).toBe(0);
     logger.warn({ part: 'database' }, 'it failed');
-    await expect.poll(() => asked).toBeGreaterThan(2);
+    await expect.poll(() => checks).toBeGreaterThan(2);
     expect(parsed()).toHaveLength(1);
     works = true;
-    await expect.poll(() => parsed().map(({ msg }) => msg)).toEqual(['it failed', 'database is back']);
+    await expect.poll(() => parsed().map(({ msg }) => msg)).toEqual(['it failed', 'database is available again']);
   });
 });

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import { describeError } from './describe-error.ts';
-import { attachRepeats, LogRepeats, withholdRepeats } from './log-throttle.ts';
+import { attachThrottle, LogThrottle, throttleLogs } from './log-throttle.ts';
 
 export type Logger = pino.Logger;
 
@@ -11,11 +11,14 @@ export interface LogOptions {
   color: boolean;
 }
 
-/** Logs JSON lines to standard error, or lines for people. Ids may stand in them, payloads and secrets never; what repeats itself is counted. */
+/**
+ * Logs to standard error as JSON lines or in a readable format. Lines can contain ids, never payloads or secrets.
+ * Repeated lines are suppressed.
+ */
 export function createLogger(
   { level, format, color }: LogOptions,
   destination?: pino.DestinationStream,
-  repeats = new LogRepeats(),
+  throttle = new LogThrottle(),
 ): Logger {
   const redact = {
     paths: [
@@ -30,11 +33,11 @@ export function createLogger(
     censor: '[redacted]',
   };
   const serializers = { err: describeError };
-  const hooks = { logMethod: withholdRepeats(repeats) } as pino.LoggerOptions['hooks'];
+  const hooks = { logMethod: throttleLogs(throttle) } as pino.LoggerOptions['hooks'];
   if (format === 'json')
-    return attachRepeats(
+    return attachThrottle(
       pino({ level, redact, serializers, hooks, base: { app: 'outrigger' } }, destination ?? standardError()),
-      repeats,
+      throttle,
     );
   const stream = pretty({
     destination: destination ?? 2,
@@ -43,10 +46,10 @@ export function createLogger(
     translateTime: 'SYS:HH:MM:ss',
     colorize: color,
   });
-  return attachRepeats(pino({ level, redact, serializers, hooks }, stream), repeats);
+  return attachThrottle(pino({ level, redact, serializers, hooks }, stream), throttle);
 }
 
-/** Standard error; one that is gone or full loses lines, and takes nobody down. */
+/** Writes to standard error. When it is closed or blocked, lines are lost and the process continues. */
 function standardError(): pino.DestinationStream {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: 1024 * 1024 });
   stream.on('error', () => undefined);

@@ -6,7 +6,7 @@ const open = () => createMetrics({ load } as Parameters<typeof createMetrics>[0]
 
 const linesOf = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name));
 
-test('counts requests and runs by their labels, in buckets that take their upper bound', async () => {
+test('requests and runs are counted by label, in buckets that include their upper bound', async () => {
   await using metrics = open();
   metrics.requests.observe({ operation: 'listRuns', status: '200' }, 0.005);
   metrics.requests.observe({ operation: 'listRuns', status: '200' }, 0.04);
@@ -44,7 +44,7 @@ test('counts requests and runs by their labels, in buckets that take their upper
   ]);
 });
 
-test('goes on counting from one reading to the next', async () => {
+test('counters keep their value between scrapes', async () => {
   await using metrics = open();
   metrics.runs.observe({ status: 'succeeded' }, 1);
   await metrics.text();
@@ -52,7 +52,7 @@ test('goes on counting from one reading to the next', async () => {
   expect(await metrics.text()).toContain('outrigger_runs_finished_total{status="succeeded"} 2\n');
 });
 
-test('measures the process: processor, memory, event loop, garbage collection, files', async () => {
+test('process metrics cover CPU, memory, event loop, garbage collection and files', async () => {
   await using metrics = open();
   const first = await metrics.text();
   const names = new Set(first.split('\n').flatMap((line) => /^# TYPE (\S+ \S+)$/.exec(line)?.[1] ?? []));
@@ -77,14 +77,14 @@ test('measures the process: processor, memory, event loop, garbage collection, f
     expect(names).toContain(`${name} gauge`);
   await expect
     .poll(async () => {
-      // Garbage for the collector.
+      // Creates garbage, so that the collector runs.
       Array.from({ length: 200_000 }, (_, index) => ({ index }));
       return metrics.text();
     })
     .toMatch(/^nodejs_gc_duration_seconds_count\{kind="minor"\} [1-9]/m);
 });
 
-test('two hubs of a process count apart', async () => {
+test('two hubs of one process count separately', async () => {
   await using one = open();
   await using other = open();
   one.runs.observe({ status: 'succeeded' }, 1);

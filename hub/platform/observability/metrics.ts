@@ -6,11 +6,11 @@ import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import type { Database } from '../db/database.ts';
 import { measureProcess } from './process-metrics.ts';
 
-/** Label sets that one metric keeps apart; those beyond it are counted together. */
+/** Label sets per metric. Further ones are counted together. */
 const maxLabelSets = 10_000;
-const breakersTimeoutMs = 1_000;
+const breakerCountTimeoutMs = 1_000;
 
-/** Reads when Prometheus asks, through the hub's own route. */
+/** Collects metrics on demand, for the `/metrics` route of the hub. */
 class ScrapeReader extends MetricReader {
   constructor() {
     super({ cardinalitySelector: () => maxLabelSets });
@@ -21,7 +21,7 @@ class ScrapeReader extends MetricReader {
   protected override async onForceFlush() {}
 }
 
-/** What this process counts, for Prometheus; each hub of a process counts for itself, until it is disposed. */
+/** Creates the metrics of one hub for Prometheus. Several hubs in one process count separately. */
 export function createMetrics(db: Database) {
   const reader = new ScrapeReader();
   const provider = new MeterProvider({ readers: [reader] });
@@ -31,29 +31,25 @@ export function createMetrics(db: Database) {
   const requests = histogram(
     meter,
     'outrigger_http_request_seconds',
-    'Duration of requests by operation',
+    'Duration of HTTP requests by operation',
     [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
   );
-  const finished = counter(meter, 'outrigger_runs_finished_total', 'Runs that ended on this process');
+  const finished = counter(meter, 'outrigger_runs_finished_total', 'Runs that finished on this process');
   const webhookAttempts = counter(
     meter,
     'outrigger_webhook_attempts_total',
-    'Attempts of this process to deliver to webhooks',
+    'Webhook delivery attempts of this process',
   );
   const trunkAttempts = counter(
     meter,
     'outrigger_sip_registrations_total',
-    'Attempts of this process to register SIP trunks',
+    'SIP trunk registration attempts of this process',
   );
-  const modelCalls = counter(
-    meter,
-    'outrigger_model_calls_total',
-    'Calls of models by this process, each try for itself',
-  );
+  const modelCalls = counter(meter, 'outrigger_model_calls_total', 'Model calls of this process, counting each retry');
   const modelTokens = counter(
     meter,
     'outrigger_model_tokens_total',
-    'Tokens of calls of models, as providers count them or, where they do not, as the hub estimates',
+    'Tokens of model calls, as counted by the provider or else estimated by the hub',
   );
   const modelCost = counter(
     meter,
@@ -63,45 +59,41 @@ export function createMetrics(db: Database) {
   const modelSeconds = histogram(
     meter,
     'outrigger_model_call_seconds',
-    'Duration of answered calls of models, to their end',
+    'Duration of successful model calls',
     [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30],
   );
   const breakerChanges = counter(
     meter,
     'outrigger_model_breaker_changes_total',
-    'Changes of breakers of models that this process wrote',
+    'State changes of model circuit breakers by this process',
   );
   const speechCalls = counter(
     meter,
     'outrigger_speech_calls_total',
-    'Calls of speech-to-text and text-to-speech by this process, each try for itself',
+    'Speech-to-text and text-to-speech calls of this process, counting each retry',
   );
   const speechSeconds = histogram(
     meter,
     'outrigger_speech_seconds',
-    'How long they took, from the call to the end of its answer',
+    'Duration of speech-to-text and text-to-speech calls',
     [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30],
   );
-  const voiceTurns = counter(
-    meter,
-    'outrigger_voice_turns_total',
-    'Turns of voice connections of this process, by their end',
-  );
+  const voiceTurns = counter(meter, 'outrigger_voice_turns_total', 'Voice turns of this process, by outcome');
   const voiceSeconds = histogram(
     meter,
     'outrigger_voice_turn_seconds',
-    'Stages of turns of voice connections, each from the end of the one before',
+    'Duration of the stages of voice turns',
     [0.05, 0.1, 0.2, 0.3, 0.5, 0.85, 1, 2, 5, 10, 30],
   );
   const seconds = histogram(
     meter,
     'outrigger_run_seconds',
-    'From the acceptance of a run to its end',
+    'Time from the acceptance of a run to its end',
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300],
   );
   const serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
   return {
-    /** All of it, in the text format of Prometheus. */
+    /** All metrics in the text format of Prometheus. */
     text: async () => serializer.serialize((await reader.collect()).resourceMetrics),
     requests: {
       observe: (labels: { operation: string; status: string }, value: number) => requests.record(value, labels),
@@ -109,24 +101,24 @@ export function createMetrics(db: Database) {
     webhooks: { count: (labels: { outcome: string }) => webhookAttempts.add(1, labels) },
     trunks: { count: (labels: { outcome: string }) => trunkAttempts.add(1, labels) },
     models: {
-      // Neither workspaces nor the names of their models are labels: anybody may make as many as they like.
-      call({ outcome, ms, usage, cost, ...whose }: CountedModelCall) {
-        modelCalls.add(1, { ...whose, outcome });
-        if (outcome === 'answered') modelSeconds.record(ms / 1000, whose);
-        modelTokens.add(usage.inputTokens, { ...whose, direction: 'input' });
-        modelTokens.add(usage.outputTokens, { ...whose, direction: 'output' });
-        if (cost !== null) modelCost.add(cost.micros, { ...whose, currency: cost.currency });
+      // Workspaces and model names are not labels, because users can create any number of them.
+      call({ outcome, ms, usage, cost, ...labels }: CountedModelCall) {
+        modelCalls.add(1, { ...labels, outcome });
+        if (outcome === 'answered') modelSeconds.record(ms / 1000, labels);
+        modelTokens.add(usage.inputTokens, { ...labels, direction: 'input' });
+        modelTokens.add(usage.outputTokens, { ...labels, direction: 'output' });
+        if (cost !== null) modelCost.add(cost.micros, { ...labels, currency: cost.currency });
       },
       breaker: (change: string) => breakerChanges.add(1, { change }),
-      speech({ seconds: taken, ...labels }: { stage: string; outcome: string; seconds: number }) {
+      speech({ seconds: duration, ...labels }: { stage: string; outcome: string; seconds: number }) {
         speechCalls.add(1, labels);
-        speechSeconds.record(taken, labels);
+        speechSeconds.record(duration, labels);
       },
       voiceTurn({ outcome, latencyMs }: { outcome: string; latencyMs: Readonly<Record<string, number>> }) {
         voiceTurns.add(1, { outcome });
         for (const [stage, ms] of Object.entries(latencyMs)) voiceSeconds.record(ms / 1_000, { stage });
       },
-      /** @param count asks the database. */
+      /** @param count reads the numbers from the database. */
       countBreakersBy: (count: () => Promise<{ open: number; halfOpen: number }>) => measureBreakers(meter, count),
     },
     runs: {
@@ -142,10 +134,10 @@ export function createMetrics(db: Database) {
   };
 }
 
-/** How a call of a model ended. */
+/** One model call with its outcome. */
 interface CountedModelCall {
   provider: string;
-  /** Whose model it is. */
+  /** Owner of the model. */
   owner: 'hub' | 'workspace';
   outcome: string;
   ms: number;
@@ -164,11 +156,13 @@ const counter = (meter: Meter, name: string, description: string) =>
 function measureBreakers(meter: Meter, count: () => Promise<{ open: number; halfOpen: number }>): void {
   meter
     .createObservableGauge('outrigger_model_breakers', {
-      description: 'Breakers of models that are not closed, of all workspaces',
+      description: 'Model circuit breakers of all workspaces that are not closed',
     })
     .addCallback(async (result) => {
-      // The other numbers do not wait for a database that is out of reach.
-      const counted = await Promise.race([count(), sleep(breakersTimeoutMs, null, { ref: false })]).catch(() => null);
+      // An unavailable database must not delay the other metrics.
+      const counted = await Promise.race([count(), sleep(breakerCountTimeoutMs, null, { ref: false })]).catch(
+        () => null,
+      );
       if (counted === null) return;
       result.observe(counted.open, { state: 'open' });
       result.observe(counted.halfOpen, { state: 'half_open' });
@@ -178,7 +172,7 @@ function measureBreakers(meter: Meter, count: () => Promise<{ open: number; half
 function measureConnections(meter: Meter, db: Database): void {
   meter
     .createObservableGauge('outrigger_database_connections', {
-      description: 'Connections of this process to the database',
+      description: 'Database connections of this process',
     })
     .addCallback((result) => {
       const { total, idle, waiting } = db.load;

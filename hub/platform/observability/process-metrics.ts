@@ -4,7 +4,7 @@ import type { PerformanceEntry } from 'node:perf_hooks';
 import { getHeapSpaceStatistics } from 'node:v8';
 import type { Attributes, Meter, ObservableResult } from '@opentelemetry/api';
 
-/** How often the event loop is looked at, in milliseconds. */
+/** Sampling interval of the event loop delay, in milliseconds. */
 const lagResolutionMs = 10;
 
 const collectionKinds = new Map([
@@ -15,15 +15,15 @@ const collectionKinds = new Map([
 ]);
 
 /**
- * Measures this process under the names that Prometheus' clients have for it: processor, memory, event loop, garbage collection, files.
- * Its disposal ends what measures in the background.
+ * Measures CPU, memory, event loop, garbage collection and files of this process, with the metric names of the
+ * Prometheus client libraries. Disposal stops the background measurements.
  */
 export function measureProcess(meter: Meter): Disposable {
   measureProcessor(meter);
   measureMemory(meter);
   measureResources(meter);
   const collections = measureCollections(meter);
-  // Last, so that the lag is not that of the other measurements.
+  // Last, so that the lag does not include the other measurements.
   const lag = measureLag(meter);
   return {
     [Symbol.dispose]() {
@@ -101,7 +101,7 @@ function measureMemory(meter: Meter): void {
 }
 
 function measureResources(meter: Meter): void {
-  // A gauge keeps what it was told last, so that the kinds which are gone must be told to be none.
+  // A gauge keeps its last value, so types that are no longer present must be reported as 0.
   const kinds = new Set<string>();
   gauge(
     meter,
@@ -117,7 +117,7 @@ function measureResources(meter: Meter): void {
     result.observe(process.getActiveResourcesInfo().length),
   );
   if (process.platform !== 'linux') return;
-  // The listing itself has one open.
+  // Reading the folder opens one descriptor itself.
   gauge(meter, 'process_open_fds', 'Number of open file descriptors.', (result) =>
     result.observe(readdirSync('/proc/self/fd').length - 1),
   );
@@ -126,7 +126,7 @@ function measureResources(meter: Meter): void {
     gauge(meter, 'process_max_fds', 'Maximum number of open file descriptors.', (result) => result.observe(limit));
 }
 
-/** Measures how late the event loop is; each reading is about the time since the one before. */
+/** Measures the event loop delay. Each reading covers the time since the previous one. */
 function measureLag(meter: Meter) {
   const delays = monitorEventLoopDelay({ resolution: lagResolutionMs });
   delays.enable();

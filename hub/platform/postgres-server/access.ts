@@ -4,15 +4,18 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
 
-/** The database of the hub in its embedded server. */
+/** Name of the hub's database on the embedded server. */
 export const database = 'outrigger';
 
-/** Where this installation's server listens and how to sign in; kept so that the command line finds a running one. */
+/**
+ * Port and passwords of the embedded server of a data folder. They are stored so that the command line can connect to a
+ * running server.
+ */
 export const storedAccess = z.object({
   port: z.int().min(1).max(65_535),
-  /** The superuser's. */
+  /** Password of the superuser. */
   password: z.string().min(1),
-  /** The hub's; missing in data folders of earlier versions, whose hub was the superuser. */
+  /** Password of the hub's role. Missing in data folders of earlier versions, whose hub was the superuser. */
   hubPassword: z.string().min(1).optional(),
 });
 export type Access = Required<z.output<typeof storedAccess>>;
@@ -24,8 +27,8 @@ export function urlOf(port: number, user: string, password: string, name = datab
 }
 
 /**
- * The wanted port if it is free, else another one. It lies below the range from which systems choose the local ports of outgoing
- * connections (32768 and above), so that none of them has it when PostgreSQL restarts after a crash.
+ * Returns the preferred port if it is free, else another free port below 32768. Systems use ports from 32768 for
+ * outgoing connections, so a port below it is still free when PostgreSQL restarts after a crash.
  */
 export async function freePort(wanted: number | undefined): Promise<number> {
   const listen = (port: number) =>

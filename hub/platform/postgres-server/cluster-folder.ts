@@ -7,32 +7,35 @@ import { AppError } from '../../../shared/errors.ts';
 import { canReach } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
 
-/** The role that a cluster is made with, which the hub itself never is. */
+/** The superuser that initdb creates. The hub itself never signs in with this role. */
 export const superuser = 'outrigger';
 
 const rootBase = '/var/lib/outrigger';
-const initialiseDeadlineMs = 60_000;
+const initdbTimeoutMs = 60_000;
 
-/** The folder of the cluster: in the data folder, or, where the account of the database can't get at that, under /var/lib. */
+/**
+ * The folder of the cluster: in the data folder, or under /var/lib when the database account cannot reach the data
+ * folder.
+ */
 export function clusterBase(home: string, { owner }: PostgresPrograms): string {
   const inside = join(home, 'postgres');
   if (owner === null) {
     mkdirSync(inside, { recursive: true, mode: 0o700 });
     return inside;
   }
-  const hidden = !canReach(join(home, '..'), owner);
-  const base = hidden ? join(rootBase, createHash('sha256').update(home).digest('hex').slice(0, 16)) : inside;
+  const isUnreachable = !canReach(join(home, '..'), owner);
+  const base = isUnreachable ? join(rootBase, createHash('sha256').update(home).digest('hex').slice(0, 16)) : inside;
   mkdirSync(base, { recursive: true, mode: 0o755 });
   chownSync(base, owner.uid, owner.gid);
   chmodSync(base, 0o700);
-  if (hidden) writeFileSync(join(home, 'postgres.location'), `${base}\n`);
-  // The data folder itself is ours alone; passing through it is all that the database needs.
+  if (isUnreachable) writeFileSync(join(home, 'postgres.location'), `${base}\n`);
+  // The database account only needs to traverse the data folder.
   else chmodSync(home, 0o711);
   return base;
 }
 
-/** Makes the cluster of a data folder: whole under its name, or not at all. @throws AppError with one line. */
-export async function initialise(
+/** Creates the cluster, completely or not at all. @throws AppError with a one-line message. */
+export async function initialiseCluster(
   programs: PostgresPrograms,
   base: string,
   data: string,
@@ -62,7 +65,7 @@ export async function initialise(
       {
         cwd: '/',
         env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
-        timeout: initialiseDeadlineMs,
+        timeout: initdbTimeoutMs,
         ...(programs.owner === null ? {} : programs.owner),
       },
     );
@@ -72,7 +75,7 @@ export async function initialise(
     const { stderr = '' } = error as { stderr?: string };
     throw new AppError(
       'unavailable',
-      `The database could not be made: ${stderr.trim().split('\n').at(-1) ?? String(error)}`,
+      `The database could not be created: ${stderr.trim().split('\n').at(-1) ?? String(error)}`,
       { cause: error },
     );
   } finally {

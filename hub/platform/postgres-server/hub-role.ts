@@ -1,13 +1,15 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 
-/** As whom the hub signs in to its embedded server. */
+/** The login role of the hub on its embedded server. */
 export const hubUser = 'outrigger_hub';
 
-/** The roles that the hub works under, each transaction under one of them; the first migration makes them where they are missing. */
+/** The roles that transactions of the hub run as. The first migration creates them. */
 const workRoles = ['outrigger_app', 'outrigger_system'];
 
-/** Kinds of objects with the statement that gives each away; identity sequences and toast go with their tables. */
-const takeOver = `
+/**
+ * Transfers all objects of the current user to the hub's role. Identity sequences and TOAST tables follow their tables.
+ */
+const transferOwnership = `
 DO $$
 DECLARE
   command text;
@@ -32,9 +34,10 @@ END
 $$`;
 
 /**
- * Makes the hub's database and its role where they are missing, and gives the role what an earlier version left to the superuser. The role owns database
- * and tables and can take on the two roles it works under; it is no superuser, so a statement that somebody smuggled in reads no file and no password.
- * @param admin signed in to the server as its superuser.
+ * Creates the hub's database and login role if they are missing, and transfers to the role the objects that earlier
+ * versions created as superuser. The role owns the database and its tables and can switch to the two roles of
+ * transactions. It is not a superuser, so injected SQL cannot read files or passwords.
+ * @param admin is connected as superuser.
  */
 export async function prepareDatabase(
   admin: Client,
@@ -56,31 +59,31 @@ export async function prepareDatabase(
       options.database,
     )
   ) {
-    const inside = new Client({ connectionString: options.superuserUrl, connectionTimeoutMillis: 2_000 });
-    inside.on('error', () => undefined);
-    await inside.connect();
+    const hubClient = new Client({ connectionString: options.superuserUrl, connectionTimeoutMillis: 2_000 });
+    hubClient.on('error', () => undefined);
+    await hubClient.connect();
     try {
-      await inside.query('BEGIN');
+      await hubClient.query('BEGIN');
       for (const role of workRoles) {
         if (await exists('SELECT 1 FROM pg_roles WHERE rolname = $1', role)) {
-          await inside.query(`GRANT ${role} TO ${hubUser} WITH ADMIN OPTION, SET TRUE, INHERIT FALSE`);
+          await hubClient.query(`GRANT ${role} TO ${hubUser} WITH ADMIN OPTION, SET TRUE, INHERIT FALSE`);
         }
       }
-      await inside.query(takeOver);
-      // What the first migrations promised for what is to come holds for those of their new owner.
+      await hubClient.query(transferOwnership);
+      // The default privileges of the first migrations must also apply to tables that the new owner creates.
       if (await exists('SELECT 1 FROM pg_roles WHERE rolname = $1', 'outrigger_app')) {
-        await inside.query(
+        await hubClient.query(
           `ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${workRoles.join(', ')}`,
         );
-        await inside.query(
+        await hubClient.query(
           `ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} IN SCHEMA public GRANT USAGE ON SEQUENCES TO ${workRoles.join(', ')}`,
         );
-        await inside.query(`ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC`);
+        await hubClient.query(`ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC`);
       }
-      await inside.query(`ALTER DATABASE ${database} OWNER TO ${hubUser}`);
-      await inside.query('COMMIT');
+      await hubClient.query(`ALTER DATABASE ${database} OWNER TO ${hubUser}`);
+      await hubClient.query('COMMIT');
     } finally {
-      await inside.end();
+      await hubClient.end();
     }
   }
 }

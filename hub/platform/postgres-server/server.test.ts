@@ -27,7 +27,7 @@ function serverPid(): number | undefined {
   }
 }
 
-/** Ends the server like a crash. Returns the process id. */
+/** Ends the server as in a crash. Returns the process id. */
 function crash(): number {
   const pid = serverPid();
   if (pid === undefined) throw new Error('no server is running');
@@ -38,18 +38,18 @@ function crash(): number {
 /** PostgreSQL refuses to start on a data folder that other users can write to. */
 const refuseStarts = () => chmodSync(join(home, 'postgres/data'), 0o777);
 const allowStarts = () => chmodSync(join(home, 'postgres/data'), 0o700);
-const refusedStarts = () =>
+const countRefusedStarts = () =>
   readFileSync(join(home, 'postgres/postgres.log'), 'utf8').match(/FATAL: .*invalid permissions/g)?.length ?? 0;
 
 const answers = async (url: string) => {
   try {
-    return (await sign(url, (client) => client.query('SELECT 1'))).rowCount === 1;
+    return (await withClient(url, (client) => client.query('SELECT 1'))).rowCount === 1;
   } catch {
     return false;
   }
 };
 
-async function sign<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
@@ -59,7 +59,7 @@ async function sign<Result>(url: string, work: (client: Client) => Promise<Resul
   }
 }
 
-/** What the hub needs of its role: all migrations, and both roles to work under. */
+/** Checks that the hub's role can run all migrations and work under both roles. */
 async function expectToServe(url: string): Promise<void> {
   await migrateDatabase(url);
   await using db = new Database({ url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
@@ -71,8 +71,8 @@ async function expectToServe(url: string): Promise<void> {
     ),
   );
   await db.workspace('01890a5d-ac96-774b-bcce-b302099a8057', (tx) => tx.query('y', 'SELECT 1 FROM runs', []));
-  const { rows: tables } = await sign(url, async (client) => {
-    // Tables to come are open to both roles, as those of the first migrations are.
+  const { rows: tables } = await withClient(url, async (client) => {
+    // Both roles can use tables that later migrations create.
     await client.query('CREATE TABLE public.later (id bigserial PRIMARY KEY, tenant_id uuid)');
     await client.query(`CREATE FUNCTION public.later() RETURNS int LANGUAGE sql AS 'SELECT 1'`);
     const { rows } = await client.query(
@@ -91,7 +91,7 @@ async function expectToServe(url: string): Promise<void> {
 }
 
 async function expectNoPower(url: string): Promise<void> {
-  await sign(url, async (client) => {
+  await withClient(url, async (client) => {
     const { rows } = await client.query(
       'SELECT rolname, rolsuper, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = current_user',
     );
@@ -127,14 +127,14 @@ describe('the embedded database', () => {
     await expect.poll(() => answers(server.url)).toBe(true);
   });
 
-  test('is tried again until it starts, with one notice for each cause', { timeout: 30_000 }, async () => {
+  test('restarts after failed attempts, with one notice for each cause', { timeout: 30_000 }, async () => {
     const notices: string[] = [];
     await using server = await start((message) => notices.push(message));
     refuseStarts();
     crash();
     await until(
-      () => refusedStarts() >= 3,
-      () => `only ${refusedStarts()} tries: ${notices.join('; ')}`,
+      () => countRefusedStarts() >= 3,
+      () => `only ${countRefusedStarts()} tries: ${notices.join('; ')}`,
     );
     allowStarts();
     await until(
@@ -149,14 +149,14 @@ describe('the embedded database', () => {
     ]);
   });
 
-  test('stays stopped when it is disposed while it is tried again', async () => {
+  test('stays stopped when it is disposed between two attempts to start', async () => {
     const notices: string[] = [];
     {
       await using server = await start((message) => notices.push(message));
       refuseStarts();
       crash();
       await until(
-        () => refusedStarts() >= 2,
+        () => countRefusedStarts() >= 2,
         () => notices.join('; '),
       );
       await server[Symbol.asyncDispose]();
@@ -166,28 +166,28 @@ describe('the embedded database', () => {
     notices.length = 0;
     await using server = await start((message) => notices.push(message));
     expect(await answers(server.url)).toBe(true);
-    // Nothing of the disposed server was left to wait for.
+    // No process of the disposed server was left to wait for.
     expect(notices).toEqual([]);
   });
 
-  test('is used by a role that owns the tables and is no superuser', async () => {
+  test('is used by a role that owns the tables and is not a superuser', async () => {
     await using server = await start();
     expect(readPostgresUrl(home)).toBe(server.url);
     await expectToServe(server.url);
     await expectNoPower(server.url);
   });
 
-  test('of an earlier version, whose hub was the superuser, is handed over in place with all that is in it', async () => {
+  test('of an earlier version, whose hub was the superuser, is transferred to the hub role with its data', async () => {
     {
       await using server = await start();
       const { superuserUrl } = server;
-      await sign(superuserUrl.replace(/\/outrigger$/, '/postgres'), async (admin) => {
+      await withClient(superuserUrl.replace(/\/outrigger$/, '/postgres'), async (admin) => {
         await admin.query('DROP DATABASE outrigger');
         await admin.query('DROP ROLE outrigger_hub');
         await admin.query('CREATE DATABASE outrigger');
       });
       await migrateDatabase(superuserUrl);
-      await sign(superuserUrl, async (admin) => {
+      await withClient(superuserUrl, async (admin) => {
         await admin.query(
           `INSERT INTO tenants (id, name, entitlements) VALUES (gen_random_uuid(), 'from before', '{}')`,
         );
@@ -206,7 +206,7 @@ describe('the embedded database', () => {
       expect(new URL(server.url).username).toBe('outrigger_hub');
       if (again === 0) await expectToServe(server.url);
       await expectNoPower(server.url);
-      const kept = await sign(server.url, async (client) => {
+      const kept = await withClient(server.url, async (client) => {
         await client.query(
           `ALTER TABLE bullmq.job ADD COLUMN IF NOT EXISTS more int; ALTER TYPE bullmq.state ADD VALUE IF NOT EXISTS 'b'`,
         );
@@ -216,11 +216,11 @@ describe('the embedded database', () => {
     }
   });
 
-  test('whose password is lost is left as it is, in one line that says what to do', async () => {
+  test('without its password file is left unchanged, and the error says what to do', async () => {
     await (await start())[Symbol.asyncDispose]();
     for (const text of ['', '{"port":1']) {
       writeFileSync(join(home, 'postgres.json'), text);
-      await expect(start()).rejects.toThrow(/postgres\.json is missing or broken.*put the right file back/);
+      await expect(start()).rejects.toThrow(/postgres\.json is missing or broken.*restore the file/);
       expect(readFileSync(join(home, 'postgres.json'), 'utf8')).toBe(text);
     }
   });

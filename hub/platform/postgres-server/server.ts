@@ -11,15 +11,15 @@ import { accessFile, database, freePort, storedAccess, urlOf } from './access.ts
 import type { Access } from './access.ts';
 import { findPostgresPrograms } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
-import { clusterBase, initialise, superuser } from './cluster-folder.ts';
-import { fatalLine } from './fatal-line.ts';
+import { clusterBase, initialiseCluster, superuser } from './cluster-folder.ts';
+import { failureReason } from './failure-reason.ts';
 import { hubUser, prepareDatabase } from './hub-role.ts';
-import { endLeftOver } from './left-over.ts';
+import { stopOrphanedServer } from './orphaned-server.ts';
 
 export interface PostgresServerOptions {
   /** The data folder of the hub. */
   home: string;
-  /** Told in a line what happens and takes a while, or what went wrong and is being mended. */
+  /** Called with a line of text when something takes a while, or fails and is retried. */
   onNotice: (message: string) => void;
   /** Further `-c name=value` settings, for tests. */
   settings?: Record<string, string>;
@@ -27,9 +27,9 @@ export interface PostgresServerOptions {
 
 /** A PostgreSQL server that belongs to this process. */
 export interface PostgresServer extends AsyncDisposable {
-  /** postgres:// address of its database, with the password, for the hub: a role that owns the tables and is no superuser. */
+  /** postgres:// URL of the hub's database with the password of a role that owns the tables and is not a superuser. */
   url: string;
-  /** The same for the superuser, which the hub itself never is. */
+  /** The same for the superuser. The hub itself never uses it. */
   superuserUrl: string;
 }
 
@@ -50,9 +50,9 @@ const settings = {
   max_wal_senders: '0',
   max_wal_size: '1GB',
   checkpoint_timeout: '15min',
-  // The tables of a new hub grow from nothing within seconds; plans that were made before must not last a minute.
+  // Tables of a new hub grow from empty within seconds. Plans from before the growth must not stay for a minute.
   autovacuum_naptime: '5s',
-  // Errors of statements quote what they were given; whoever made the statement hears of them.
+  // Statement errors quote parameters. The client that sent the statement gets the error, so the log does not need it.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -60,8 +60,8 @@ const settings = {
 };
 
 /**
- * Ends the server when its standard input ends, which the kernel sees to whatever becomes of the hub: a hub that is killed
- * takes its database along. The server gets the interrupt that asks for a fast, clean shutdown.
+ * Stops the server when its standard input closes. The kernel closes it when the hub ends for any reason, so a killed
+ * hub takes its database along. SIGINT requests a fast and clean shutdown.
  */
 const guardScript = `exec 3<&0
 "$@" </dev/null &
@@ -73,7 +73,7 @@ code=$?
 kill $watch 2>/dev/null
 exit $code`;
 
-/** The address of the embedded server of a data folder, as it was last started; null when there was none. */
+/** URL of the embedded server of a data folder, as last started; null when there was none. */
 export function readPostgresUrl(home: string): string | null {
   const known = readStateFile(accessFile(home), storedAccess);
   if (known === null) return null;
@@ -83,22 +83,22 @@ export function readPostgresUrl(home: string): string | null {
 }
 
 /**
- * Starts the embedded server of a data folder: a new one in about two seconds, one that exists in a fraction of one, also after
- * whatever killed it before. A server that dies is restarted, with retries until it starts.
- * @throws AppError with one line when it can't be started.
+ * Starts the embedded server of a data folder, also after a crash. A first start takes about two seconds, later ones a
+ * fraction of a second. A server that crashes is restarted, with retries until it starts.
+ * @throws AppError with a one-line message when the server can't be started.
  */
 export async function startPostgresServer(options: PostgresServerOptions): Promise<PostgresServer> {
   const home = resolve(options.home);
   const programs = findPostgresPrograms();
   const base = clusterBase(home, programs);
   const data = join(base, 'data');
-  await endLeftOver(data, options.onNotice);
+  await stopOrphanedServer(data, options.onNotice);
   const known = readStateFile(accessFile(home), storedAccess);
   const isNew = !existsSync(join(data, 'PG_VERSION'));
   if (!isNew && known === null)
     throw new AppError(
       'unavailable',
-      `${accessFile(home)} is missing or broken, and with it the password of the embedded database; put the right file back.`,
+      `${accessFile(home)} is missing or broken. It holds the password of the embedded database; restore the file.`,
     );
   const newPassword = () => randomBytes(24).toString('base64url');
   const port = await freePort(known?.port);
@@ -107,11 +107,12 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
     password: known?.password ?? newPassword(),
     hubPassword: known?.hubPassword ?? newPassword(),
   };
-  // Before the database has them: a password that only the database knew would be lost with this process.
+  // Stored before the database gets the passwords. A crash in between must not lose a password that the database
+  // already uses.
   writeStateFile(accessFile(home), JSON.stringify(wanted));
   if (isNew) {
-    options.onNotice('Making the database (once)');
-    await initialise(programs, base, data, wanted.password);
+    options.onNotice('Creating the embedded database (first start only)');
+    await initialiseCluster(programs, base, data, wanted.password);
   }
   const server = new Server(programs, data, join(base, 'postgres.log'), wanted, options);
   await server.start();
@@ -130,7 +131,7 @@ class Server implements PostgresServer {
   #exited: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
   #wasReady = false;
-  #revival: Promise<void> = Promise.resolve();
+  #restarting: Promise<void> = Promise.resolve();
   /** Size of the log file before the last attempt to start. */
   #attemptOffset = 0;
 
@@ -144,7 +145,7 @@ class Server implements PostgresServer {
     this.superuserUrl = urlOf(access.port, superuser, access.password);
   }
 
-  /** @throws AppError with one line when the server does not start. */
+  /** @throws AppError with a one-line message when the server does not start. */
   async start(): Promise<void> {
     const deadline = performance.now() + readyDeadlineMs;
     for (let retryMs = minRetryMs; ; retryMs = Math.min(retryMs * 2, 2_000)) {
@@ -152,9 +153,9 @@ class Server implements PostgresServer {
         await this.#attempt();
         return;
       } catch (error) {
-        // After a kill the old backends hold the shared memory for a moment.
-        const passes = /pre-existing shared memory|lock file|could not bind/.test(this.#logOfAttempt());
-        if (!passes || performance.now() + retryMs > deadline) throw error;
+        // After a kill, old backend processes keep the shared memory for a moment.
+        const isTemporary = /pre-existing shared memory|lock file|could not bind/.test(this.#logOfAttempt());
+        if (!isTemporary || performance.now() + retryMs > deadline) throw error;
       }
       await delay(retryMs);
     }
@@ -163,10 +164,12 @@ class Server implements PostgresServer {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#end();
-    await this.#revival;
+    await this.#restarting;
   }
 
-  /** Starts the server once. Ends the process when it does not become ready. @throws AppError with one line. */
+  /**
+   * Starts the server once. Stops the process when it does not become ready. @throws AppError with a one-line message.
+   */
   async #attempt(): Promise<void> {
     try {
       this.#spawn();
@@ -190,7 +193,7 @@ class Server implements PostgresServer {
     const command = [this.#programs.postgres, '-D', this.#data, '-p', String(this.#access.port), ...flags];
     const guard = spawn('sh', ['-c', guardScript, 'outrigger-postgres-guard', ...command], {
       stdio: ['pipe', log, log],
-      // Its own session, so that Ctrl-C at the terminal reaches the hub alone, which then ends the database last.
+      // Runs in its own session, so that Ctrl-C in the terminal reaches only the hub, which stops the database last.
       detached: true,
       cwd: '/',
       env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
@@ -205,16 +208,16 @@ class Server implements PostgresServer {
       guard.once('error', () => done());
     });
     void this.#exited.then(() => {
-      if (this.#wasReady && this.#guard === guard) this.#revival = this.#revive();
+      if (this.#wasReady && this.#guard === guard) this.#restarting = this.#restart();
     });
   }
 
   /** Retries until the server is ready or this object is disposed. Causes such as a full disk can be temporary. */
-  async #revive(): Promise<void> {
+  async #restart(): Promise<void> {
     const { signal } = this.#stop;
     const reported = new Set<string>();
     this.#wasReady = false;
-    this.#options.onNotice('The embedded database died; starting it again');
+    this.#options.onNotice('The embedded database stopped unexpectedly and is restarted');
     for (let retryMs = minRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
       try {
         await this.#attempt();
@@ -231,13 +234,16 @@ class Server implements PostgresServer {
     }
   }
 
-  /** Waits until the server accepts connections and has the hub's database. Returns null, or the problem in one line. */
+  /**
+   * Waits until the server accepts connections and has the hub's database. Returns null when ready, else the problem in
+   * one line.
+   */
   async #ready(): Promise<string | null> {
     const guard = this.#guard;
-    const runs = () => guard?.pid !== undefined && guard.exitCode === null && guard.signalCode === null;
+    const isRunning = () => guard?.pid !== undefined && guard.exitCode === null && guard.signalCode === null;
     let deadline = performance.now() + readyDeadlineMs;
     let problem = 'it does not answer';
-    while (runs() && performance.now() < deadline) {
+    while (isRunning() && performance.now() < deadline) {
       const client = new Client({
         connectionString: urlOf(this.#access.port, superuser, this.#access.password, 'postgres'),
         connectionTimeoutMillis: 2_000,
@@ -250,8 +256,8 @@ class Server implements PostgresServer {
           superuserUrl: this.superuserUrl,
           hubPassword: this.#access.hubPassword,
         });
-        // A server that died meanwhile is not restarted by the listener of its exit.
-        if (!runs()) break;
+        // The exit listener does not restart a server that dies before `#wasReady` is set.
+        if (!isRunning()) break;
         this.#wasReady = true;
         return null;
       } catch (error) {
@@ -259,10 +265,10 @@ class Server implements PostgresServer {
         if (code === '28P01')
           throw new AppError(
             'unavailable',
-            `The embedded database refuses the password in postgres.json of the data folder; put the right file back.`,
+            `The embedded database refuses the password in postgres.json of the data folder; restore the file.`,
             { cause: error },
           );
-        // cannot_connect_now: PostgreSQL starts or recovers. Ending a long recovery would repeat it from the beginning.
+        // cannot_connect_now: PostgreSQL starts or recovers. Stopping a long recovery would only make it start over.
         if (code === '57P03') deadline = performance.now() + readyDeadlineMs;
         problem = message;
         await delay(20);
@@ -270,7 +276,7 @@ class Server implements PostgresServer {
         await client.end().catch(() => undefined);
       }
     }
-    return runs() ? problem : fatalLine(this.#logOfAttempt());
+    return isRunning() ? problem : failureReason(this.#logOfAttempt());
   }
 
   async #end(): Promise<void> {
@@ -278,13 +284,13 @@ class Server implements PostgresServer {
     this.#guard = undefined;
     if (guard === undefined) return;
     guard.stdin?.end();
-    const over = new AbortController();
+    const timer = new AbortController();
     await Promise.race([
       this.#exited,
-      delay(stopDeadlineMs, undefined, { signal: over.signal }).catch(() => undefined),
+      delay(stopDeadlineMs, undefined, { signal: timer.signal }).catch(() => undefined),
     ]);
-    // A timer that is left would hold up the end of this process.
-    over.abort();
+    // A remaining timer would delay the exit of this process.
+    timer.abort();
     if (guard.exitCode === null && guard.signalCode === null && guard.pid !== undefined)
       process.kill(-guard.pid, 'SIGKILL');
   }

@@ -1,7 +1,7 @@
-/** Whether this hub runs from an installed package, which has no scripts of `npm run`. */
+/** Whether the hub runs from an installed package, which has no npm scripts. */
 const isPackage = import.meta.url.includes('/node_modules/');
 
-/** How an operator calls the programs of this installation, for messages and pages. */
+/** Commands that start the programs of this installation, for messages and pages. */
 export const commandLines = isPackage
   ? {
       start: 'npx outrigger start',

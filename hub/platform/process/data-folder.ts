@@ -6,7 +6,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { processStart } from './process-identity.ts';
 import { createStateFile, readStateFile, writeStateFile } from './state-file.ts';
 
-/** The one owner of a data folder, as its lock file names it. */
+/** Content of the lock file: the process that owns the data folder. `url` is null while its hub starts. */
 const folderOwner = z.object({
   pid: z.int().positive(),
   started: z.string(),
@@ -19,7 +19,7 @@ export type FolderOwner = z.output<typeof folderOwner>;
 
 const lockName = 'hub.lock';
 
-/** Makes the data folder if need be. @throws AppError with one line when it can't be written. */
+/** Creates the data folder if it does not exist. @throws AppError with a one-line message when it is not writable. */
 export function prepareDataFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -31,7 +31,7 @@ export function prepareDataFolder(folder: string): void {
     const code = (error as NodeJS.ErrnoException).code ?? 'error';
     throw new AppError(
       'unavailable',
-      `The data folder ${folder} can't be written (${code}); mend its permissions, or set OUTRIGGER_HOME to another folder.`,
+      `The data folder ${folder} is not writable (${code}); fix its permissions, or set OUTRIGGER_HOME to another folder.`,
       { cause: error },
     );
   }
@@ -39,13 +39,16 @@ export function prepareDataFolder(folder: string): void {
 
 const isAlive = ({ pid, started }: FolderOwner) => processStart(pid) === started;
 
-/** Who runs on a data folder now, or null. */
+/** The running process that owns a data folder, or null. */
 export function readFolderOwner(folder: string): FolderOwner | null {
   const owner = readStateFile(join(folder, lockName), folderOwner);
   return owner !== null && isAlive(owner) ? owner : null;
 }
 
-/** LongPolls, for at most a minute, while a command of the command line works on a data folder, or, where a caller needs it up, while its hub starts. */
+/**
+ * Waits, at most for a minute, until no command of the command line works on a data folder. With `starting`, also waits
+ * until a hub has started.
+ */
 export async function waitForFolder(
   folder: string,
   { starting }: { starting: boolean },
@@ -57,7 +60,7 @@ export async function waitForFolder(
   }
 }
 
-/** Holds a data folder for this process until it is disposed. A lock whose process is gone is taken over. */
+/** Exclusive lock of a data folder, until disposed. A lock of a process that no longer runs is replaced. */
 export class FolderLock implements Disposable {
   readonly #path: string;
   readonly #owner: FolderOwner;
@@ -67,7 +70,7 @@ export class FolderLock implements Disposable {
     this.#owner = owner;
   }
 
-  /** @throws AppError that names the process and the address of whoever holds the folder. */
+  /** @throws AppError that names the process and URL of the current owner. */
   static acquire(folder: string): FolderLock {
     const path = join(folder, lockName);
     const owner: FolderOwner = { pid: process.pid, started: processStart(process.pid) ?? 'unknown', url: null };
@@ -84,24 +87,25 @@ export class FolderLock implements Disposable {
             `Another hub (process ${holder.pid}${holder.url === null ? '' : `, ${holder.url}`}) runs on the data folder ${folder}; stop it, or set OUTRIGGER_HOME to another folder.`,
           );
         }
-        // Moved away rather than removed: of two that find the dead lock at once, one move fails.
-        const grave = `${path}.${process.pid}`;
+        // Renamed instead of deleted: when two processes find the same stale lock, one of the renames fails.
+        const stalePath = `${path}.${process.pid}`;
         try {
-          renameSync(path, grave);
-          // One that was taken meanwhile is put back, unless a third took the folder at that moment.
-          const moved = readStateFile(grave, folderOwner);
-          if (moved !== null && isAlive(moved)) linkSync(grave, path);
+          renameSync(path, stalePath);
+          // A lock that another process created meanwhile is restored, unless a third process has just locked the
+          // folder.
+          const moved = readStateFile(stalePath, folderOwner);
+          if (moved !== null && isAlive(moved)) linkSync(stalePath, path);
         } catch (moveError) {
           if (!['ENOENT', 'EEXIST'].includes((moveError as NodeJS.ErrnoException).code ?? '')) throw moveError;
         } finally {
-          rmSync(grave, { force: true });
+          rmSync(stalePath, { force: true });
         }
       }
     }
-    throw new AppError('conflict', `The data folder ${folder} is being taken by another process; try again.`);
+    throw new AppError('conflict', `The data folder ${folder} is being locked by another process; try again.`);
   }
 
-  /** Lets others know where this hub answers. */
+  /** Writes the URL of this hub into the lock file. */
   announce(url: string): void {
     this.#owner.url = url;
     writeStateFile(this.#path, JSON.stringify(this.#owner));

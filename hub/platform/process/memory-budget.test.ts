@@ -8,15 +8,15 @@ const settled = async () => {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 };
 
-describe('the memory for large values', () => {
-  test('is not reserved for what is small', () => {
+describe('MemoryBudget', () => {
+  test('does not count reservations of up to freeBytes', () => {
     const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000 });
     using run = memory.open('a');
     expect(run.tryResize(freeBytes)).toBe(true);
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('goes to one workspace up to what is left free, so that the next one finds room', () => {
+  test('grants one workspace at most as much as remains free for others', () => {
     const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000 });
     using one = memory.open('a');
     using two = memory.open('a');
@@ -26,7 +26,7 @@ describe('the memory for large values', () => {
     expect(other.tryResize(2 * mib)).toBe(true);
   });
 
-  test('counts a reservation at most as a part of the limit, so that any run fits', async () => {
+  test('counts a reservation at most as a share of the limit, so that any run fits', async () => {
     const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000 });
     using run = memory.open('a');
     await run.resize(1_000 * mib, never);
@@ -37,11 +37,11 @@ describe('the memory for large values', () => {
     expect(halves.counts.used).toBe(4 * mib);
   });
 
-  test('is granted in turn by workspace, and in order within one', async () => {
+  test('grants waiting requests by workspace in turn, and in order within a workspace', async () => {
     const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 10_000 });
     const order: string[] = [];
-    const held = ['x', 'y', 'z'].map((tenant) => memory.open(tenant));
-    for (const run of held) expect(run.tryResize(mib)).toBe(true);
+    const full = ['x', 'y', 'z'].map((tenant) => memory.open(tenant));
+    for (const run of full) expect(run.tryResize(mib)).toBe(true);
     using last = memory.open('w');
     expect(last.tryResize(mib)).toBe(true);
     const waits = [
@@ -56,7 +56,7 @@ describe('the memory for large values', () => {
     });
     await settled();
     expect(order).toEqual([]);
-    for (const run of held) {
+    for (const run of full) {
       run[Symbol.dispose]();
       await settled();
     }
@@ -68,7 +68,7 @@ describe('the memory for large values', () => {
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('is kept for a large request that has waited long, however many small ones others make', async () => {
+  test('keeps freed memory for a large request that has waited long, despite many small requests', async () => {
     const memory = new MemoryBudget({ limitBytes: 256 * mib, waitMs: 20_000 });
     const stop = new AbortController();
     const makeSmallOnes = async (tenantId: string) => {
@@ -89,7 +89,7 @@ describe('the memory for large values', () => {
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('is not kept for a request that only its own workspace holds up', async () => {
+  test('keeps no memory for a request that only its own workspace delays', async () => {
     const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000, largestPart: 1 / 2 });
     using own = memory.open('a');
     expect(own.tryResize(4 * mib)).toBe(true);
@@ -104,10 +104,10 @@ describe('the memory for large values', () => {
     await waits;
   });
 
-  test('ends a wait with the signal of the run, and after its deadline', async () => {
+  test('ends a wait when the signal aborts and when the wait time ends', async () => {
     const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 30 });
-    const held = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));
-    for (const run of held) run.tryResize(mib);
+    const full = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));
+    for (const run of full) run.tryResize(mib);
     using run = memory.open('late');
     const stop = new AbortController();
     const aborted = run.resize(mib, stop.signal);
@@ -115,26 +115,26 @@ describe('the memory for large values', () => {
     await expect(aborted).rejects.toThrow('the lease was lost');
     const late = run.resize(mib, never);
     await expect(late).rejects.toBeInstanceOf(OutOfMemory);
-    for (const each of held) each[Symbol.dispose]();
+    for (const each of full) each[Symbol.dispose]();
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('reserves nothing for a caller that went away before, or at the moment at which it is granted', async () => {
+  test('reserves nothing for a caller that is disposed before or while its request is granted', async () => {
     const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 10_000 });
-    const held = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));
-    for (const run of held) run.tryResize(mib);
-    const gone = memory.open('gone');
-    const granted = gone.resize(mib, never);
-    // Both connections close in one turn: the grant is not seen yet when the second one is disposed.
-    for (const each of held) each[Symbol.dispose]();
-    gone[Symbol.dispose]();
+    const full = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));
+    for (const run of full) run.tryResize(mib);
+    const disposed = memory.open('gone');
+    const granted = disposed.resize(mib, never);
+    // All connections close in one turn: the caller is disposed before it sees the grant.
+    for (const each of full) each[Symbol.dispose]();
+    disposed[Symbol.dispose]();
     await granted;
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
-    expect(gone.tryResize(mib)).toBe(true);
+    expect(disposed.tryResize(mib)).toBe(true);
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('keeps nothing reserved while it waits for more', async () => {
+  test('resize reserves nothing while it waits for more', async () => {
     const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 10_000 });
     const [one, ...others] = [0.75, 1, 1, 0.5].map((size, index) => {
       const run = memory.open(`t${index}`);
@@ -151,7 +151,7 @@ describe('the memory for large values', () => {
     for (const run of others) run[Symbol.dispose]();
   });
 
-  test('is estimated well enough: never less than half of what values use', () => {
+  test('heapOf estimates at least half of the heap that values use', () => {
     const values = {
       text: ['x'.repeat(1_000_000)],
       numbers: Array.from({ length: 100_000 }, (_unused, index) => index),
@@ -164,15 +164,15 @@ describe('the memory for large values', () => {
       expect(heapOf(values[name as keyof typeof values] as never), name).toBeGreaterThan(bytes / 2);
   });
 
-  test('with a part of what is left, many workspaces that take what they can leave room to another', () => {
-    const memory = new MemoryBudget({ limitBytes: 192 * mib, waitMs: 10_000, partOfFree: 1 / 4, freeBytes: 0 });
+  test('maxShareOfFree leaves memory for another workspace when many workspaces reserve all they can', () => {
+    const memory = new MemoryBudget({ limitBytes: 192 * mib, waitMs: 10_000, maxShareOfFree: 1 / 4, freeBytes: 0 });
     for (let workspace = 0; workspace < 8; workspace += 1)
       for (;;) if (!memory.open(String(workspace)).tryResize(mib)) break;
     expect(memory.counts.used).toBeLessThan(168 * mib);
     expect(memory.open('another').tryResize(6 * mib)).toBe(true);
   });
 
-  test('a reservation that grows waits with what it has', async () => {
+  test('grow keeps the reserved memory while it waits for more', async () => {
     const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000, largestPart: 1 });
     const [first, second] = [memory.open('a'), memory.open('b')];
     await first.grow(2 * mib, never);

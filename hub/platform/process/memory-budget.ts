@@ -1,10 +1,10 @@
 import { getHeapStatistics } from 'node:v8';
 import type { JsonValue } from '../../../shared/json.ts';
 
-/** What may be used without a reservation where a budget names nothing else, in bytes. */
+/** Default size that needs no reservation, in bytes. */
 export const freeBytes = 256 * 1024;
 
-/** Heap that JSON uses once it is parsed, by its length as text: 1 for long strings, 4 for numbers, up to 20 for empty objects. */
+/** Heap bytes per byte of JSON text after parsing: 1 for long strings, 4 for numbers, up to 20 for empty objects. */
 const heapPerByte = 8;
 
 /** Estimates the heap that JSON of this length uses, in bytes. */
@@ -31,60 +31,64 @@ export function heapOf(value: JsonValue): number {
   return bytes;
 }
 
-interface Request {
+interface WaitingRequest {
   bytes: number;
-  /** By the clock of `performance`. */
-  since: number;
+  /** Time by `performance.now()`. */
+  waitingSince: number;
   grant: () => void;
 }
 
-interface Share {
+interface WorkspaceUsage {
   used: number;
-  waiting: Request[];
+  waiting: WaitingRequest[];
 }
 
-/** How long a request waits before freed memory is kept for it, in milliseconds: until then smaller requests may pass it. */
-const agedMs = 1_000;
+/**
+ * Waiting time in milliseconds after which freed memory is kept for a request. Before that, smaller requests can
+ * overtake it.
+ */
+const starvationMs = 1_000;
 
-/** A reservation was not granted in time. */
+/** The memory was not available within the wait time. */
 export class OutOfMemory extends Error {
   constructor() {
-    super('no memory was free in time');
+    super('no memory was available in time');
   }
 }
 
 export interface MemoryBudgetOptions {
-  /** What may be reserved in all, in bytes. */
+  /** Total memory that can be reserved, in bytes. */
   limitBytes: number;
-  /** How long a reservation waits for room, in milliseconds. */
+  /** How long a reservation waits for memory, in milliseconds. */
   waitMs: number;
-  /** The largest part of the limit as which one reservation counts; a quarter when left out. */
+  /** The most that one reservation counts, as a share of the limit; 1/4 by default. */
   largestPart?: number;
-  /** A reservation of up to so many bytes counts as none. */
+  /** A reservation of up to this many bytes counts as 0. */
   freeBytes?: number;
   /**
-   * What a workspace may have at most, as a part of what is left: all of it when left out. With a quarter, each workspace
-   * that takes what it can leaves four fifths of that to the others.
+   * The most that one workspace can reserve, as a share of the memory that is free; 1 by default. With 1/4, a workspace
+   * that reserves as much as possible gets a fifth of the memory and leaves four fifths to others.
    */
-  partOfFree?: number;
+  maxShareOfFree?: number;
 }
 
-/** A part of the heap that V8 may use, in bytes. */
+/** A share of the V8 heap limit, in bytes. */
 export const partOfHeap = (part: number): number => getHeapStatistics().heap_size_limit * part;
 
 /**
- * Memory of this process for large values of one kind. A caller that needs more than the free bytes reserves it before it reads, and keeps nothing
- * large while it waits. A workspace that has some gets at most as much more as is left free; workspaces take turns, and freed memory is kept
- * for a request that has waited long. One reservation counts at most as a part of the limit: a larger one runs with fewer others.
+ * A memory budget of this process for large values of one kind. A caller that needs more than `freeBytes` reserves
+ * memory before it reads a value, and keeps nothing large while it waits. A workspace can reserve at most as much as
+ * remains free for others. Workspaces take turns, and freed memory is kept for a request that has waited long. A
+ * reservation counts at most as a share of the limit, so a larger value runs with fewer others.
  */
 export class MemoryBudget {
   readonly #limit: number;
-  readonly #shares = new Map<string, Share>();
+  readonly #usages = new Map<string, WorkspaceUsage>();
   readonly #waitMs: number;
-  readonly #most: number;
-  /** A reservation of up to so many bytes counts as none. */
+  readonly #maxReservation: number;
+  /** A reservation of up to this many bytes counts as 0. */
   readonly freeBytes: number;
-  readonly #partOfFree: number;
+  readonly #maxShareOfFree: number;
   #used = 0;
 
   constructor({
@@ -92,173 +96,177 @@ export class MemoryBudget {
     waitMs,
     largestPart = 1 / 4,
     freeBytes: free = freeBytes,
-    partOfFree = 1,
+    maxShareOfFree = 1,
   }: MemoryBudgetOptions) {
     this.#limit = limitBytes;
     this.#waitMs = waitMs;
-    this.#most = limitBytes * largestPart;
+    this.#maxReservation = limitBytes * largestPart;
     this.freeBytes = free;
-    this.#partOfFree = partOfFree;
+    this.#maxShareOfFree = maxShareOfFree;
   }
 
-  /** Bytes that are reserved, and workspaces that reserve or wait. */
+  /** Reserved bytes, and the number of workspaces that hold or wait for a reservation. */
   get counts(): { used: number; workspaces: number } {
-    return { used: this.#used, workspaces: this.#shares.size };
+    return { used: this.#used, workspaces: this.#usages.size };
   }
 
-  /** A reservation of nothing yet, which counts for a workspace. */
+  /** Opens an empty reservation of a workspace. */
   open(tenantId: string): MemoryReservation {
     return new MemoryReservation({
-      most: this.#most,
+      maxBytes: this.#maxReservation,
       freeBytes: this.freeBytes,
-      isScarce: () => this.#aged() !== undefined,
-      take: (bytes) => this.#take(tenantId, bytes),
+      hasStarvingRequest: () => this.#starvingRequest() !== undefined,
+      tryReserve: (bytes) => this.#tryReserve(tenantId, bytes),
       wait: (bytes, signal) => this.#wait(tenantId, bytes, signal),
       free: (bytes) => this.#release(tenantId, bytes),
     });
   }
 
-  #shareOf(tenantId: string): Share {
-    let share = this.#shares.get(tenantId);
-    if (share === undefined) {
-      share = { used: 0, waiting: [] };
-      this.#shares.set(tenantId, share);
+  #usageOf(tenantId: string): WorkspaceUsage {
+    let usage = this.#usages.get(tenantId);
+    if (usage === undefined) {
+      usage = { used: 0, waiting: [] };
+      this.#usages.set(tenantId, usage);
     }
-    return share;
+    return usage;
   }
 
-  /** The request that has waited longest, once it has waited long. One that only its own workspace holds up does not count. */
-  #aged(): Request | undefined {
-    let oldest: Request | undefined;
-    for (const { used, waiting } of this.#shares.values()) {
+  /**
+   * The request that has waited longest, if it has waited long. Requests that only their own workspace delays do not
+   * count.
+   */
+  #starvingRequest(): WaitingRequest | undefined {
+    let oldest: WaitingRequest | undefined;
+    for (const { used, waiting } of this.#usages.values()) {
       const [next] = waiting;
-      if (next === undefined || used + next.bytes > this.#partOfFree * (this.#limit - used)) continue;
-      if (next.since < (oldest?.since ?? Infinity)) oldest = next;
+      if (next === undefined || used + next.bytes > this.#maxShareOfFree * (this.#limit - used)) continue;
+      if (next.waitingSince < (oldest?.waitingSince ?? Infinity)) oldest = next;
     }
-    return oldest !== undefined && performance.now() - oldest.since > agedMs ? oldest : undefined;
+    return oldest !== undefined && performance.now() - oldest.waitingSince > starvationMs ? oldest : undefined;
   }
 
-  #fits(share: Share, bytes: number, request?: Request): boolean {
-    const aged = this.#aged();
-    const kept = aged === undefined || aged === request ? 0 : aged.bytes;
-    return share.used + bytes <= this.#partOfFree * (this.#limit - this.#used - kept);
+  #fits(usage: WorkspaceUsage, bytes: number, request?: WaitingRequest): boolean {
+    const starving = this.#starvingRequest();
+    const reservedForStarving = starving === undefined || starving === request ? 0 : starving.bytes;
+    return usage.used + bytes <= this.#maxShareOfFree * (this.#limit - this.#used - reservedForStarving);
   }
 
-  #take(tenantId: string, bytes: number): boolean {
-    const share = this.#shareOf(tenantId);
-    const fits = share.waiting.length === 0 && this.#fits(share, bytes);
-    if (fits) this.#grant(share, bytes);
-    else this.#forgetIfIdle(tenantId, share);
+  #tryReserve(tenantId: string, bytes: number): boolean {
+    const usage = this.#usageOf(tenantId);
+    const fits = usage.waiting.length === 0 && this.#fits(usage, bytes);
+    if (fits) this.#grant(usage, bytes);
+    else this.#deleteIfIdle(tenantId, usage);
     return fits;
   }
 
-  #grant(share: Share, bytes: number): void {
-    share.used += bytes;
+  #grant(usage: WorkspaceUsage, bytes: number): void {
+    usage.used += bytes;
     this.#used += bytes;
   }
 
   async #wait(tenantId: string, bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#take(tenantId, bytes)) return;
-    const share = this.#shareOf(tenantId);
+    if (this.#tryReserve(tenantId, bytes)) return;
+    const usage = this.#usageOf(tenantId);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const request: Request = { bytes, since: performance.now(), grant: resolve };
-    share.waiting.push(request);
-    const leave = (reason: unknown) => {
-      const at = share.waiting.indexOf(request);
-      // It may have been granted in this very turn.
+    const request: WaitingRequest = { bytes, waitingSince: performance.now(), grant: resolve };
+    usage.waiting.push(request);
+    const cancel = (reason: unknown) => {
+      const at = usage.waiting.indexOf(request);
+      // The request can be granted in the same turn.
       if (at === -1) return;
-      share.waiting.splice(at, 1);
+      usage.waiting.splice(at, 1);
       this.#grantWaiting();
-      this.#forgetIfIdle(tenantId, share);
+      this.#deleteIfIdle(tenantId, usage);
       reject(reason);
     };
-    const onAbort = () => leave(signal.reason);
-    const late = setTimeout(() => leave(new OutOfMemory()), this.#waitMs);
+    const onAbort = () => cancel(signal.reason);
+    const timer = setTimeout(() => cancel(new OutOfMemory()), this.#waitMs);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       await promise;
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     }
   }
 
   #release(tenantId: string, bytes: number): void {
-    const share = this.#shareOf(tenantId);
-    share.used -= bytes;
+    const usage = this.#usageOf(tenantId);
+    usage.used -= bytes;
     this.#used -= bytes;
-    this.#forgetIfIdle(tenantId, share);
+    this.#deleteIfIdle(tenantId, usage);
     this.#grantWaiting();
   }
 
-  /** Grants what fits: one request of each workspace in turn, and of a workspace in their order. */
+  /** Grants waiting requests that fit: one per workspace in turn, in order within a workspace. */
   #grantWaiting(): void {
     for (let granted = true; granted;) {
       granted = false;
-      const shares = Array.from(this.#shares);
-      for (const [tenantId, share] of shares) {
-        const [next] = share.waiting;
-        if (next === undefined || !this.#fits(share, next.bytes, next)) continue;
-        share.waiting.shift();
-        this.#grant(share, next.bytes);
-        // The other workspaces come first next time.
-        this.#shares.delete(tenantId);
-        this.#shares.set(tenantId, share);
+      const usages = Array.from(this.#usages);
+      for (const [tenantId, usage] of usages) {
+        const [next] = usage.waiting;
+        if (next === undefined || !this.#fits(usage, next.bytes, next)) continue;
+        usage.waiting.shift();
+        this.#grant(usage, next.bytes);
+        // Moves the workspace to the end of the order.
+        this.#usages.delete(tenantId);
+        this.#usages.set(tenantId, usage);
         next.grant();
         granted = true;
       }
     }
   }
 
-  #forgetIfIdle(tenantId: string, share: Share): void {
-    if (share.used === 0 && share.waiting.length === 0) this.#shares.delete(tenantId);
+  #deleteIfIdle(tenantId: string, usage: WorkspaceUsage): void {
+    if (usage.used === 0 && usage.waiting.length === 0) this.#usages.delete(tenantId);
   }
 }
 
-interface Source {
+interface ReservationSource {
   /** The most that one reservation counts. */
-  most: number;
+  maxBytes: number;
   freeBytes: number;
-  isScarce: () => boolean;
-  take: (bytes: number) => boolean;
+  hasStarvingRequest: () => boolean;
+  tryReserve: (bytes: number) => boolean;
   wait: (bytes: number, signal: AbortSignal) => Promise<void>;
   free: (bytes: number) => void;
 }
 
-/** What one run, or one answer, has reserved. Once disposed it reserves nothing more, also where it waits at that moment. */
+/** The reservation of one run or response. After disposal it reserves nothing, even when a wait is granted later. */
 export class MemoryReservation implements Disposable {
-  readonly #source: Source;
+  readonly #source: ReservationSource;
   #bytes = 0;
   #isDisposed = false;
 
-  constructor(source: Source) {
+  constructor(source: ReservationSource) {
     this.#source = source;
   }
 
-  /** What it counts now. */
+  /** Reserved bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether another request has waited long, so that this reservation should be given back and made again. */
+  /** Whether another request has waited long, so that the caller should release this reservation and make it again. */
   get isWanted(): boolean {
-    return this.#bytes > 0 && this.#source.isScarce();
+    return this.#bytes > 0 && this.#source.hasStarvingRequest();
   }
 
-  /** Changes the reservation without a wait; false, and nothing changed, when there is no room. */
+  /** Changes the reservation without waiting. Returns false, without a change, when the memory is not available. */
   tryResize(wanted: number): boolean {
     const bytes = this.#isDisposed ? 0 : this.#countOf(wanted);
     const more = bytes - this.#bytes;
-    if (more > 0 && !this.#source.take(more)) return false;
+    if (more > 0 && !this.#source.tryReserve(more)) return false;
     this.#bytes = bytes;
     if (more < 0) this.#source.free(-more);
     return true;
   }
 
   /**
-   * Changes the reservation, and waits for room. While it waits it has none, so the caller must not keep anything large.
-   * @throws the reason of the signal; OutOfMemory when there was no room for too long.
+   * Changes the reservation and waits for memory. It reserves nothing while it waits, so the caller must not keep large
+   * values.
+   * @throws the reason of the signal; OutOfMemory when the memory is not available within the wait time.
    */
   async resize(wanted: number, signal: AbortSignal): Promise<void> {
     if (this.tryResize(wanted)) return;
@@ -270,8 +278,9 @@ export class MemoryReservation implements Disposable {
   }
 
   /**
-   * Makes the reservation larger, and waits for room with what it has: for a value that arrives in pieces. The caller may keep what it has received.
-   * @throws the reason of the signal; OutOfMemory when there was no room for too long.
+   * Enlarges the reservation, for a value that arrives in pieces. While it waits it keeps its memory, and the caller
+   * may keep the received data.
+   * @throws the reason of the signal; OutOfMemory when the memory is not available within the wait time.
    */
   async grow(wanted: number, signal: AbortSignal): Promise<void> {
     const more = this.#countOf(wanted) - this.#bytes;
@@ -287,6 +296,6 @@ export class MemoryReservation implements Disposable {
   }
 
   #countOf(bytes: number): number {
-    return bytes <= this.#source.freeBytes ? 0 : Math.min(bytes, this.#source.most);
+    return bytes <= this.#source.freeBytes ? 0 : Math.min(bytes, this.#source.maxBytes);
   }
 }

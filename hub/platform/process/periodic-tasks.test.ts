@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** A process of an installation: it counts how often each of its tasks ran. */
+/** Simulates a process of an installation that counts the runs of its tasks. */
 function startProcess(
   run: (name: string, stopping: AbortSignal) => Promise<void> = async () => undefined,
   stopDeadlineMs = 10_000,
@@ -40,7 +40,7 @@ function startProcess(
   return { leadership, counts, tasks, [Symbol.asyncDispose]: end };
 }
 
-test('of several processes one does every task, and the next does them all as soon as that one is gone', async () => {
+test('one of several processes runs the tasks, and another runs all of them when the first one stops', async () => {
   await using first = startProcess();
   await expect.poll(() => first.counts['often'] ?? 0).toBeGreaterThan(2);
   await using second = startProcess();
@@ -49,32 +49,32 @@ test('of several processes one does every task, and the next does them all as so
   await expect.poll(() => first.counts['often'] ?? 0).toBeGreaterThan(before + 10);
   expect([second.counts, third.counts]).toEqual([{}, {}]);
   await first[Symbol.asyncDispose]();
-  // What is done once in ten minutes is done at the change, too.
+  // A task with an interval of ten minutes also runs when the leader changes.
   await expect.poll(() => (second.counts['seldom'] ?? 0) + (third.counts['seldom'] ?? 0)).toBe(1);
   const ended = first.counts['often'];
   await expect.poll(() => (second.counts['often'] ?? 0) + (third.counts['often'] ?? 0)).toBeGreaterThan(2);
   expect(first.counts['often']).toBe(ended);
 });
 
-test('a task never overlaps itself, and one that fails comes again', async () => {
+test('a task never overlaps itself, and a failed task runs again', async () => {
   let running = 0;
   let most = 0;
-  const hold = Promise.withResolvers<void>();
+  const blocker = Promise.withResolvers<void>();
   await using only = startProcess(async (name) => {
     if (name !== 'often') return;
     running += 1;
     most = Math.max(most, running);
-    await hold.promise;
+    await blocker.promise;
     running -= 1;
     throw new Error('as it may happen');
   });
   await expect.poll(() => running).toBe(1);
-  hold.resolve();
+  blocker.resolve();
   await expect.poll(() => only.counts['often'] ?? 0).toBeGreaterThan(3);
   expect(most).toBe(1);
 });
 
-test('a task that goes on for long hears that its process stops', async () => {
+test('a running task gets an abort signal when its process stops', async () => {
   const stopped = Promise.withResolvers<void>();
   await using only = startProcess(async (name, stopping) => {
     if (name !== 'seldom') return;
@@ -85,7 +85,7 @@ test('a task that goes on for long hears that its process stops', async () => {
   await expect(only[Symbol.asyncDispose]()).resolves.toBeUndefined();
 });
 
-test('a task that does not end is left when its process stops', async () => {
+test('disposal does not wait for a task that never ends', async () => {
   await using only = startProcess((name) => (name === 'seldom' ? new Promise(() => undefined) : Promise.resolve()), 50);
   await expect.poll(() => only.counts['seldom']).toBe(1);
   await expect(only[Symbol.asyncDispose]()).resolves.toBeUndefined();

@@ -1,28 +1,32 @@
 import { logRecovery } from '../observability/log-throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 
-/** What is due from time to time: runs to repair, approvals and commands past their time, the outbox, old rows. */
+/**
+ * A task that runs at an interval, such as repairing runs, expiring approvals and commands, the outbox, or deleting old
+ * rows.
+ */
 export interface PeriodicTask {
   name: string;
   everyMs: number;
-  /** @param stopping aborts when the process is to end: whatever goes on batch by batch then ends with the one under way. */
+  /** @param stopping aborts at shutdown. A task that works in batches then ends after the current batch. */
   run: (stopping: AbortSignal) => Promise<unknown>;
 }
 
 export interface PeriodicTasksOptions {
   logger: Logger;
-  /** Says whether this process is the one that does them. */
+  /** Whether this process is the leader, which runs the tasks. */
   leadership: { readonly isHeld: boolean; onGained(listener: () => void): Disposable };
   tasks: PeriodicTask[];
-  /** How long tasks under way may go on after the process was asked to end, in milliseconds. */
+  /** How long running tasks may continue at shutdown, in milliseconds. */
   stopDeadlineMs?: number;
 }
 
 const defaultStopDeadlineMs = 10_000;
 
 /**
- * Does its tasks on their own beats, in the one process of an installation that leads, until it is disposed; all of them at once
- * when this process begins to lead. A task never overlaps itself; one that fails is logged and comes again.
+ * Runs each task at its interval in the leader process of an installation, until disposed. A process that becomes
+ * leader runs all tasks immediately. A task never overlaps itself. A failed task is logged and runs again at its next
+ * interval.
  */
 export class PeriodicTasks implements AsyncDisposable {
   readonly #options: PeriodicTasksOptions;
@@ -34,15 +38,15 @@ export class PeriodicTasks implements AsyncDisposable {
   constructor(options: PeriodicTasksOptions) {
     this.#options = options;
     const { leadership, tasks } = options;
-    const beat = (task: PeriodicTask) => {
+    const runIfDue = (task: PeriodicTask) => {
       if (leadership.isHeld && !this.#stopping.signal.aborted && !this.#underWay.has(task)) void this.#run(task);
     };
-    for (const task of tasks) this.#timers.push(setInterval(() => beat(task), task.everyMs));
-    this.#subscription = leadership.onGained(() => tasks.forEach(beat));
-    tasks.forEach(beat);
+    for (const task of tasks) this.#timers.push(setInterval(() => runIfDue(task), task.everyMs));
+    this.#subscription = leadership.onGained(() => tasks.forEach(runIfDue));
+    tasks.forEach(runIfDue);
   }
 
-  /** Does every task once, whoever leads, one after the other. */
+  /** Runs every task once, one after the other, also when this process is not the leader. */
   async runAll(): Promise<void> {
     for (const task of this.#options.tasks) {
       await this.#underWay.get(task);
@@ -55,32 +59,32 @@ export class PeriodicTasks implements AsyncDisposable {
     this.#subscription[Symbol.dispose]();
     for (const timer of this.#timers) clearInterval(timer);
     const { logger, stopDeadlineMs = defaultStopDeadlineMs } = this.#options;
-    const late = Promise.withResolvers<'late'>();
-    const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
-    const outcome = await Promise.race([Promise.allSettled(this.#underWay.values()), late.promise]);
+    const timeout = Promise.withResolvers<'late'>();
+    const timer = setTimeout(() => timeout.resolve('late'), stopDeadlineMs);
+    const outcome = await Promise.race([Promise.allSettled(this.#underWay.values()), timeout.promise]);
     clearTimeout(timer);
-    // Whatever they do bears that the process ends in the midst of it.
+    // The tasks are safe to interrupt at any point.
     if (outcome === 'late')
       logger.warn(
         { tasks: [...this.#underWay.keys()].map(({ name }) => name) },
-        'periodic tasks were still under way at the deadline and are left',
+        'periodic tasks were still running at the shutdown deadline and are interrupted',
       );
   }
 
   #run(task: PeriodicTask): Promise<void> {
     const { logger } = this.#options;
     const part = `sweep of ${task.name}`;
-    const turn = (async () => {
+    const attempt = (async () => {
       try {
         await task.run(this.#stopping.signal);
         logRecovery(logger, part);
       } catch (error) {
-        logger.warn({ err: error, part }, 'a sweep failed; it comes again');
+        logger.warn({ err: error, part }, 'a periodic task failed and will run again');
       } finally {
         this.#underWay.delete(task);
       }
     })();
-    this.#underWay.set(task, turn);
-    return turn;
+    this.#underWay.set(task, attempt);
+    return attempt;
   }
 }

@@ -13,10 +13,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a write that fails, as on a full disk, leaves the old file whole and nothing beside it', () => {
+test('a failed write keeps the old file and leaves no temporary file', () => {
   const path = join(folder, 'state.json');
   writeStateFile(path, '{"kept":true}');
-  // The shell allows files of no size at all, so that the write of the new text fails in the middle.
+  // The shell limits the file size to 0, so that writing the new content fails.
   const script = `import('${resolve('hub/platform/process/state-file.ts')}').then(({ writeStateFile }) => writeStateFile(${JSON.stringify(path)}, 'x'.repeat(100_000)))`;
   expect(() =>
     execFileSync('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, '-e', script], { stdio: 'ignore' }),
@@ -28,7 +28,7 @@ test('a write that fails, as on a full disk, leaves the old file whole and nothi
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('a file that is there is not made again', () => {
+test('createStateFile does not replace an existing file', () => {
   const path = join(folder, 'secret.key');
   createStateFile(path, 'first');
   expect(() => createStateFile(path, 'second')).toThrow(/EEXIST/);
@@ -36,7 +36,7 @@ test('a file that is there is not made again', () => {
   expect(readdirSync(folder)).toEqual(['secret.key']);
 });
 
-test('a lock with anything in it but an owner is a dead one', () => {
+test('a lock file without a running owner is replaced', () => {
   const dead = [
     '',
     '{',
@@ -58,7 +58,7 @@ test('a lock with anything in it but an owner is a dead one', () => {
   }
 });
 
-test('a start waits for a command that works on the folder, a command for a hub that starts, and neither for a hub that is up', async () => {
+test('waitForFolder waits for commands and, with `starting`, for a starting hub, but not for a running hub', async () => {
   const lock = FolderLock.acquire(folder);
   expect(
     await Promise.race([

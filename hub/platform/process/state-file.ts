@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmS
 import { dirname } from 'node:path';
 import type { z } from 'zod';
 
-/** What a small file of state holds; null when it is missing, broken, or holds something else. */
+/** Reads a small state file; null when it is missing, unreadable or does not match the schema. */
 export function readStateFile<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | null {
   try {
     return schema.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data ?? null;
@@ -11,46 +11,49 @@ export function readStateFile<Schema extends z.ZodType>(path: string, schema: Sc
   }
 }
 
-/** Replaces a file, readable by its owner alone, as a whole: whatever ends the process or fills the disk, the old one or the new one is there. */
+/**
+ * Replaces a file atomically, readable only by its owner. After a crash or on a full disk, either the old or the new
+ * content exists.
+ */
 export function writeStateFile(path: string, text: string): void {
-  const aside = writeAside(path, text);
+  const temporary = writeTemporary(path, text);
   try {
-    renameSync(aside, path);
+    renameSync(temporary, path);
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
   syncFolder(dirname(path));
 }
 
-/** Makes a file that must not be there yet, as a whole: nobody sees a part of it. @throws the error EEXIST when it is there. */
+/** Creates a file atomically. @throws the error EEXIST when the file exists. */
 export function createStateFile(path: string, text: string): void {
-  const aside = writeAside(path, text);
+  const temporary = writeTemporary(path, text);
   try {
-    linkSync(aside, path);
+    linkSync(temporary, path);
   } catch (error) {
-    // Some file systems have no links.
+    // Some file systems do not support hard links.
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? ''))
       throw error;
     writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true });
   } finally {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
   }
   syncFolder(dirname(path));
 }
 
-function writeAside(path: string, text: string): string {
-  const aside = `${path}.new-${process.pid}`;
+function writeTemporary(path: string, text: string): string {
+  const temporary = `${path}.new-${process.pid}`;
   try {
-    writeFileSync(aside, text, { mode: 0o600, flush: true });
+    writeFileSync(temporary, text, { mode: 0o600, flush: true });
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
-  return aside;
+  return temporary;
 }
 
-/** Makes a rename in a folder last; some systems can't and need not. */
+/** Flushes a rename in a folder to the disk. Windows neither supports nor needs this. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const handle = openSync(folder, 'r');

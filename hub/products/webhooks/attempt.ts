@@ -76,7 +76,7 @@ async function post(
       signal,
       timeoutMs: attemptTimeoutMs,
       maxResponseBytes: maxReadResponseBytes,
-      cutsResponse: true,
+      truncatesResponse: true,
       followsRedirects: false,
     });
   } catch (error) {

@@ -1,5 +1,5 @@
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
-import { withPlainHosts } from '../../plain-hosts.ts';
+import { withAsciiHosts } from '../../ascii-hosts.ts';
 
 /** Escapes a text for HTML. Names of devices and people are untrusted input. */
 export function escapeHtml(text: string): string {
@@ -15,12 +15,12 @@ const marked = (name: string) => `<b class="mark">${name}</b>`;
 
 /** Renders a multi-line text as HTML. Misleading characters are marked, and the hosts of URLs are shown. */
 export function renderText(text: string): string {
-  return visibleText(escapeHtml(withPlainHosts(text)), marked);
+  return visibleText(escapeHtml(withAsciiHosts(text)), marked);
 }
 
 /** Renders a text as one line of HTML, like `renderText`. */
 export function renderLine(text: string): string {
-  return visibleLine(escapeHtml(withPlainHosts(text)), marked);
+  return visibleLine(escapeHtml(withAsciiHosts(text)), marked);
 }
 
 /**

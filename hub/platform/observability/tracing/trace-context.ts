@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** A span as those below it name it. */
+/** Identifies a span to its child spans. */
 export interface TraceContext {
   /** 32 hexadecimal digits, not all 0. */
   traceId: string;
   /** 16 hexadecimal digits, not all 0. */
   spanId: string;
-  /** Whether the spans of its trace are recorded. */
+  /** Whether the spans of this trace are recorded. */
   sampled: boolean;
 }
 
@@ -14,7 +14,7 @@ const current = new AsyncLocalStorage<TraceContext>();
 
 const pattern = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Reads a `traceparent` of W3C's Trace Context; null for what is none. */
+/** Parses a `traceparent` header of W3C Trace Context; null when it is invalid. */
 export function parseTraceParent(text: unknown): TraceContext | null {
   if (typeof text !== 'string' || text.length > 200) return null;
   const [, version, traceId = '', spanId = '', flags = '', more] = pattern.exec(text) ?? [];
@@ -26,11 +26,11 @@ export function parseTraceParent(text: unknown): TraceContext | null {
 const formatTraceParent = ({ traceId, spanId, sampled }: TraceContext) =>
   `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 
-/** The `traceparent` of the span that the code which asks works for; null while nothing is traced. */
+/** The `traceparent` of the current span; null when tracing is off. */
 export function currentTraceParent(): string | null {
   const context = current.getStore();
   return context === undefined ? null : formatTraceParent(context);
 }
 
-/** Does work for a span: what it starts belongs below it. */
+/** Runs work with a span as the current one, so that spans started within become its children. */
 export const withinSpan = <Result>(context: TraceContext, work: () => Result): Result => current.run(context, work);

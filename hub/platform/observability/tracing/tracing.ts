@@ -9,22 +9,22 @@ import type { Logger } from '../logger.ts';
 import type { TraceContext } from './trace-context.ts';
 
 export interface TracingSettings {
-  /** Of the collector, without `/v1/traces`. */
+  /** URL of the collector without `/v1/traces`. */
   endpoint: string;
   headers: Record<string, string>;
   timeoutMs: number;
   serviceName: string;
   resource: Record<string, string>;
-  /** The share of traces that are recorded, of those that begin here. */
+  /** Fraction of the traces that this hub starts and records, from 0 to 1. */
   ratio: number;
 }
 
-/** A span that has ended. Its attributes are ids, names, statuses and durations, never what people sent or got. */
+/** A span that has ended. Attributes hold ids, names, statuses and durations, never content of users. */
 export interface FinishedSpan {
   name: string;
   kind: 'server' | 'client' | 'internal';
   context: TraceContext;
-  /** The span above it; null at the root. */
+  /** Parent span; null for the root. */
   parentSpanId: string | null;
   startedAt: Date | number;
   endedAt: Date | number;
@@ -32,27 +32,27 @@ export interface FinishedSpan {
   failed: boolean;
 }
 
-/** Records what happened as spans, each once it is over, and sends them on in the background; neither waits for anybody. */
+/** Records finished spans and sends them in the background. Recording never blocks. */
 export interface Tracing extends AsyncDisposable {
   record(span: FinishedSpan): void;
-  /** A span below another; the first one of a trace of its own without. */
+  /** Creates the context of a child span, or of the root of a new trace when `parent` is null. */
   newContext(parent: TraceContext | null): TraceContext;
-  /** Whether a trace that begins here is recorded; the same everywhere. */
+  /** Whether a trace that begins here is recorded. All processes decide the same for one trace id. */
   isSampled(traceId: string): boolean;
 }
 
-/** Spans that wait to be sent; those beyond them are dropped. */
-const maxWaiting = 8_192;
+/** Queued spans. Further spans are dropped. */
+const maxQueuedSpans = 8_192;
 const batchSize = 512;
 const batchDelayMs = 1_000;
-/** How long a stop of the hub waits for the last spans, in milliseconds. */
+/** How long the shutdown of the hub waits for the last spans, in milliseconds. */
 const shutdownFlushMs = 2_000;
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 
-/** Sends spans to the operator's collector by OTLP over HTTP, as JSON. */
+/** Sends spans to the operator's collector with OTLP/JSON over HTTP. */
 export function createTracing(settings: TracingSettings, logger: Logger): Tracing {
-  // A span gets its ids from what it is about, so that whoever works on its children knows them before it is recorded.
+  // The ids of a span are set by its caller, so that child spans can refer to it before it is recorded.
   let next: TraceContext | null = null;
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ ...settings.resource, 'service.name': settings.serviceName }),
@@ -60,8 +60,8 @@ export function createTracing(settings: TracingSettings, logger: Logger): Tracin
     idGenerator: { generateTraceId: () => next?.traceId ?? '', generateSpanId: () => next?.spanId ?? '' },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: tellingExporter(settings, logger),
-        maxQueueSize: maxWaiting,
+        exporter: loggingExporter(settings, logger),
+        maxQueueSize: maxQueuedSpans,
         maxExportBatchSize: batchSize,
         scheduledDelayMillis: batchDelayMs,
         exportTimeoutMillis: settings.timeoutMs + 1_000,
@@ -94,16 +94,16 @@ export function createTracing(settings: TracingSettings, logger: Logger): Tracin
       span.end(endedAt);
     },
     async [Symbol.asyncDispose]() {
-      const late = Promise.withResolvers<void>();
-      const timer = setTimeout(late.resolve, shutdownFlushMs);
-      await Promise.race([provider.shutdown().catch(() => undefined), late.promise]);
+      const timeout = Promise.withResolvers<void>();
+      const timer = setTimeout(timeout.resolve, shutdownFlushMs);
+      await Promise.race([provider.shutdown().catch(() => undefined), timeout.promise]);
       clearTimeout(timer);
     },
   };
 }
 
-/** Tells in the log, as of every part that is out of reach, that spans can't be sent, and when they can again. */
-function tellingExporter({ endpoint, headers, timeoutMs }: TracingSettings, logger: Logger): SpanExporter {
+/** Logs failed exports as an outage of the part `telemetry`, and its recovery. */
+function loggingExporter({ endpoint, headers, timeoutMs }: TracingSettings, logger: Logger): SpanExporter {
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/(?<!\/)\/+$/, '')}/v1/traces`,
     headers,

@@ -8,7 +8,7 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import { partsOf } from '../../../platform/words.ts';
+import { segmentsOf } from '../../../platform/words.ts';
 import { foldWord } from './lexicon.ts';
 
 interface Row {
@@ -35,7 +35,7 @@ export class Unanswered {
    * Questions without words, and questions of a deleted conversation, are ignored.
    */
   async record(tenantId: string, conversationId: string, question: string): Promise<void> {
-    const words = [...partsOf(foldWord(question))].map(({ text }) => text).join(' ');
+    const words = [...segmentsOf(foldWord(question))].map(({ text }) => text).join(' ');
     if (words === '') return;
     const clipped = toStorableText(
       Array.from(question.trim().slice(0, 2 * maxQuestion))

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { guessLanguage } from '../../../platform/guess-language.ts';
 import { normalizeText } from '../../../platform/normalize.ts';
-import { clipWord, pairsOf, partsOf } from '../../../platform/words.ts';
+import { characterPairs, clipWord, segmentsOf } from '../../../platform/words.ts';
 import { languageOfLocale } from './languages.ts';
 import { foldWord, meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer, Stems } from './stems.ts';
@@ -56,7 +56,7 @@ export function writtenWords(text: string): WrittenWord[] {
     let cached = wordCache.get(run);
     if (cached === undefined) {
       const written = clipWord(run.toLowerCase());
-      cached = [...partsOf(foldWord(run))]
+      cached = [...segmentsOf(foldWord(run))]
         .filter(({ isSpaced }) => isSpaced)
         .map((part) => ({ folded: clipWord(part.text), written }));
       if (run.length <= maxCachedLength) wordCache.set(run, cached);
@@ -70,7 +70,9 @@ const isLatin = /^[\0-\u024f\u2000-\u206f]*$/;
 
 /** Returns the parts of a text in scripts without spaces. */
 export const unspacedParts = (text: string): string[] =>
-  isLatin.test(text) ? [] : [...partsOf(foldWord(text))].filter(({ isSpaced }) => !isSpaced).map((part) => part.text);
+  isLatin.test(text)
+    ? []
+    : [...segmentsOf(foldWord(text))].filter(({ isSpaced }) => !isSpaced).map((part) => part.text);
 
 /** Returns the language of an entry for stemming. */
 export const languageOf = ({ question, answer, locale }: EntryText): string | null =>
@@ -137,7 +139,7 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
     for (const part of unspacedParts(text)) {
       const characters = [...part];
       count += Math.ceil(characters.length / 2);
-      for (const pair of new Set(characters.length === 1 ? characters : pairsOf(part))) addWord(pair);
+      for (const pair of new Set(characters.length === 1 ? characters : characterPairs(part))) addWord(pair);
       for (const { meanings } of meaningsWithin(part)) addMeanings(meanings);
     }
     return count;

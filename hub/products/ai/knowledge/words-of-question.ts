@@ -1,5 +1,5 @@
 import { guessLanguage } from '../../../platform/guess-language.ts';
-import { clipWord, pairsOf } from '../../../platform/words.ts';
+import { characterPairs, clipWord } from '../../../platform/words.ts';
 import { languageOfLocale } from './languages.ts';
 import { meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer } from './stems.ts';
@@ -82,7 +82,7 @@ function termOf(word: WrittenWord, stems: string[], language: string | null): Se
 function termsWithin(part: string): SearchTerm[] {
   const found = meaningsWithin(part);
   const terms = found.map(({ word, meanings }): SearchTerm => {
-    const pairs = [...word].length === 1 ? [word] : pairsOf(word);
+    const pairs = [...word].length === 1 ? [word] : characterPairs(word);
     return { words: pairs, meanings: [...meanings], similarTo: null, weight: 1 };
   });
   const covered = new Set(found.flatMap(({ word, at }) => Array.from(word, (_, index) => at + index)));

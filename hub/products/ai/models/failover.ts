@@ -182,7 +182,7 @@ export async function* failOver<Model extends Candidate>(
         settle(
           { outcome: outcomeOf(error), health: isInconclusive ? 'unknown' : healthOf(error), status: error.status },
           usageOfCall(request, call.text, null, error),
-          error.words,
+          error.providerMessage,
         );
         problems.push(error.message.replace(/\.$/, ''));
         if (call.text !== '' && !holdsParts) throw failed(problems, attempts, null);

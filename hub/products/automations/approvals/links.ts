@@ -3,12 +3,12 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
+import { withAsciiHosts } from '../../../platform/ascii-hosts.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, isNotNull, isNull, lt, lte, sql } from '../../../platform/db/orm.ts';
 import { MailError } from '../../../platform/mail/mail.ts';
 import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
-import { withPlainHosts } from '../../../platform/plain-hosts.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
 import { assertMayMakeLinks, eligibleApprovers, readApprovers } from './deciders.ts';
@@ -186,7 +186,7 @@ export class ApprovalLinks {
           {
             to: approver,
             subject: `To approve: ${visibleLine(row.title)}`.slice(0, 200),
-            text: `${visibleLine(withPlainHosts(row.title))}\n\n${visibleText(withPlainHosts(row.message))}\n\nReview the request and decide here (the link works once):\n${url}\n`,
+            text: `${visibleLine(withAsciiHosts(row.title))}\n\n${visibleText(withAsciiHosts(row.message))}\n\nReview the request and decide here (the link works once):\n${url}\n`,
           },
           AbortSignal.timeout(mailDeadlineMs),
         );

@@ -12,7 +12,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { newId } from '../../../platform/ids.ts';
-import { fitting, reservePage } from '../../../platform/large-pages.ts';
+import { reservePage, rowsThatFit } from '../../../platform/large-pages.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
@@ -68,7 +68,7 @@ export class Packs {
         { details: [{ path: 'query.cursor', message: 'is not valid for this list' }] },
       );
     const rest = after === undefined ? all : all.filter(({ packId }) => packId > after);
-    const page = fitting(rest.slice(0, query.limit));
+    const page = rowsThatFit(rest.slice(0, query.limit));
     using memory = answerMemory.open(tenantId);
     await reservePage(memory, page);
     const packs = await db.read(tenantId, (tx) => readManifests(tx, tenantId, page));

@@ -3,7 +3,7 @@ import { workflows } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { memorySize } from '../../../platform/db/memory-size.ts';
 import { and, eq, sql } from '../../../platform/db/orm.ts';
-import { fitting } from '../../../platform/large-pages.ts';
+import { rowsThatFit } from '../../../platform/large-pages.ts';
 import { live } from './store.ts';
 import type { WorkflowRow } from './store.ts';
 
@@ -60,7 +60,7 @@ export async function* listEventWorkflows(
   yield first;
   let rest: readonly { id: string; bytes: number }[] = rows.slice(first.length);
   while (rest.length > 0) {
-    const page = fitting(rest);
+    const page = rowsThatFit(rest);
     rest = rest.slice(page.length);
     const read = await tx.query<TriggeredWorkflow>(
       'read_event_workflows',

@@ -13,7 +13,7 @@ export interface TrunkConnectionOptions {
   egress: Egress;
   clock: Clock;
   /** Index of the resolved address to try first. */
-  turn: number;
+  firstCandidate: number;
   signal: AbortSignal;
   answer: (request: SipRequest) => SipAnswer | Promise<SipAnswer>;
   /** Called when the connection is lost. */
@@ -41,7 +41,7 @@ export class TrunkConnection implements Disposable {
 
   /** @throws EgressRefused, EgressFailed, or the signal's reason. */
   static async open(trunk: ClaimedTrunk, options: TrunkConnectionOptions): Promise<TrunkConnection> {
-    const { egress, clock, turn, signal, answer, onLost } = options;
+    const { egress, clock, firstCandidate, signal, answer, onLost } = options;
     const { transport, host, port, local_port: localPort } = trunk;
     let opened: TrunkConnection | null = null;
     const lost = (reason: Error) => {
@@ -56,7 +56,7 @@ export class TrunkConnection implements Disposable {
       port,
       service: transport === 'tls' ? '_sips._tcp' : `_sip._${transport}`,
       servicePort: sipPort(transport),
-      turn,
+      firstCandidate,
       ...(localPort === null ? {} : { localPort }),
       signal,
       timeoutMs: connectTimeoutMs,

@@ -196,7 +196,7 @@ export class TrunkRegistration {
     const connection = await TrunkConnection.open(trunk, {
       egress,
       clock,
-      turn: trunk.failures,
+      firstCandidate: trunk.failures,
       signal,
       answer: (request) =>
         answerCarrier(request, async (call) => {

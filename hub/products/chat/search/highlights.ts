@@ -1,4 +1,4 @@
-import { clipWord, foldText, partsOf } from '../../../platform/words.ts';
+import { clipWord, foldText, segmentsOf } from '../../../platform/words.ts';
 import type { Term } from './words.ts';
 
 /** A range of a text in UTF-16 units. `end` is exclusive. */
@@ -57,7 +57,7 @@ export function highlightsOf(text: string, terms: readonly Term[]): Place[] {
     if (last !== undefined && place.start < last.end) last.end = Math.max(last.end, place.end);
     else places.push(place);
   };
-  for (const part of partsOf(folded)) {
+  for (const part of segmentsOf(folded)) {
     if (places.length > maxPlaces) break;
     if (part.isSpaced) {
       const word = clipWord(part.text);

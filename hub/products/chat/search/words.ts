@@ -1,4 +1,4 @@
-import { clipWord, foldText, pairsOf, partsOf } from '../../../platform/words.ts';
+import { characterPairs, clipWord, foldText, segmentsOf } from '../../../platform/words.ts';
 
 /**
  * The words under which a text is indexed. Each word starts with a prefix for its workspace, so that a search reads
@@ -19,8 +19,8 @@ const noteWord = '!note';
 export function wordsOf(tenantId: string, text: string, { isNote }: { isNote: boolean }): string[] {
   const prefix = prefixOf(tenantId);
   const words = new Set<string>(isNote ? [prefix + noteWord] : []);
-  for (const part of partsOf(foldText(text))) {
-    const found = part.isSpaced ? [clipWord(part.text)] : [...new Set([...part.text, ...pairsOf(part.text)])];
+  for (const part of segmentsOf(foldText(text))) {
+    const found = part.isSpaced ? [clipWord(part.text)] : [...new Set([...part.text, ...characterPairs(part.text)])];
     for (const word of found) {
       if (words.size >= maxWords) return [...words];
       words.add(prefix + word);
@@ -39,12 +39,12 @@ export interface Term {
 
 /** The terms of a query. All must match; the last word matches as a prefix. */
 export function termsOf(query: string): Term[] {
-  const parts = [...partsOf(foldText(query))];
+  const parts = [...segmentsOf(foldText(query))];
   const last = parts.at(-1);
   const terms = parts.flatMap((part): Term[] =>
     part.isSpaced
       ? [{ text: clipWord(part.text), kind: part === last ? 'beginning' : 'word' }]
-      : pairsOf(part.text).map((text) => ({ text, kind: 'characters' })),
+      : characterPairs(part.text).map((text) => ({ text, kind: 'characters' })),
   );
   const known = new Set<string>();
   return terms

@@ -3,7 +3,7 @@ import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts'
 import type { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError, invalidBody } from '../../../../shared/errors.ts';
-import { withoutLastPart } from '../../../platform/anonymous-address.ts';
+import { anonymizeAddress } from '../../../platform/anonymous-address.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { VisitorIdentity } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
@@ -202,7 +202,7 @@ export class VisitorEntry {
           'touch_visitor',
           `UPDATE chat_visitors SET last_seen_at = now(), last_address = coalesce($2, last_address) WHERE id = $1
            RETURNING blocked_at IS NOT NULL AND erased_at IS NULL AS is_blocked`,
-          [visitorId, keepAddresses ? address : withoutLastPart(address)],
+          [visitorId, keepAddresses ? address : anonymizeAddress(address)],
         ),
         tx.query('lock_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [link.id]),
       ]);
@@ -253,7 +253,7 @@ export class VisitorEntry {
         'begin_anonymous_visitor',
         `INSERT INTO chat_visitors (id, tenant_id, external_id, display_name, email, attributes, last_seen_at, last_address)
          VALUES ($1, $2, NULL, $3, $4, '{}', now(), $5) RETURNING ${visitorColumns}`,
-        [newId(), tenantId, given.name, given.email, keepAddresses ? address : withoutLastPart(address)],
+        [newId(), tenantId, given.name, given.email, keepAddresses ? address : anonymizeAddress(address)],
       );
       const visitor = rows[0] as VisitorRow;
       const title = given.name ?? given.email ?? defaultVisitorName;
@@ -274,7 +274,7 @@ export class VisitorEntry {
     if (!ofAddress.allowed && !this.#hasLoggedLimit) {
       this.#hasLoggedLimit = true;
       logger.warn(
-        { tenantId, address: withoutLastPart(address), limit: ofAddress.limit },
+        { tenantId, address: anonymizeAddress(address), limit: ofAddress.limit },
         'an address reached its limit of anonymous chat visitors an hour (ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR); if the hub is behind a proxy, name the proxy in TRUSTED_PROXIES',
       );
     }

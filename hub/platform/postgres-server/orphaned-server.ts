@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '../process/process-identity.ts';
 
-/** Waits for a server that an earlier hub left behind, whose guard is ending it, and ends it if nobody does. */
-export async function endLeftOver(data: string, onNotice: (message: string) => void): Promise<void> {
+/** Waits until a server of an earlier hub stops by itself, and stops it when it does not. */
+export async function stopOrphanedServer(data: string, onNotice: (message: string) => void): Promise<void> {
   const pidFile = join(data, 'postmaster.pid');
   if (!existsSync(pidFile)) return;
   const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
@@ -26,7 +26,7 @@ function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
-    // Elsewhere than on Linux the pid file of PostgreSQL is believed.
+    // Other systems have no /proc. There the pid file of PostgreSQL is trusted.
     return process.platform === 'linux' ? '' : 'postgres';
   }
 }

@@ -4,52 +4,54 @@ import type { App } from '../app.ts';
 import { readPostgresUrl } from '../platform/postgres-server/server.ts';
 import { commandLines } from '../platform/process/command-lines.ts';
 import { actor, ArgumentError, loadConfig, withApp } from './context.ts';
-import type { Common } from './context.ts';
+import type { CommonOptions } from './context.ts';
 import { openRemoteHub } from './remote-hub.ts';
 import type { RemoteHub } from './remote-hub.ts';
 
-/** Options of what a member does. */
-export interface AsAgent extends Common {
+/** Options of commands that act as a member. */
+export interface AgentOptions extends CommonOptions {
   as?: string;
   hub?: string;
 }
 
 type Status = 'open' | 'pending' | 'resolved' | 'closed';
 
-/** The inbox, as one member works in it: on this machine, or on a hub elsewhere. */
-export interface Desk {
+/** The inbox of one member, on a local or a remote hub. */
+export interface Inbox {
   list: (view: InboxView, limit: number) => Promise<readonly InboxConversation[]>;
   /** All members of the workspace. */
   members: () => AsyncIterable<{ id: string; email: string }>;
   show: (id: string) => Promise<InboxConversation>;
   messages: (id: string, page: { limit: number; after?: string }) => Promise<readonly InboxMessage[]>;
   setStatus: (id: string, status: Status) => Promise<InboxConversation>;
-  /** @param email null takes it back. */
+  /** @param email null removes the assignment. */
   assign: (id: string, email: string | null) => Promise<InboxConversation>;
   send: (id: string, message: { content: string; private: boolean }) => Promise<InboxMessage>;
 }
 
 /**
- * Works in the inbox of a hub on another machine as its signed-in member, or of the hub of this data folder.
- * @param joins whether it lasts, see `withApp`.
- * @throws AppError where there is no hub.
+ * Runs `work` with the inbox of the signed-in member of a remote hub, or of the hub of this data folder.
+ * @param requiresRunningHub see `withApp`.
+ * @throws AppError when there is no hub.
  */
-export async function withDesk<Result>(
-  options: AsAgent,
-  work: (desk: Desk) => Promise<Result>,
-  { joins = false }: { joins?: boolean } = {},
+export async function withInbox<Result>(
+  options: AgentOptions,
+  work: (inbox: Inbox) => Promise<Result>,
+  { requiresRunningHub = false }: { requiresRunningHub?: boolean } = {},
 ): Promise<Result> {
   if (options.hub === undefined) {
-    assertHubIsHere();
-    return withApp(async (app) => work(await localDesk(app, options)), { joins });
+    assertLocalHub();
+    return withApp(async (app) => work(await openLocalInbox(app, options)), { requiresRunningHub });
   }
   if (options.as !== undefined)
-    throw new ArgumentError('--as works on the machine of the hub alone; with --hub you are who signed in');
-  return work(remoteDesk(await openRemoteHub(options.hub)));
+    throw new ArgumentError('--as works only on the machine of the hub; with --hub you act as the signed-in member');
+  return work(openRemoteInbox(await openRemoteHub(options.hub)));
 }
 
-/** A conversation needs a hub that was there before. @throws AppError `not_found` with the remedy. */
-export function assertHubIsHere(): void {
+/**
+ * Conversations exist only when a hub has run on this data folder. @throws AppError `not_found` that says what to do.
+ */
+export function assertLocalHub(): void {
   const { home, database } = loadConfig();
   if (database.url !== null || readPostgresUrl(home) !== null) return;
   throw new AppError(
@@ -58,7 +60,10 @@ export function assertHubIsHere(): void {
   );
 }
 
-async function localDesk({ identity, chat: { inbox } }: App, { workspace: name, as }: AsAgent): Promise<Desk> {
+async function openLocalInbox(
+  { identity, chat: { inbox } }: App,
+  { workspace: name, as }: AgentOptions,
+): Promise<Inbox> {
   const { id: tenantId } = await identity.findWorkspace(name);
   const memberId = async (email?: string) => {
     const userId = await identity.members.find(tenantId, email);
@@ -67,43 +72,43 @@ async function localDesk({ identity, chat: { inbox } }: App, { workspace: name, 
       'not_found',
       email === undefined
         ? `The workspace ${name} has no member; add one with: ${commandLines.hub} user create`
-        : `${email} is no member of the workspace ${name}`,
+        : `${email} is not a member of the workspace ${name}`,
     );
   };
   const agent = { tenantId, userId: await memberId(as) };
-  // The operator of the hub acts as a member who did not sign in: the audit log tells.
-  const acting = (what: string, id: string | null) =>
+  // The operator acts as a member who did not sign in, which the audit log records.
+  const audit = (what: string, id: string | null) =>
     identity.members.recordImpersonation(tenantId, agent.userId, actor, {
       command: `chat ${what}`,
       conversationId: id,
     });
   return {
     async list(view, limit) {
-      if (as !== undefined) await acting('list', null);
+      if (as !== undefined) await audit('list', null);
       return (await inbox.list(agent, { view, limit })).data;
     },
-    members: () => everyPage((query) => identity.members.list(tenantId, query, 'agent')),
+    members: () => allItems((query) => identity.members.list(tenantId, query, 'agent')),
     show: (id) => inbox.show(agent, id),
     messages: async (id, page) => (await inbox.messages(agent, id, page)).data,
     async setStatus(id, status) {
-      await acting(`status ${status}`, id);
+      await audit(`status ${status}`, id);
       return inbox.update(agent, id, { status });
     },
     async assign(id, email) {
       const userId = email === null ? null : await memberId(email);
-      await acting('assign', id);
+      await audit('assign', id);
       return inbox.assign(agent, id, { userId });
     },
     async send(id, message) {
-      await acting(message.private ? 'note' : 'reply', id);
+      await audit(message.private ? 'note' : 'reply', id);
       return inbox.send(agent, id, { ...message, attachmentIds: [] });
     },
   };
 }
 
-function remoteDesk({ client, tenantId }: RemoteHub): Desk {
+function openRemoteInbox({ client, tenantId }: RemoteHub): Inbox {
   const of = (id: string) => ({ tenantId, id });
-  const members = () => everyPage((query) => client.call('listMembers', { params: { tenantId }, query }));
+  const members = () => allItems((query) => client.call('listMembers', { params: { tenantId }, query }));
   return {
     members,
     list: async (view, limit) =>
@@ -112,7 +117,7 @@ function remoteDesk({ client, tenantId }: RemoteHub): Desk {
     messages: async (id, query) => (await client.call('listInboxMessages', { params: of(id), query })).data,
     setStatus: (id, status) => client.call('updateInboxConversation', { params: of(id), body: { status } }),
     async assign(id, email) {
-      const userId = email === null ? null : await memberOf(members(), email);
+      const userId = email === null ? null : await findMember(members(), email);
       return client.call('assignInboxConversation', { params: of(id), body: { userId } });
     },
     send: (id, body) => client.call('sendInboxMessage', { params: of(id), body }),
@@ -124,8 +129,8 @@ interface Page<Item> {
   meta: { nextCursor: string | null };
 }
 
-/** All items of a list, page by page. */
-async function* everyPage<Item>(read: (query: { limit: number; cursor?: string }) => Promise<Page<Item>>) {
+/** Iterates over all items of a paginated list. */
+async function* allItems<Item>(read: (query: { limit: number; cursor?: string }) => Promise<Page<Item>>) {
   let cursor: string | undefined;
   do {
     const { data, meta } = await read({ limit: 100, ...(cursor === undefined ? {} : { cursor }) });
@@ -135,7 +140,7 @@ async function* everyPage<Item>(read: (query: { limit: number; cursor?: string }
 }
 
 /** @throws AppError `not_found`. */
-async function memberOf(members: ReturnType<Desk['members']>, email: string): Promise<string> {
+async function findMember(members: ReturnType<Inbox['members']>, email: string): Promise<string> {
   for await (const member of members) if (member.email === email.toLowerCase()) return member.id;
-  throw new AppError('not_found', `${email} is no member of this workspace`);
+  throw new AppError('not_found', `${email} is not a member of this workspace`);
 }

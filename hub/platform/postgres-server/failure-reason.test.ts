@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fatalLine } from './fatal-line.ts';
+import { failureReason } from './failure-reason.ts';
 
 const time = '2026-11-26 20:27:34.512 UTC';
 
@@ -20,6 +20,6 @@ ${time} [71] LOG:  database system is shut down\n`,
     'postgres: error while loading shared libraries: libx.so',
   ],
   ['', 'no reason given'],
-])('the reason of a failed start is the last fatal line that is not a refused connection: %s', (log, reason) => {
-  expect(fatalLine(log)).toEqual(reason instanceof RegExp ? expect.stringMatching(reason) : reason);
+])('failureReason returns the last fatal line that is not a refused connection: %s', (log, reason) => {
+  expect(failureReason(log)).toEqual(reason instanceof RegExp ? expect.stringMatching(reason) : reason);
 });
