@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
+import { limitsPage } from '../reference/limits.ts';
 import {
   errorCodesPage,
   eventsPage,
@@ -29,6 +30,7 @@ test.each([
   ['settings.md', settingsPage],
   ['events.md', eventsPage],
   ['permissions.md', permissionsPage],
+  ['limits.md', limitsPage],
 ])('the reference page %s is up to date', async (name, makePage) => {
   await expectPage(name, makePage());
 });

@@ -6,13 +6,13 @@ import type { MemoryReservation } from '../../process/memory-budget.ts';
 import { heapOfJson, parseJsonText } from './json-text.ts';
 
 /** Maximum size of a JSON body, where the operation declares none. */
-const defaultLimitBytes = 1024 * 1024;
+export const defaultLimitBytes = 1024 * 1024;
 
 /**
  * Maximum size of a JSON body for callers without a credential of the workspace: public operations, pairing and
  * visitors.
  */
-const publicLimitBytes = 64 * 1024;
+export const publicLimitBytes = 64 * 1024;
 
 /** Bodies up to this size need no memory reservation, so that requests with large bodies cannot delay them. */
 export const smallBodyBytes = 32 * 1024;

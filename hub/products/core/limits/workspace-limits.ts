@@ -94,6 +94,12 @@ const limits = {
 
 export type LimitedKind = keyof typeof limits;
 
+/** What each limit counts, and its maximum per workspace. */
+export const workspaceLimits: readonly { name: string; max: number }[] = Object.values(limits).map(({ name, max }) => ({
+  name,
+  max,
+}));
+
 /**
  * Checks the limits of a workspace.
  * It counts after the insert, in the same transaction and without a lock. Concurrent transactions do not see each
