@@ -46,19 +46,23 @@ export class FolderClaim implements Disposable {
   }
 }
 
-/** What tells a process from a later one with its number: when it started. Null when there is no such process. */
+/** When a process started, which tells it from a later one with its number. Null when there is no such process, or when it ended and its parent has not reaped it. */
 function startOf(pid: number): string | null {
   try {
-    if (process.platform !== 'linux')
-      return (
-        execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: { LC_ALL: 'C' } }).trim() ||
-        null
-      );
-    // The name of the process, in parentheses, can hold anything; the start is the 20th field after it.
+    if (process.platform !== 'linux') {
+      const options = ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)];
+      const line = execFileSync('ps', options, { encoding: 'utf8', env: { LC_ALL: 'C' } });
+      const [state, ...start] = line.trim().split(/\s+/);
+      return hasEnded(state) ? null : start.join(' ');
+    }
+    // The name of the process, in parentheses, can hold anything. The fields after it are the state, and 19 later the start.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return fields[19] === undefined ? null : `${fields[19]} ${boot}`;
+    return fields[19] === undefined || hasEnded(fields[0]) ? null : `${fields[19]} ${boot}`;
   } catch {
     return null;
   }
 }
+
+/** Whether the state of a process is zombie or dead. The kernel closed its sockets then. */
+const hasEnded = (state = '') => ['', 'Z', 'X', 'x'].includes(state.charAt(0));

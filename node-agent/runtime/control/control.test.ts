@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -102,6 +104,28 @@ test('a data folder is free when the process that had it is gone, also where its
   await startSupervisor();
   expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a data folder is free when the process that had it was killed, also before its parent reaps it (needs Linux)',
+  async () => {
+    // The parent replaces itself by a program that never reaps the child.
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number.parseInt(String(line), 10);
+    const fields = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    writeFileSync(join(data.path, 'companion.pid'), `${pid} ${fields()[19]} ${boot}`);
+    await expect(startSecond()).rejects.toThrow(`process ${pid}`);
+    process.kill(pid, 'SIGKILL');
+    await until(
+      () => fields()[0] === 'Z',
+      () => `it is in state ${fields()[0]}`,
+    );
+    await startSupervisor();
+    expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
+  },
+);
 
 test('changes of the owner are carried out whole or refused in words, and every subscriber hears of them', async () => {
   await startSupervisor();
