@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -318,20 +327,35 @@ test('an upload whose file is removed the moment it ends leaves no error behind'
   }
 });
 
-test.each<[string, OwnerChange, string]>([
-  ['pauses', { change: 'pause' }, 'owner_paused'],
-  ['denies files', { change: 'deny', power: 'files' }, 'owner_denied'],
-  ['takes back the folder', { change: 'unshare', path: '' }, 'owner_denied'],
+test.each<[string, OwnerChange, string, { path?: string; otherFolder?: string }]>([
+  ['pauses', { change: 'pause' }, 'owner_paused', {}],
+  ['denies files', { change: 'deny', power: 'files' }, 'owner_denied', {}],
+  ['takes back the folder', { change: 'unshare', path: 'shared' }, 'owner_denied', {}],
+  [
+    'takes back the folder and shares another one of its name',
+    { change: 'unshare', path: 'shared' },
+    'owner_denied',
+    { otherFolder: 'other/shared' },
+  ],
+  [
+    'takes back the folder to which a link leads',
+    { change: 'unshare', path: 'linked' },
+    'owner_denied',
+    { path: 'shared/link', otherFolder: 'linked' },
+  ],
 ])(
   'a file on its way to the hub is not sent any more when its owner %s, and status counts it until then',
   { timeout: 30_000 },
-  async (_name, change, reason) => {
+  async (_name, change, reason, { path = 'shared/large', otherFolder }) => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
-    const [data, shared, id] = [new DataFolder(join(folder, 'data')), join(folder, 'shared'), randomUUID()];
-    mkdirSync(shared);
-    writeFileSync(join(shared, 'large'), Buffer.alloc(2 * 1024 * 1024, 1));
-    await changeSettings(data, { change: 'share', path: shared });
-    const waiting = [{ id, type: 'node.files_read', input: { path: 'shared/large' } }];
+    const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
+    for (const name of ['shared', ...(otherFolder === undefined ? [] : [otherFolder])]) {
+      mkdirSync(join(folder, name), { recursive: true });
+      writeFileSync(join(folder, name, 'large'), Buffer.alloc(2 * 1024 * 1024, 1));
+      await changeSettings(data, { change: 'share', path: join(folder, name) });
+    }
+    symlinkSync(join(folder, 'linked/large'), join(folder, 'shared/link'));
+    const waiting = [{ id, type: 'node.files_read', input: { path } }];
     let received = 0;
     const uploading = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
@@ -382,7 +406,7 @@ test.each<[string, OwnerChange, string]>([
       const run = companion.run();
       await uploading.promise;
       expect(companion.view.running).toMatchObject([{ id, type: 'node.files_read' }]);
-      await changeSettings(data, change.change === 'unshare' ? { ...change, path: shared } : change);
+      await changeSettings(data, change.change === 'unshare' ? { ...change, path: join(folder, change.path) } : change);
       companion.settingsChanged();
       await closed.promise;
       expect(await result.promise).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
@@ -417,7 +441,7 @@ test(
         commandId: id,
         result: { status: 'succeeded', output: {} },
         artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
-        source: { type: 'node.files_read', acts: false, path: '/srv/file', line },
+        source: { type: 'node.files_read', acts: false, file: { path: '/srv/file', realPath: '/srv/file' }, line },
       }),
     );
     const result = Promise.withResolvers<string>();

@@ -15,6 +15,7 @@ import { z } from 'zod';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { commandFacts } from './audit-line.ts';
 import type { CommandFacts } from './audit-line.ts';
+import type { OpenedPath } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import { syncFolder } from './file-lines.ts';
 
@@ -34,8 +35,8 @@ export interface FinishedCommand {
   source?: {
     type: string;
     acts: boolean;
-    /** What a file command was asked for. */
-    path?: string;
+    /** What a file command opened. */
+    file?: OpenedPath;
     line: CommandFacts;
   };
 }
