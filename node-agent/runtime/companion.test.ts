@@ -1,11 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   realpathSync,
   rmSync,
+  statfsSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -13,8 +16,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { OwnerChange } from '../../shared/companion/control.ts';
+import { mountSmall } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
 import { Companion } from './companion.ts';
 import { DataFolder } from './data-folder.ts';
@@ -484,6 +488,90 @@ test(
       hub.closeAllConnections();
       hub.close();
       rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
+
+test(
+  'a result that its owner withholds while the disk is full is answered, and its command counts no longer (needs the right to mount a tmpfs)',
+  { timeout: 30_000 },
+  async ({ skip }) => {
+    const folder = mountSmall() ?? skip();
+    onTestFinished(() => {
+      execFileSync('umount', ['-l', folder]);
+      rmSync(folder, { recursive: true });
+    });
+    const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
+    await changeSettings(data, { change: 'allow', power: 'browser', withoutSandbox: true });
+    mkdirSync(join(data.journal, id), { recursive: true });
+    const filePath = join(data.journal, id, 'artifact-file.bin');
+    writeFileSync(filePath, Buffer.alloc(1024 * 1024, 1));
+    // Another name of the file, so that its removal makes no room.
+    linkSync(filePath, join(folder, 'file.bin'));
+    writeFileSync(
+      join(data.journal, id, 'finished.json'),
+      JSON.stringify({
+        commandId: id,
+        result: { status: 'succeeded', output: {} },
+        artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
+        source: { type: 'browser.click', acts: true, line: { summary: 'a click', approvedBy: null } },
+      }),
+    );
+    const uploading = Promise.withResolvers<void>();
+    const result = Promise.withResolvers<string>();
+    let counted: string | null = null;
+    const hub = createServer((request, response) => {
+      const url = new URL(request.url ?? '', 'http://hub');
+      counted = url.searchParams.get('running') ?? counted;
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => {
+        // The upload stays under way until the companion ends it.
+        if (url.pathname.includes('/artifacts/')) {
+          uploading.resolve();
+          return;
+        }
+        const isResult = url.pathname.endsWith('/result');
+        if (isResult) result.resolve(text);
+        response.setHeader('content-type', 'application/json');
+        response.end(
+          JSON.stringify(
+            isResult ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
+          ),
+        );
+      });
+    });
+    await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+    const stop = new AbortController();
+    try {
+      const companion = new Companion({
+        folder: data,
+        identity: {
+          nodeId: randomUUID(),
+          deviceSecret: 'x',
+          hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+          pairedAt: '2026-01-01T00:00:00Z',
+        },
+        signal: stop.signal,
+        channel: false,
+        onEvent: () => undefined,
+      });
+      const run = companion.run();
+      await uploading.promise;
+      await vi.waitUntil(() => counted === id);
+      const { bavail, bsize } = statfsSync(folder);
+      writeFileSync(join(folder, 'filler'), Buffer.alloc(bavail * bsize));
+      await changeSettings(data, { change: 'pause' });
+      companion.settingsChanged();
+      expect(JSON.parse(await result.promise)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+      await vi.waitUntil(() => counted === '', { timeout: 10_000 });
+      expect(readdirSync(data.journal).filter((name) => name !== 'seen.log')).toEqual([]);
+      stop.abort();
+      await run;
+    } finally {
+      stop.abort();
+      hub.closeAllConnections();
+      hub.close();
     }
   },
 );
