@@ -45,7 +45,7 @@ export function readFolderOwner(folder: string): FolderOwner | null {
   return owner !== null && isAlive(owner) ? owner : null;
 }
 
-/** LongPolls, for at most a minute, while a command of the command line works on a data folder, or, where a caller needs it up, while its hub starts. */
+/** Waits, for at most a minute, while a command of the command line works on a data folder, or, where a caller needs it up, while its hub starts. */
 export async function waitForFolder(
   folder: string,
   { starting }: { starting: boolean },
