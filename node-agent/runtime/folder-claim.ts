@@ -1,16 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CompanionError } from './data-folder.ts';
 
 /**
  * Names the process that works on a data folder, in a file of its own: a control socket that was moved or removed does not free the folder. On Windows the
  * control pipe suffices, because no other process can remove it.
  */
 export class FolderClaim implements Disposable {
+  readonly #folder: string;
   readonly #path: string;
   readonly #text: string | null;
 
   constructor(folder: string) {
+    this.#folder = folder;
     this.#path = join(folder, 'companion.pid');
     const start = process.platform === 'win32' ? null : startOf(process.pid);
     this.#text = start === null ? null : `${process.pid} ${start}`;
@@ -18,19 +21,27 @@ export class FolderClaim implements Disposable {
 
   /** Whether the file names this process. */
   get isOwn(): boolean {
-    return this.#text === null || this.#read() === this.#text;
+    try {
+      return this.#text === null || this.#read() === this.#text;
+    } catch {
+      return false;
+    }
   }
 
-  /** The living process that the file names; null when there is none. */
+  /** The living process that the file names; null when there is none. @throws CompanionError when the file cannot be read. */
   get holder(): number | null {
     const text = this.#text === null ? '' : this.#read();
     const pid = Number.parseInt(text, 10);
     return pid > 0 && text === `${pid} ${startOf(pid)}` ? pid : null;
   }
 
-  /** @throws the error of the file system. */
+  /** @throws CompanionError when the file cannot be written. */
   write(): void {
-    if (this.#text !== null) writeFileSync(this.#path, this.#text, { mode: 0o600 });
+    try {
+      if (this.#text !== null) writeFileSync(this.#path, this.#text, { mode: 0o600 });
+    } catch (error) {
+      throw this.#unusable('written', error);
+    }
   }
 
   [Symbol.dispose](): void {
@@ -40,9 +51,19 @@ export class FolderClaim implements Disposable {
   #read(): string {
     try {
       return readFileSync(this.#path, 'utf8');
-    } catch {
-      return '';
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw this.#unusable('read', error);
     }
+  }
+
+  #unusable(what: string, error: unknown): CompanionError {
+    const { code = 'error' } = error as NodeJS.ErrnoException;
+    const remedy =
+      code === 'ENOSPC' || code === 'EDQUOT'
+        ? 'make room on its disk, then start the companion again.'
+        : `make sure that no other companion runs on ${this.#folder}, also as another user, then remove ${this.#path}.`;
+    return new CompanionError(`${this.#path} can't be ${what} (${code}); ${remedy}`, { cause: error });
   }
 }
 

@@ -1,12 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { until } from '../../../test/fixtures/until.ts';
-import { DataFolder } from '../data-folder.ts';
+import { CompanionError, DataFolder } from '../data-folder.ts';
 import type { CompanionEvent } from '../event-log.ts';
 import { Supervisor } from '../supervisor.ts';
 import { askCompanion, ControlClient, ControlRefusal } from './client.ts';
@@ -124,6 +133,41 @@ test.skipIf(process.platform !== 'linux')(
     );
     await startSupervisor();
     expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
+  },
+);
+
+test.skipIf(process.platform === 'win32').each([
+  ['a directory', (path: string) => mkdirSync(path)],
+  ['a link that leads nowhere', (path: string) => symlinkSync('/nonexistent/companion.pid', path)],
+  ['a file that can not be read', (path: string) => symlinkSync(path, path)],
+])(
+  'a companion that finds %s in the place of companion.pid says what to do, and listens to nobody',
+  async (_what, make) => {
+    const path = join(data.path, 'companion.pid');
+    make(path);
+    const start = startSecond();
+    await expect(start).rejects.toThrow(CompanionError);
+    await expect(start).rejects.toThrow(
+      `no other companion runs on ${data.path}, also as another user, then remove ${path}`,
+    );
+    expect(await ControlClient.open(data)).toBeNull();
+    rmSync(path, { recursive: true });
+    await startSupervisor();
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a control socket that was removed is restored also while companion.pid can not be written',
+  { timeout: 20_000 },
+  async () => {
+    await startSupervisor();
+    rmSync(join(data.path, 'companion.pid'));
+    mkdirSync(join(data.path, 'companion.pid'));
+    rmSync(join(data.path, 'control.sock'));
+    await until(
+      async () => (await ControlClient.open(data).catch(() => null)) !== null,
+      () => 'it does not listen again',
+    );
   },
 );
 
