@@ -168,6 +168,7 @@ test.skipIf(process.platform === 'win32')(
       async () => (await ControlClient.open(data).catch(() => null)) !== null,
       () => 'it does not listen again',
     );
+    expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
   },
 );
 

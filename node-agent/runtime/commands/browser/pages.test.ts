@@ -382,6 +382,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       async () => {
         const run = runOf();
         await open(run, '/busy');
+        // The page is busy for 8 s: longer than the command may take, which is its time-out and 5 s.
         const click = () => send(run, 'click', { target: { text: 'Act' }, timeoutMs: 1_000 });
         expect(await click()).toMatchObject({ code: 'timeout' });
         const wait = 'new Promise((done) => setTimeout(() => done(clicks), 1_000))';
