@@ -53,6 +53,9 @@ export class AuditLog {
   #problem: string | null = null;
   /** Whether the log was compared with the hub's record of it. */
   #isAnchored = false;
+  /** The settings and the pairing that the log recorded last, as this process verified or wrote them: another program can remove the files. */
+  #settings: string | undefined;
+  #pairing: RecordedPairing | undefined;
   /** What the file that a rotation removed had to keep, until the new file has it. */
   #kept: AuditLine[] = [];
 
@@ -79,7 +82,11 @@ export class AuditLog {
 
   /** SHA-256 of the settings that the log recorded last; undefined when no entry has one. */
   get settingsHash(): string | undefined {
-    return recordedSettingsHash(this.#path);
+    return this.#settings ?? recordedSettingsHash(this.#path);
+  }
+
+  get #lastPairing(): RecordedPairing | undefined {
+    return this.#pairing === undefined ? recordedPairing(this.#path) : this.#pairing;
   }
 
   /** Whether an entry of the newer file has the pairing in its own field. */
@@ -174,7 +181,11 @@ export class AuditLog {
     const verdict = verifyChain([`${this.#path}.1`, this.#path], heads);
     this.#problem ??= verdict.problem;
     // The last entry proves all entries before it, also those that rotations remove.
-    if (this.#problem === null && verdict.head !== null) this.#tail = { head: verdict.head, stamp };
+    if (this.#problem === null && verdict.head !== null) {
+      this.#tail = { head: verdict.head, stamp };
+      this.#settings = this.settingsHash;
+      this.#pairing = this.#lastPairing;
+    }
     return { ...verdict, ok: verdict.ok && this.#problem === null, problem: this.#problem };
   }
 
@@ -197,7 +208,7 @@ export class AuditLog {
   setAside(): string {
     const { count, hash } = this.head;
     const settings = this.settingsHash;
-    const pairing = recordedPairing(this.#path);
+    const pairing = this.#lastPairing;
     const suffix = `broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     for (const path of [`${this.#path}.1`, this.#path]) if (existsSync(path)) renameSync(path, `${path}.${suffix}`);
     this.#tail = { head: { count, hash }, stamp: '' };
@@ -228,7 +239,7 @@ export class AuditLog {
     if (oldest !== undefined) {
       // The next rotation removes the older file, and with it the entry that has the hash.
       const settings = this.settingsHash;
-      const pairing = recordedPairing(this.#path);
+      const pairing = this.#lastPairing;
       this.#chain({
         time: line.time,
         commandId: randomUUID(),
@@ -253,6 +264,8 @@ export class AuditLog {
     const text = JSON.stringify({ seq: count + 1, prev: hash, ...line });
     this.#write(this.#path, text, true);
     this.#tail = { head: { count: count + 1, hash: hashOfLine(text) }, stamp: stampOf(this.#path) };
+    this.#settings = line.settings ?? this.#settings;
+    if (line.pairing !== undefined) this.#pairing = line.pairing;
   }
 
   /** Writes a line whole or not at all; the lines of a log with a chain are on the disk then. */

@@ -23,7 +23,7 @@ import { appVersion } from './facts.ts';
 import { HubError } from './hub-error.ts';
 import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { isRuleMoved } from './program-rules.ts';
-import { askStatus, describeRunning } from './running-status.ts';
+import { describeRunning, statusOf } from './running-status.ts';
 import { readOwnFiles } from './state-view.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -123,7 +123,10 @@ program
   .action(async (options: { json?: boolean; check?: boolean }) => {
     const folder = dataFolder();
     const { pairing, settings: own, problem, broken } = readOwnFiles(folder);
-    const [settings, running] = [effectiveSettings(own, folder.now()), await askStatus(folder)];
+    const state = await askCompanion(folder, 'state', {});
+    const running = state === null ? null : statusOf(state);
+    // A companion that runs holds its settings in memory. Without one, the files decide, as they do at the next start.
+    const settings = effectiveSettings(state?.settings ?? own, folder.now());
     const allowed = usablePowers(settings, Date.now());
     const moved = await Promise.all(settings.sharedFolders.map(isMoved));
     const lines = [

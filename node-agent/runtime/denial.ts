@@ -5,7 +5,7 @@ import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { CommandError } from './commands/handler.ts';
 import { programProblem } from './commands/system.ts';
 
-/** Whether a command reads shared folders; what is shared is looked up on the disk, by `whyNotShared`. */
+/** Whether a command reads shared folders; `whyNotShared` compares what it opened with the settings. */
 export const isFileCommand = (type: string) => type === 'node.files_list' || type === 'node.files_read';
 
 /** Why the owner does not allow what a command needs, whatever its input is; null when they do, or when it needs nothing. */

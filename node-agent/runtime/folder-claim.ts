@@ -1,16 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CompanionError } from './data-folder.ts';
 
 /**
  * Names the process that works on a data folder, in a file of its own: a control socket that was moved or removed does not free the folder. On Windows the
  * control pipe suffices, because no other process can remove it.
  */
 export class FolderClaim implements Disposable {
+  readonly #folder: string;
   readonly #path: string;
   readonly #text: string | null;
 
   constructor(folder: string) {
+    this.#folder = folder;
     this.#path = join(folder, 'companion.pid');
     const start = process.platform === 'win32' ? null : startOf(process.pid);
     this.#text = start === null ? null : `${process.pid} ${start}`;
@@ -18,19 +21,27 @@ export class FolderClaim implements Disposable {
 
   /** Whether the file names this process. */
   get isOwn(): boolean {
-    return this.#text === null || this.#read() === this.#text;
+    try {
+      return this.#text === null || this.#read() === this.#text;
+    } catch {
+      return false;
+    }
   }
 
-  /** The living process that the file names; null when there is none. */
+  /** The living process that the file names; null when there is none. @throws CompanionError when the file cannot be read. */
   get holder(): number | null {
     const text = this.#text === null ? '' : this.#read();
     const pid = Number.parseInt(text, 10);
     return pid > 0 && text === `${pid} ${startOf(pid)}` ? pid : null;
   }
 
-  /** @throws the error of the file system. */
+  /** @throws CompanionError when the file cannot be written. */
   write(): void {
-    if (this.#text !== null) writeFileSync(this.#path, this.#text, { mode: 0o600 });
+    try {
+      if (this.#text !== null) writeFileSync(this.#path, this.#text, { mode: 0o600 });
+    } catch (error) {
+      throw this.#unusable('written', error);
+    }
   }
 
   [Symbol.dispose](): void {
@@ -40,25 +51,39 @@ export class FolderClaim implements Disposable {
   #read(): string {
     try {
       return readFileSync(this.#path, 'utf8');
-    } catch {
-      return '';
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw this.#unusable('read', error);
     }
+  }
+
+  #unusable(what: string, error: unknown): CompanionError {
+    const { code = 'error' } = error as NodeJS.ErrnoException;
+    const remedy =
+      code === 'ENOSPC' || code === 'EDQUOT'
+        ? 'make room on its disk, then start the companion again.'
+        : `make sure that no other companion runs on ${this.#folder}, also as another user, then remove ${this.#path}.`;
+    return new CompanionError(`${this.#path} can't be ${what} (${code}); ${remedy}`, { cause: error });
   }
 }
 
-/** What tells a process from a later one with its number: when it started. Null when there is no such process. */
+/** When a process started, which tells it from a later one with its number. Null when there is no such process, or when it ended and its parent has not reaped it. */
 function startOf(pid: number): string | null {
   try {
-    if (process.platform !== 'linux')
-      return (
-        execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: { LC_ALL: 'C' } }).trim() ||
-        null
-      );
-    // The name of the process, in parentheses, can hold anything; the start is the 20th field after it.
+    if (process.platform !== 'linux') {
+      const options = ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)];
+      const line = execFileSync('ps', options, { encoding: 'utf8', env: { LC_ALL: 'C' } });
+      const [state, ...start] = line.trim().split(/\s+/);
+      return hasEnded(state) ? null : start.join(' ');
+    }
+    // The name of the process, in parentheses, can hold anything. The fields after it are the state, and 19 later the start.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return fields[19] === undefined ? null : `${fields[19]} ${boot}`;
+    return fields[19] === undefined || hasEnded(fields[0]) ? null : `${fields[19]} ${boot}`;
   } catch {
     return null;
   }
 }
+
+/** Whether the state of a process is zombie or dead. The kernel closed its sockets then. */
+const hasEnded = (state = '') => ['', 'Z', 'X', 'x'].includes(state.charAt(0));

@@ -15,6 +15,7 @@ import { z } from 'zod';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { commandFacts } from './audit-line.ts';
 import type { CommandFacts } from './audit-line.ts';
+import type { OpenedPath } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import { syncFolder } from './file-lines.ts';
 
@@ -34,8 +35,8 @@ export interface FinishedCommand {
   source?: {
     type: string;
     acts: boolean;
-    /** What a file command was asked for. */
-    path?: string;
+    /** What a file command opened. */
+    file?: OpenedPath;
     line: CommandFacts;
   };
 }
@@ -135,12 +136,23 @@ export class Journal {
     this.#enter(finished.commandId, 'finished.json', { ...finished, type, acts });
   }
 
-  /** Replaces a result that is not to be sent any more by one without artefacts. */
-  withhold(finished: FinishedCommand): void {
-    const { source } = finished;
-    // A command that only reads may be done again.
-    if (source?.acts === true) this.finish(finished, source);
-    else this.confirm(finished.commandId);
+  /**
+   * Replaces a result that is not to be sent any more by one without artefacts.
+   * @returns whether the disk took it. The artefacts are removed in any case, which can make room for the next try.
+   */
+  withhold(finished: FinishedCommand, replacement: FinishedCommand): boolean {
+    try {
+      const { source } = replacement;
+      if (source?.acts === true) {
+        for (const { filePath } of finished.artifacts) rmSync(filePath, { force: true });
+        this.finish(replacement, source);
+      }
+      // A command that only reads may be done again.
+      else this.confirm(finished.commandId);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Forgets a command whose result the hub has. */

@@ -1,7 +1,5 @@
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { askCompanion } from './control/client.ts';
-import type { DataFolder } from './data-folder.ts';
 
 /** What a running companion says of itself, shortened for the command line. */
 export interface RunningStatus {
@@ -18,13 +16,7 @@ export interface RunningStatus {
   edited: CompanionState['edited'];
 }
 
-/** Asks the companion that runs on a data folder for its status; null when none does. */
-export async function askStatus(folder: DataFolder): Promise<RunningStatus | null> {
-  const state = await askCompanion(folder, 'state', {});
-  return state === null ? null : statusOf(state);
-}
-
-/** A state, shortened so. */
+/** Shortens the state of a companion. */
 export function statusOf(state: CompanionState): RunningStatus {
   const { pid, connection, paired, running, problem, audit, edited } = state;
   return {

@@ -146,8 +146,14 @@ export class ControlServer implements AsyncDisposable {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const control = new ControlServer(folder, handlers, at, events);
       if (await listens(control.#server, at.path)) {
-        control.#own();
-        return control;
+        try {
+          control.#claim.write();
+          control.#own();
+          return control;
+        } catch (error) {
+          control.#server.close();
+          throw error;
+        }
       }
       if (await isListenedTo(at.path)) return null;
       // Nobody listens there: its process is gone.
@@ -162,7 +168,6 @@ export class ControlServer implements AsyncDisposable {
 
   /** Keeps the socket's file, which this process created just now. */
   #own(): void {
-    this.#claim.write();
     if (process.platform === 'win32') return;
     chmodSync(this.#at.path, 0o600);
     this.#inode = inodeOf(this.#at.path);
@@ -178,7 +183,7 @@ export class ControlServer implements AsyncDisposable {
       // A companion that starts finds this process in the folder, or this process finds that companion.
       using lock = await lockControl(this.#folder);
       if (lock === null) return;
-      const other = (this.#claim.isOwn ? null : this.#claim.holder) ?? (await otherCompanion(this.#folder));
+      const other = this.#otherHolder() ?? (await otherCompanion(this.#folder));
       if (!this.#isWatching) return;
       if (other !== null) {
         this.#onTaken(
@@ -188,7 +193,7 @@ export class ControlServer implements AsyncDisposable {
         );
         return;
       }
-      this.#claim.write();
+      this.#renewClaim();
       if (inodeOf(path) === this.#inode) return;
       // Closing also removes whatever has the path now.
       this.#server.close();
@@ -204,6 +209,24 @@ export class ControlServer implements AsyncDisposable {
       this.#onReplaced();
     } finally {
       this.#isMending = false;
+    }
+  }
+
+  /** The other process that the claim names; null also when nobody can read the claim. */
+  #otherHolder(): number | null {
+    try {
+      return this.#claim.isOwn ? null : this.#claim.holder;
+    } catch {
+      return null;
+    }
+  }
+
+  /** A claim that cannot be written, as on a full disk, is tried again at the next check. The socket alone keeps the folder until then. */
+  #renewClaim(): void {
+    try {
+      this.#claim.write();
+    } catch {
+      // See above.
     }
   }
 
