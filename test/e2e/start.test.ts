@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { settingsTable } from '../../hub/config.ts';
 import { processesWith } from '../fixtures/companion.ts';
 import { inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
 
@@ -146,9 +145,4 @@ describe('the hub starts', () => {
       line(/SECRET_KEY differs from the key/),
     );
   });
-});
-
-test('docs/settings.md lists every setting as the code has it', () => {
-  const page = readFileSync('docs/settings.md', 'utf8');
-  expect(page).toContain(`<!-- settings -->\n${settingsTable()}\n<!-- /settings -->`);
 });
