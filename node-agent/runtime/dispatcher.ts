@@ -18,7 +18,7 @@ import { captureHandlers } from './commands/capture.ts';
 import { fileHandlers, whyNotShared } from './commands/files.ts';
 import { CommandError, interruption } from './commands/handler.ts';
 import type {
-  Begun,
+  CommandProgress,
   CommandContext,
   CommandHandler,
   CommandHandlers,
@@ -62,7 +62,7 @@ export function lineOf({ id, type, input, approval, origin }: ReceivedCommand) {
 
 function sourceOf(
   { input }: ReceivedCommand,
-  { acts }: Begun,
+  { acts }: CommandProgress,
   line: CommandFacts & { type: string },
 ): NonNullable<FinishedCommand['source']> {
   const { path } = input;
@@ -211,7 +211,7 @@ export class Dispatcher implements AsyncDisposable {
 
   async #execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
-    const entry: Begun = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
+    const entry: CommandProgress = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
     const abort = new AbortController();
     this.#running.set(command.id, {
       settings: null,
@@ -258,7 +258,7 @@ export class Dispatcher implements AsyncDisposable {
   async #carryOut(
     command: ReceivedCommand,
     definition: CommandDefinition | undefined,
-    entry: Begun,
+    entry: CommandProgress,
     signal: AbortSignal,
   ): Promise<FinishedCommand> {
     const failed = (code: string, message: string): FinishedCommand => ({
@@ -297,7 +297,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Records on the disk that a command begins. @throws CommandError when that can not be recorded; the command must not begin then. */
-  #begin(command: ReceivedCommand, entry: Begun): void {
+  #begin(command: ReceivedCommand, entry: CommandProgress): void {
     const { audit, journal } = this.#options;
     try {
       const line = lineOf(command);
@@ -316,7 +316,7 @@ export class Dispatcher implements AsyncDisposable {
   async #run(
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
-    entry: Begun,
+    entry: CommandProgress,
     owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
   ): Promise<CommandResult> {
     try {

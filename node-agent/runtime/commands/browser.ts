@@ -7,7 +7,7 @@ import { toStorableText } from '../../../shared/json.ts';
 import { isDownloadLink } from './browser/downloads.ts';
 import { evaluate } from './browser/evaluate.ts';
 import { report, titleOf } from './browser/report.ts';
-import type { Where } from './browser/report.ts';
+import type { PageReply } from './browser/report.ts';
 import { pageOwnerOf } from './browser/run-pages.ts';
 import type { OpenPage, RunPages } from './browser/run-pages.ts';
 import { selectOptions } from './browser/select.ts';
@@ -34,7 +34,7 @@ const readLinkMs = 2_000;
 type Work<Type extends PageCommand> = (
   entry: OpenPage,
   timeoutMs: number,
-) => Promise<Omit<CommandReply<Type>, keyof Where>>;
+) => Promise<Omit<CommandReply<Type>, keyof PageReply>>;
 
 /**
  * Drives the companion's browser.

@@ -104,18 +104,18 @@ export async function listCameras(guard: ProcessGuard, signal: AbortSignal): Pro
 export const isMonitor = ({ id }: MediaDevice): boolean => id.endsWith('.monitor');
 
 /** The source that is recorded when none is named: that of the system's settings, or the first microphone where that is a monitor; null without a microphone. */
-export async function usualMicrophone(
+export async function defaultMicrophone(
   guard: ProcessGuard,
   sources: readonly MediaDevice[],
   signal: AbortSignal,
 ): Promise<MediaDevice | null> {
   const microphones = sources.filter((source) => !isMonitor(source));
   const pactl = process.platform === 'linux' ? findTool('pactl') : null;
-  const set =
+  const configured =
     pactl === null
       ? null
       : await runTool(guard, pactl, ['get-default-source'], { signal, timeoutMs: listTimeoutMs }).catch(() => null);
-  return microphones.find(({ id }) => id === set?.stdout.trim()) ?? microphones[0] ?? null;
+  return microphones.find(({ id }) => id === configured?.stdout.trim()) ?? microphones[0] ?? null;
 }
 
 /** Sources of sound, as ffmpeg is told of them: microphones, and on Linux the monitors of speakers. */

@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { HostPort } from '../host-port.ts';
 import type { ProcessGuard } from '../process-guard.ts';
-import { listCameras, listDisplays, listMicrophones, screenProblem, usualMicrophone } from './capture-devices.ts';
+import { defaultMicrophone, listCameras, listDisplays, listMicrophones, screenProblem } from './capture-devices.ts';
 import type { Display } from './capture-devices.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
@@ -16,7 +16,7 @@ const cameraTimeoutMs = 25_000;
 const audioGraceMs = 20_000;
 
 /** ffmpeg that asks nothing, says only what went wrong, and ends by itself. */
-const quiet = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'];
+const quietArguments = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'];
 
 /** Pictures of screens and cameras, and sound: by the app around this runtime where it captures itself, else by the tools that the system has. */
 export function captureHandlers(
@@ -28,7 +28,7 @@ export function captureHandlers(
       const file = join(context.temporaryFolder, `screen.${format === 'png' ? 'png' : 'jpg'}`);
       const wanted = { display, format, quality, file };
       const app = capturingHost(host, 'captureScreen');
-      if (app === undefined) await grab(guard, context, await chooseDisplay(guard, context, display), wanted);
+      if (app === undefined) await captureDisplay(guard, context, await chooseDisplay(guard, context, display), wanted);
       else await captureByHost(app, 'captureScreen', wanted, { signal: context.signal, timeoutMs: screenTimeoutMs });
       const size = await imageSize(file);
       return {
@@ -42,7 +42,7 @@ export function captureHandlers(
     async 'node.capture_camera'({ device }, context) {
       const file = join(context.temporaryFolder, 'camera.jpg');
       const app = capturingHost(host, 'captureCamera');
-      if (app === undefined) await photograph(guard, context, device, file);
+      if (app === undefined) await captureFrame(guard, context, device, file);
       else
         await captureByHost(
           app,
@@ -62,7 +62,7 @@ export function captureHandlers(
       const file = join(context.temporaryFolder, 'audio.wav');
       const timeoutMs = seconds * 1000 + audioGraceMs;
       const app = capturingHost(host, 'captureAudio');
-      if (app === undefined) await record(guard, context, { seconds, device, file, timeoutMs });
+      if (app === undefined) await recordAudio(guard, context, { seconds, device, file, timeoutMs });
       else
         await captureByHost(
           app,
@@ -96,7 +96,7 @@ async function chooseDisplay(guard: ProcessGuard, context: CommandContext, displ
   return chosen;
 }
 
-async function photograph(
+async function captureFrame(
   guard: ProcessGuard,
   context: CommandContext,
   device: string | undefined,
@@ -105,14 +105,14 @@ async function photograph(
   const ffmpeg = requireTool('ffmpeg');
   const cameras = await listCameras(guard, context.signal);
   const camera = cameras.find(({ id, name }) => device === undefined || device === id || device === name);
-  if (camera === undefined) throw new CommandError('not_found', noDevice('camera', device, cameras));
+  if (camera === undefined) throw new CommandError('not_found', missingDeviceMessage('camera', device, cameras));
   const input = {
     linux: ['-f', 'v4l2', '-i', camera.id],
     darwin: ['-f', 'avfoundation', '-framerate', '30', '-i', `${camera.id}:none`],
     win32: ['-f', 'dshow', '-i', `video=${camera.id}`],
   }[process.platform as 'linux'];
   // The first frames of a camera are dark: the sixth is kept.
-  await ffmpegTo(
+  await captureWithFfmpeg(
     guard,
     ffmpeg,
     [...input, '-vf', 'select=gte(n\\,5)', '-frames:v', '1', '-q:v', '3', '-t', '10', file],
@@ -121,7 +121,7 @@ async function photograph(
   );
 }
 
-async function record(
+async function recordAudio(
   guard: ProcessGuard,
   context: CommandContext,
   options: { seconds: number; device: string | undefined; file: string; timeoutMs: number },
@@ -133,14 +133,14 @@ async function record(
   const sources = await listMicrophones(guard, context.signal);
   const source =
     device === undefined
-      ? await usualMicrophone(guard, sources, context.signal)
+      ? await defaultMicrophone(guard, sources, context.signal)
       : sources.find(({ id, name }) => device === id || device === name);
-  if (source === undefined) throw new CommandError('not_found', noDevice('microphone', device, sources));
+  if (source === undefined) throw new CommandError('not_found', missingDeviceMessage('microphone', device, sources));
   if (source === null)
     throw new CommandError(
       'not_found',
       sources.length === 0
-        ? noDevice('microphone', undefined, [])
+        ? missingDeviceMessage('microphone', undefined, [])
         : `There is no microphone, only what the speakers play. Name it as device to record that: ${sources.map(({ name }) => name).join(', ')}.`,
     );
   const { id } = source;
@@ -149,7 +149,7 @@ async function record(
     darwin: ['-f', 'avfoundation', '-i', `:${id}`],
     win32: ['-f', 'dshow', '-i', `audio=${id}`],
   }[process.platform as 'linux'];
-  await ffmpegTo(
+  await captureWithFfmpeg(
     guard,
     ffmpeg,
     // Time is counted by samples: by the clock of the sound server, what it held back at the beginning would be missing at the end.
@@ -171,7 +171,7 @@ async function record(
   );
 }
 
-async function grab(
+async function captureDisplay(
   guard: ProcessGuard,
   context: CommandContext,
   chosen: Display | undefined,
@@ -224,7 +224,7 @@ async function grab(
   const origin = chosen === undefined ? '' : `+${chosen.x},${chosen.y}`;
   // ffmpeg's scale for JPEG runs from 2, the best, to 31.
   const encoding = format === 'png' ? [] : ['-q:v', String(Math.round(31 - (quality / 100) * 29))];
-  await ffmpegTo(
+  await captureWithFfmpeg(
     guard,
     requireTool('ffmpeg'),
     ['-f', 'x11grab', ...region, '-i', `${display}${origin}`, '-frames:v', '1', ...encoding, file],
@@ -233,14 +233,17 @@ async function grab(
   );
 }
 
-async function ffmpegTo(
+async function captureWithFfmpeg(
   guard: ProcessGuard,
   ffmpeg: string,
   args: string[],
   context: CommandContext,
   timeoutMs: number,
 ): Promise<void> {
-  const { exitCode, stderr } = await runTool(guard, ffmpeg, [...quiet, ...args], { signal: context.signal, timeoutMs });
+  const { exitCode, stderr } = await runTool(guard, ffmpeg, [...quietArguments, ...args], {
+    signal: context.signal,
+    timeoutMs,
+  });
   if (exitCode === 0) return;
   const reason = stderr.trim().split('\n').slice(-3).join(' ').slice(0, 500);
   const code = /permission denied|not authorized|cannot open display|operation not permitted/i.test(reason)
@@ -249,7 +252,7 @@ async function ffmpegTo(
   throw new CommandError(code, `ffmpeg could not capture: ${reason === '' ? `exit code ${exitCode}` : reason}`);
 }
 
-function noDevice(kind: string, wanted: string | undefined, found: { id: string; name: string }[]): string {
+function missingDeviceMessage(kind: string, wanted: string | undefined, found: { id: string; name: string }[]): string {
   const list =
     found.length === 0 ? `this machine has no ${kind}` : `this machine has ${found.map(({ name }) => name).join(', ')}`;
   return wanted === undefined ? `There is no ${kind}: ${list}.` : `There is no ${kind} "${wanted}": ${list}.`;

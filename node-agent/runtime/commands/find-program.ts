@@ -22,7 +22,7 @@ export function findProgram(name: string): string {
       } catch {
         continue;
       }
-      waysTo(path);
+      linkChain(path);
       return path;
     }
   }
@@ -35,31 +35,31 @@ const maxLinks = 40;
  * Every path on the way from a path to the file that it stands for, both included: the links that it leads through.
  * @throws CommandError for one that leads elsewhere in another process, so that what was looked at would not be what runs.
  */
-export function waysTo(path: string): string[] {
+export function linkChain(path: string): string[] {
   const refuse = () =>
     new CommandError(
       'invalid_input',
       'input.argv[0] must lead to a program without . or .. and not through /proc or /dev, where it is another one for everybody who looks.',
     );
   if (process.platform !== 'win32' && normalize(path) !== path) throw refuse();
-  const ways = [path];
-  let left = path.split(sep).filter((part) => part !== '');
-  let at: string = sep;
-  for (let links = 0; left.length > 0;) {
+  const chain = [path];
+  let remaining = path.split(sep).filter((part) => part !== '');
+  let folder: string = sep;
+  for (let links = 0; remaining.length > 0;) {
     if (process.platform === 'win32') break;
-    const next = join(at, left[0] as string);
+    const next = join(folder, remaining[0] as string);
     if (/^\/(proc|dev)(\/|$)/.test(next)) throw refuse();
     const isLink = lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     if (!isLink) {
-      [at, left] = [next, left.slice(1)];
+      [folder, remaining] = [next, remaining.slice(1)];
       continue;
     }
     links += 1;
     if (links > maxLinks) throw refuse();
     const target = resolve(dirname(next), readlinkSync(next));
-    left = [...target.split(sep).filter((part) => part !== ''), ...left.slice(1)];
-    at = sep;
-    ways.push(join(sep, ...left));
+    remaining = [...target.split(sep).filter((part) => part !== ''), ...remaining.slice(1)];
+    folder = sep;
+    chain.push(join(sep, ...remaining));
   }
-  return ways;
+  return chain;
 }

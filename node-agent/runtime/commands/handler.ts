@@ -65,7 +65,7 @@ export class CommandError extends Error {
 }
 
 /** How far a command came, and why no further. */
-export interface Begun {
+export interface CommandProgress {
   type: string;
   acts: boolean;
   /** When it began, by `performance.now()`; null for a command that did not begin. */
@@ -78,7 +78,7 @@ export interface Begun {
  * command that never began, and a command that acts must not be repeated as if it was one.
  */
 export function interruption(
-  { type, acts }: Pick<Begun, 'type' | 'acts'>,
+  { type, acts }: Pick<CommandProgress, 'type' | 'acts'>,
   cause: CommandError,
   ranMs: number,
 ): CommandError {

@@ -23,7 +23,7 @@ export function findTool(name: string): string | null {
   return null;
 }
 
-const howToGet: Record<string, { debian: string; mac: string; windows: string }> = {
+const installCommands: Record<string, { debian: string; mac: string; windows: string }> = {
   ffmpeg: { debian: 'sudo apt-get install ffmpeg', mac: 'brew install ffmpeg', windows: 'winget install ffmpeg' },
   pactl: { debian: 'sudo apt-get install pulseaudio-utils', mac: '', windows: '' },
   chromium: {
@@ -36,7 +36,7 @@ const howToGet: Record<string, { debian: string; mac: string; windows: string }>
 
 /** How the owner of this machine gets a tool. */
 export function toolHint(name: string): string {
-  const known = howToGet[name];
+  const known = installCommands[name];
   if (known === undefined) return `install ${name}`;
   return process.platform === 'darwin' ? known.mac : process.platform === 'win32' ? known.windows : known.debian;
 }

@@ -8,7 +8,7 @@ import { CommandError } from './handler.ts';
 import type { CommandContext } from './handler.ts';
 
 /** Names with a number that are tried when a file of the name exists. */
-const maxNumber = 999;
+const maxSuffix = 999;
 const maxNameLength = 150;
 
 /**
@@ -45,37 +45,37 @@ export async function saveIntoSharedFolder(
   const folder = await assertReceivesDownloads(path, context);
   await using handle = await openShared(folder, context, constants.O_RDONLY | constants.O_DIRECTORY);
   // Through the descriptor that was checked, where the system can, so that no link can take the folder's place meanwhile.
-  const checked = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
-  const { target, fileName } = await createFree(checked, safeName(name), path);
+  const openedFolder = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
+  const { target, fileName } = await createWithFreeName(openedFolder, safeName(name), path);
   try {
     await pipeline(createReadStream(sourcePath), target.createWriteStream(), { signal: context.signal });
   } catch (error) {
     await target.close().catch(() => undefined);
-    await unlink(join(checked, fileName)).catch(() => undefined);
-    throw cannotSave(path, error);
+    await unlink(join(openedFolder, fileName)).catch(() => undefined);
+    throw saveFailure(path, error);
   }
   return join(folder, fileName);
 }
 
-const cannotSave = (path: string, error: unknown) =>
+const saveFailure = (path: string, error: unknown) =>
   new CommandError(
     'save_failed',
     `The download could not be saved in ${path} (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}).`,
     { cause: error },
   );
 
-async function createFree(
+async function createWithFreeName(
   folder: string,
   name: string,
   path: string,
 ): Promise<{ target: FileHandle; fileName: string }> {
   const { name: stem, ext } = parse(name);
-  for (let number = 0; number <= maxNumber; number += 1) {
+  for (let number = 0; number <= maxSuffix; number += 1) {
     const fileName = number === 0 ? name : `${stem} (${number})${ext}`;
     try {
       return { target: await open(join(folder, fileName), 'wx', 0o600), fileName };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw cannotSave(path, error);
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw saveFailure(path, error);
     }
   }
   throw new CommandError('save_failed', `${path} holds too many files that are called ${name}.`);

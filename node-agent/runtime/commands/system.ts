@@ -9,7 +9,7 @@ import type { ProcessGuard } from '../process-guard.ts';
 import { defaultPath, findProgram } from './find-program.ts';
 import { CommandError } from './handler.ts';
 import type { CommandHandlers } from './handler.ts';
-import { codeVariable } from './variables.ts';
+import { unsafeVariable } from './variables.ts';
 
 /** After a program ended, what its children may still write to its output. */
 const drainMs = 250;
@@ -19,7 +19,7 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
   return {
     'system.run': async (input, context) => {
       const { argv, cwd = homedir(), env = {}, stdin } = input;
-      const variable = codeVariable(env);
+      const variable = unsafeVariable(env);
       if (variable !== null)
         throw new CommandError(
           'denied_by_policy',
@@ -102,11 +102,11 @@ class BoundedText {
   truncated = false;
 
   add(chunk: Buffer): void {
-    const room = maxOutputBytes - this.#bytes;
-    if (chunk.length > room) this.truncated = true;
-    if (room <= 0) return;
-    this.#chunks.push(chunk.subarray(0, room));
-    this.#bytes += Math.min(room, chunk.length);
+    const remaining = maxOutputBytes - this.#bytes;
+    if (chunk.length > remaining) this.truncated = true;
+    if (remaining <= 0) return;
+    this.#chunks.push(chunk.subarray(0, remaining));
+    this.#bytes += Math.min(remaining, chunk.length);
   }
 
   get text(): string {

@@ -8,7 +8,7 @@
  */
 
 /** Refused by their beginning. */
-const families = [
+const refusedPrefixes = [
   // Loaders and the C library.
   'LD_',
   '_RLD',
@@ -403,7 +403,7 @@ const families = [
 ];
 
 /** Refused by their ending, whatever they belong to. */
-const endings = [
+const refusedSuffixes = [
   'PATH',
   '_PRELOAD',
   '_OPTS',
@@ -485,7 +485,7 @@ const endings = [
 ];
 
 /** Of those families, ones that name no code. */
-const harmless = new Set([
+const allowedNames = new Set([
   'NODE_ENV',
   'PYTHONUNBUFFERED',
   'PYTHONDONTWRITEBYTECODE',
@@ -502,15 +502,15 @@ const harmless = new Set([
   'GH_TOKEN',
 ]);
 
-const refused = new RegExp(`^(?:${families.join('|')})|(?:${endings.join('|')})$`, 'i');
+const refusedNames = new RegExp(`^(?:${refusedPrefixes.join('|')})|(?:${refusedSuffixes.join('|')})$`, 'i');
 
 /** Shells take a function for a value of this form. */
 const shellFunction = /^\s*\(\)\s*\{/;
 
 /** The first variable that could make a program run or trust what nobody approved, or null. */
-export function codeVariable(env: Record<string, string>): string | null {
+export function unsafeVariable(env: Record<string, string>): string | null {
   for (const [name, value] of Object.entries(env)) {
-    if (shellFunction.test(value) || (!harmless.has(name) && refused.test(name))) return name;
+    if (shellFunction.test(value) || (!allowedNames.has(name) && refusedNames.test(name))) return name;
   }
   return null;
 }

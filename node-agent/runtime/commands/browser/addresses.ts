@@ -30,7 +30,7 @@ const mapped = blockListOf(['::ffff:0:0/96']);
 const nat64 = blockListOf(['64:ff9b::/96']);
 /** IPv6 addresses that have an IPv4 address in their last 32 bits, and the two at the beginning of `::/96` that have none. */
 const embedsIpv4 = blockListOf(['::ffff:0:0/96', '::/96', '64:ff9b::/96', '64:ff9b:1::/48']);
-const ownIpv6 = blockListOf(['::/127']);
+const unspecifiedOrLoopback6 = blockListOf(['::/127']);
 /** These have the IPv4 address after their first 16 bits. */
 const sixToFour = blockListOf(['2002::/16']);
 const loopback = blockListOf(['127.0.0.0/8', '::1/128']);
@@ -65,7 +65,7 @@ const lastFourBytes = (address: string): string => ipv4Of(...groupsOf(address).s
 function plainAddress(address: string): string {
   const plain = address.split('%', 1)[0] as string;
   if (isIP(plain) !== 6) return plain;
-  if (embedsIpv4.check(plain, 'ipv6') && !ownIpv6.check(plain, 'ipv6')) return lastFourBytes(plain);
+  if (embedsIpv4.check(plain, 'ipv6') && !unspecifiedOrLoopback6.check(plain, 'ipv6')) return lastFourBytes(plain);
   const groups = groupsOf(plain);
   if (sixToFour.check(plain, 'ipv6')) return ipv4Of(...groups.slice(1, 3));
   return groups.map((group) => group.toString(16)).join(':');
@@ -120,8 +120,8 @@ export function parsePrivateEntry(text: string): PrivateEntry | null {
   const authority = scheme === undefined ? rest : rest.replace(/\/$/, '');
   const [, host = authority, port] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(authority) ?? [];
   if (hostOfPattern(host) === null || Number(port ?? 1) > 65_535 || Number(port ?? 1) < 1) return null;
-  const ofScheme = scheme === undefined ? null : scheme.toLowerCase() === 'https://' ? 443 : 80;
-  return { host, range: null, port: port === undefined ? ofScheme : Number(port) };
+  const schemePort = scheme === undefined ? null : scheme.toLowerCase() === 'https://' ? 443 : 80;
+  return { host, range: null, port: port === undefined ? schemePort : Number(port) };
 }
 
 export interface Destination {
@@ -138,7 +138,7 @@ const isLoopbackName = (host: string) => host === 'localhost' || host.endsWith('
  * Whether the owner names a private address. `localhost` names every loopback address.
  * @param host The host as the address of the page has it, without brackets.
  */
-export function isNamedPrivate(entries: readonly string[], { host, port }: Destination, address: string): boolean {
+export function isAllowedPrivate(entries: readonly string[], { host, port }: Destination, address: string): boolean {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   return entries.some((text) => {
     const entry = parsePrivateEntry(text);

@@ -5,17 +5,17 @@ import type { Download, Page, Request } from 'playwright-core';
 /** The largest download, in bytes: that of an artefact. */
 export const maxDownloadBytes = 256 * 1024 * 1024;
 /** Bytes of downloads that no command has handed over yet, over all runs. */
-const maxHeldBytes = 512 * 1024 * 1024;
+const maxPendingBytes = 512 * 1024 * 1024;
 /** Downloads of one run that no command has handed over yet. */
-export const maxHeldDownloads = 20;
-const watchEveryMs = 100;
+export const maxPendingDownloads = 20;
+const checkIntervalMs = 100;
 /** Consecutive looks that may find too large files without a download: the browser reports a download shortly after its file begins. */
 const maxOverflows = 10;
 /** Answers of which the content type is kept for a download that comes of them. */
 const maxKnownTypes = 50;
 
 /** A file that a page downloaded, until a command hands it over. */
-export interface HeldDownload {
+export interface PendingDownload {
   name: string;
   url: string;
   contentType: string;
@@ -48,7 +48,7 @@ export class Downloads implements Disposable {
   /** The file of each download, until the file is removed. */
   readonly #files = new Map<Download, string | undefined>();
   readonly #types = new Map<string, string>();
-  readonly #watch: NodeJS.Timeout;
+  readonly #sizeCheck: NodeJS.Timeout;
   readonly #maxBytes: number;
   readonly #onOverflow: () => void;
   #overflows = 0;
@@ -63,8 +63,8 @@ export class Downloads implements Disposable {
     this.#onOverflow = onOverflow;
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#watch = setInterval(() => this.#assertBounds(), watchEveryMs);
-    this.#watch.unref();
+    this.#sizeCheck = setInterval(() => this.#enforceLimits(), checkIntervalMs);
+    this.#sizeCheck.unref();
   }
 
   /** Remembers the content types of a page's answers, which its downloads do not tell. */
@@ -81,14 +81,16 @@ export class Downloads implements Disposable {
     });
   }
 
-  hold(download: Download): HeldDownload {
+  track(download: Download): PendingDownload {
     const name = download.suggestedFilename().slice(0, 1000) || 'download';
-    const known =
+    const contentType =
       this.#types.get(download.url()) ?? contentTypes[/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? '';
-    const held: HeldDownload = {
+    const pending: PendingDownload = {
       name,
       url: download.url().slice(0, download.url().startsWith('data:') ? 200 : 16_384),
-      contentType: /^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/.test(known) ? known : 'application/octet-stream',
+      contentType: /^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/.test(contentType)
+        ? contentType
+        : 'application/octet-stream',
       state: 'running',
       error: null,
       saveAs: (path) => download.saveAs(path),
@@ -99,8 +101,8 @@ export class Downloads implements Disposable {
     };
     this.#files.set(download, fileOf(download));
     this.#running.add(download);
-    void this.#end(download, held);
-    return held;
+    void this.#end(download, pending);
+    return pending;
   }
 
   /** Cancels a download that no command may hand over. */
@@ -117,15 +119,15 @@ export class Downloads implements Disposable {
     this.#files.delete(download);
   }
 
-  async #end(download: Download, held: HeldDownload): Promise<void> {
+  async #end(download: Download, pending: PendingDownload): Promise<void> {
     try {
       const path = await download.path();
       if (statSync(path).size > this.#maxBytes) throw new Error('too large');
-      held.state = 'saved';
+      pending.state = 'saved';
     } catch (error) {
-      held.state = 'failed';
-      held.error = this.#tooLarge.has(download)
-        ? `It has more than ${this.#maxBytes} bytes, or downloads that were not handed over have more than ${maxHeldBytes}.`
+      pending.state = 'failed';
+      pending.error = this.#tooLarge.has(download)
+        ? `It has more than ${this.#maxBytes} bytes, or downloads that were not handed over have more than ${maxPendingBytes}.`
         : `It failed: ${(await download.failure().catch(() => null)) ?? (error as Error).message.split('\n')[0] ?? ''}`.slice(
             0,
             1000,
@@ -139,22 +141,23 @@ export class Downloads implements Disposable {
   readonly #tooLarge = new WeakSet<Download>();
 
   /** Cancels a download that is too large, and the largest one while all of them are too large together. */
-  #assertBounds(): void {
+  #enforceLimits(): void {
     const sizes = this.#sizes();
-    const known = new Map([...this.#files].map(([download, path]) => [download, sizes.get(path ?? '') ?? 0]));
+    const reportedSizes = new Map([...this.#files].map(([download, path]) => [download, sizes.get(path ?? '') ?? 0]));
     const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    const unknown = total - [...known.values()].reduce((sum, size) => sum + size, 0);
+    const unreportedBytes = total - [...reportedSizes.values()].reduce((sum, size) => sum + size, 0);
     const running = [...this.#running]
       .filter((download) => !this.#tooLarge.has(download))
-      .toSorted((one, other) => (known.get(other) ?? 0) - (known.get(one) ?? 0));
+      .toSorted((one, other) => (reportedSizes.get(other) ?? 0) - (reportedSizes.get(one) ?? 0));
     for (const [index, download] of running.entries()) {
-      const isTooLarge = (known.get(download) ?? 0) > this.#maxBytes || (index === 0 && total > maxHeldBytes);
+      const isTooLarge =
+        (reportedSizes.get(download) ?? 0) > this.#maxBytes || (index === 0 && total > maxPendingBytes);
       if (!isTooLarge) break;
       this.#tooLarge.add(download);
       void download.cancel().catch(() => undefined);
     }
     // The browser also writes downloads that it does not report, for example of a window whose opener is closed.
-    this.#overflows = unknown > this.#maxBytes ? this.#overflows + 1 : 0;
+    this.#overflows = unreportedBytes > this.#maxBytes ? this.#overflows + 1 : 0;
     if (this.#overflows > maxOverflows) this.#onOverflow();
   }
 
@@ -174,7 +177,7 @@ export class Downloads implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#watch);
+    clearInterval(this.#sizeCheck);
     try {
       rmSync(this.folder, { recursive: true, force: true });
     } catch {

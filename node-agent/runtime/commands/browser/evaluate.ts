@@ -4,7 +4,7 @@ import { toStorableJson } from '../../../../shared/json.ts';
 import { CommandError } from '../handler.ts';
 
 /** How long a busy page may take to notice that its script is to end, in milliseconds. */
-const terminateMs = 2_000;
+const terminateTimeoutMs = 2_000;
 
 /** Evaluates an expression in the page and answers its JSON, bounded in time and size. */
 export async function evaluate(page: Page, expression: string, timeoutMs: number) {
@@ -17,12 +17,12 @@ ${expression}
     if (text.length > ${maxEvaluateBytes}) throw new Error('the value has ' + text.length + ' characters of JSON; ${maxEvaluateBytes} is the most');
     return text;
   })()`;
-  const late = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => late.resolve('late'), timeoutMs);
+  const timedOut = Promise.withResolvers<'timed out'>();
+  const timer = setTimeout(() => timedOut.resolve('timed out'), timeoutMs);
   const evaluation = page.evaluate(script) as Promise<string>;
   try {
-    const text = await Promise.race([evaluation, late.promise]);
-    if (text !== 'late') return toStorableJson(parseValue(text));
+    const text = await Promise.race([evaluation, timedOut.promise]);
+    if (text !== 'timed out') return toStorableJson(parseValue(text));
   } catch (error) {
     throw new CommandError(
       'evaluation_failed',
@@ -50,7 +50,7 @@ const parseValue = (text: string): unknown =>
 /** Ends a script that keeps its page busy; a page that does not heed is closed. */
 async function terminate(page: Page, evaluation: Promise<unknown>): Promise<void> {
   const stuck = Promise.withResolvers<'stuck'>();
-  const timer = setTimeout(() => stuck.resolve('stuck'), terminateMs);
+  const timer = setTimeout(() => stuck.resolve('stuck'), terminateTimeoutMs);
   const end = async () => {
     const session = await page.context().newCDPSession(page);
     await session.send('Runtime.terminateExecution');

@@ -14,7 +14,7 @@ import { ownerProxyFor, ProxySettingsError } from './owner-proxy.ts';
 import type { OwnerProxy } from './owner-proxy.ts';
 
 /** Headers that belong to one connection and not to what goes over it. */
-const hopHeaders = new Set([
+const hopByHopHeaders = new Set([
   'connection',
   'proxy-connection',
   'proxy-authorization',
@@ -29,9 +29,9 @@ const connectTimeoutMs = 30_000;
 /** Destinations of which the last problem is kept, for the command that has to report it. */
 const maxProblems = 200;
 /** Error codes of Node for an answer that it cannot parse or pass on. */
-const invalidAnswer = /^(HPE_|ERR_HTTP_|ERR_INVALID_CHAR)/;
+const invalidResponse = /^(HPE_|ERR_HTTP_|ERR_INVALID_CHAR)/;
 /** Longest answer of the owner's proxy to CONNECT, in bytes. */
-const maxProxyHead = 16 * 1024;
+const maxProxyHeadBytes = 16 * 1024;
 
 export type Resolve = (host: string) => Promise<string[]>;
 
@@ -49,7 +49,7 @@ export interface DestinationProblem {
 type Route = { addresses: string[] } | { proxy: OwnerProxy };
 
 /** What an open connection of the browser leads to. */
-interface Held {
+interface ConnectionTarget {
   destination: Destination;
   /** The address that it is connected to; null through a proxy. */
   address: string | null;
@@ -75,13 +75,13 @@ export class HostFilter implements AsyncDisposable {
   readonly #rules: () => HostRules;
   readonly #resolve: Resolve;
   /** Connections of the browser, and where those lead that are tunnels or wait for an answer. */
-  readonly #sockets = new Map<Duplex, Held | null>();
+  readonly #sockets = new Map<Duplex, ConnectionTarget | null>();
   readonly #problems = new Map<string, DestinationProblem>();
 
   private constructor(rules: () => HostRules, resolve: Resolve) {
     this.#rules = rules;
     this.#resolve = resolve;
-    this.#server.on('connection', (socket: Socket) => this.#hold(socket, null));
+    this.#server.on('connection', (socket: Socket) => this.#trackConnection(socket, null));
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#forward(request, response).catch(() => request.socket.destroy());
     });
@@ -115,9 +115,9 @@ export class HostFilter implements AsyncDisposable {
   /** Closes connections that the rules do not allow any more. */
   recheck(): void {
     const rules = this.#rules();
-    for (const [socket, held] of this.#sockets) {
-      if (held === null) continue;
-      const { destination, address } = held;
+    for (const [socket, target] of this.#sockets) {
+      if (target === null) continue;
+      const { destination, address } = target;
       const isRefused =
         nameProblem(destination.host, rules) !== null ||
         (address !== null && addressProblem(destination, address, rules) !== null);
@@ -159,7 +159,7 @@ export class HostFilter implements AsyncDisposable {
       message:
         error instanceof Unreachable || error instanceof ProxySettingsError
           ? error.message
-          : `${key} ${invalidAnswer.test(code) ? 'sent an answer that is not valid HTTP' : "can't be reached"} (${code})`,
+          : `${key} ${invalidResponse.test(code) ? 'sent an answer that is not valid HTTP' : "can't be reached"} (${code})`,
     });
     for (const oldest of this.#problems.keys()) {
       if (this.#problems.size <= maxProblems) break;
@@ -177,22 +177,26 @@ export class HostFilter implements AsyncDisposable {
     try {
       const route = await this.#route(destination, false);
       if (request.socket.destroyed) return;
-      const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !hopHeaders.has(name)));
-      this.#hold(request.socket, { destination, address: null });
-      response.on('close', () => request.socket.destroyed || this.#hold(request.socket, null));
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).filter(([name]) => !hopByHopHeaders.has(name)),
+      );
+      this.#trackConnection(request.socket, { destination, address: null });
+      response.on('close', () => request.socket.destroyed || this.#trackConnection(request.socket, null));
       const send = 'proxy' in route && route.proxy.isSecure ? httpsRequest : httpRequest;
-      const upstream = send(requestOptions(url, route, request.method, headers), (answer) => {
-        answer.on('error', end);
-        const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !hopHeaders.has(name)));
+      const upstream = send(requestOptions(url, route, request.method, headers), (upstreamResponse) => {
+        upstreamResponse.on('error', end);
+        const responseHeaders = Object.fromEntries(
+          Object.entries(upstreamResponse.headers).filter(([name]) => !hopByHopHeaders.has(name)),
+        );
         try {
-          response.writeHead(answer.statusCode ?? 502, kept);
+          response.writeHead(upstreamResponse.statusCode ?? 502, responseHeaders);
         } catch (error) {
           // The parser accepts status codes that `writeHead` refuses, such as 042.
           upstream.destroy(error as Error);
           return;
         }
         this.#problems.delete(keyOf(destination));
-        answer.pipe(response);
+        upstreamResponse.pipe(response);
       });
       upstream.on('socket', (socket) => {
         if (socket.connecting) {
@@ -204,7 +208,7 @@ export class HostFilter implements AsyncDisposable {
         }
         if ('addresses' in route)
           socket.once('connect', () =>
-            this.#hold(request.socket, { destination, address: socket.remoteAddress ?? null }),
+            this.#trackConnection(request.socket, { destination, address: socket.remoteAddress ?? null }),
           );
       });
       upstream.on('error', (error) => {
@@ -231,7 +235,10 @@ export class HostFilter implements AsyncDisposable {
       const { upstream, early } = await connectTo(destination, route);
       this.#problems.delete(keyOf(destination));
       if (socket.destroyed) return void upstream.destroy();
-      this.#hold(socket, { destination, address: 'proxy' in route ? null : (upstream.remoteAddress ?? null) });
+      this.#trackConnection(socket, {
+        destination,
+        address: 'proxy' in route ? null : (upstream.remoteAddress ?? null),
+      });
       upstream.on('error', () => socket.destroy());
       upstream.on('close', () => socket.destroy());
       socket.on('close', () => upstream.destroy());
@@ -246,19 +253,19 @@ export class HostFilter implements AsyncDisposable {
     }
   }
 
-  #hold(socket: Duplex, held: Held | null): void {
+  #trackConnection(socket: Duplex, target: ConnectionTarget | null): void {
     if (!this.#sockets.has(socket)) {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => this.#sockets.delete(socket));
     }
-    this.#sockets.set(socket, held);
+    this.#sockets.set(socket, target);
   }
 }
 
 const keyOf = ({ host, port }: Destination) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /** A look-up that answers the addresses which were judged, whatever the name resolves to now. */
-const pinned =
+const pinnedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_host, options, callback) => {
     const all = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -286,7 +293,7 @@ function requestOptions(url: URL, route: Route, method: string | undefined, head
     port,
     path: `${url.pathname}${url.search}`,
     headers,
-    lookup: pinned(route.addresses),
+    lookup: pinnedLookup(route.addresses),
     autoSelectFamily: true,
   };
 }
@@ -294,7 +301,7 @@ function requestOptions(url: URL, route: Route, method: string | undefined, head
 /** Connects to a destination, or through the owner's proxy; `early` is what came behind the proxy's answer. */
 async function connectTo({ host, port }: Destination, route: Route): Promise<{ upstream: Socket; early: Buffer }> {
   if ('addresses' in route) {
-    const upstream = connect({ host, port, lookup: pinned(route.addresses), autoSelectFamily: true });
+    const upstream = connect({ host, port, lookup: pinnedLookup(route.addresses), autoSelectFamily: true });
     await connected(upstream, 'connect');
     return { upstream, early: Buffer.alloc(0) };
   }
@@ -306,7 +313,7 @@ async function connectTo({ host, port }: Destination, route: Route): Promise<{ u
   const target = keyOf({ host, port });
   const authorization = proxy.authorization === null ? '' : `Proxy-Authorization: ${proxy.authorization}\r\n`;
   upstream.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`);
-  const { status, early } = await proxyAnswer(upstream);
+  const { status, early } = await readConnectResponse(upstream);
   if (status === 200) return { upstream, early };
   upstream.destroy();
   throw new Unreachable(`the proxy ${proxy.host}:${proxy.port} answered ${status} for ${target}`, false);
@@ -329,7 +336,7 @@ async function connected(socket: Socket, event: 'connect' | 'secureConnect'): Pr
 }
 
 /** Reads the answer to CONNECT. @throws Unreachable when the proxy sends none. */
-function proxyAnswer(socket: Socket): Promise<{ status: number; early: Buffer }> {
+function readConnectResponse(socket: Socket): Promise<{ status: number; early: Buffer }> {
   return new Promise((done, reject) => {
     let head = Buffer.alloc(0);
     const fail = () => finish(() => reject(new Unreachable('the proxy does not answer', false)));
@@ -345,7 +352,7 @@ function proxyAnswer(socket: Socket): Promise<{ status: number; early: Buffer }>
     const onData = (chunk: Buffer) => {
       head = Buffer.concat([head, chunk]);
       const end = head.indexOf('\r\n\r\n');
-      if (end === -1 && head.length <= maxProxyHead) return;
+      if (end === -1 && head.length <= maxProxyHeadBytes) return;
       socket.pause();
       const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head.toString('latin1', 0, 20))?.[1] ?? 0);
       finish(() => done({ status: end === -1 ? 0 : status, early: head.subarray(end + 4) }));

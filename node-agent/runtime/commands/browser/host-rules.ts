@@ -1,4 +1,4 @@
-import { isListedAddress, isMetadataAddress, isNamedPrivate, isPublicAddress, knownAddresses } from './addresses.ts';
+import { isAllowedPrivate, isListedAddress, isMetadataAddress, isPublicAddress, knownAddresses } from './addresses.ts';
 import type { Destination } from './addresses.ts';
 import { matchesHost, plainHost } from './host-patterns.ts';
 
@@ -10,12 +10,12 @@ export interface HostRules {
   readonly privateHosts: readonly string[];
 }
 
-const blocked = (host: string) => `The owner of this machine blocks ${host}`;
+const blockedMessage = (host: string) => `The owner of this machine blocks ${host}`;
 
 /** Why the owner's lists of names refuse a host, or null. */
 export function nameProblem(host: string, { allowHosts, blockHosts }: HostRules): string | null {
   if (blockHosts.some((pattern) => matchesHost(pattern, host)) || isListedAddress(blockHosts, host))
-    return blocked(host);
+    return blockedMessage(host);
   if (allowHosts.length > 0 && !allowHosts.some((pattern) => matchesHost(pattern, host)))
     return `The owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
   return null;
@@ -24,11 +24,13 @@ export function nameProblem(host: string, { allowHosts, blockHosts }: HostRules)
 /** Why a host may not be reached at an IP address, or null: the owner can block an address, and must name private, local and reserved ones. */
 export function addressProblem(destination: Destination, address: string, rules: HostRules): string | null {
   if (isListedAddress(rules.blockHosts, address))
-    return destination.host === address ? blocked(address) : `${blocked(address)}, to which ${destination.host} leads`;
+    return destination.host === address
+      ? blockedMessage(address)
+      : `${blockedMessage(address)}, to which ${destination.host} leads`;
   if (isPublicAddress(address)) return null;
   const { host, port } = destination;
   if (rules.allowHosts.some((pattern) => matchesHost(pattern, host))) return null;
-  if (isNamedPrivate(rules.privateHosts, destination, address)) return null;
+  if (isAllowedPrivate(rules.privateHosts, destination, address)) return null;
   const leadsTo = host === address ? 'is' : `leads to ${address}, which is`;
   const warning = isMetadataAddress(address)
     ? ' (warning: this may be a cloud metadata service, which gives out credentials of this machine)'
@@ -52,7 +54,9 @@ export function navigationProblem(address: string, rules: HostRules): string | n
   const destination = destinationOf(url);
   const refused = nameProblem(destination.host, rules);
   if (refused !== null) return refused;
-  const problems = (knownAddresses(destination.host) ?? []).map((one) => addressProblem(destination, one, rules));
+  const problems = (knownAddresses(destination.host) ?? []).map((knownAddress) =>
+    addressProblem(destination, knownAddress, rules),
+  );
   // A name with several addresses may be reached at those that are allowed.
   return problems.length > 0 && problems.every((problem) => problem !== null) ? (problems[0] ?? null) : null;
 }

@@ -27,8 +27,8 @@ function isExempt(list: string, host: string, port: number): boolean {
     .filter((entry) => entry !== '')
     .some((entry) => {
       if (entry === '*') return true;
-      const [, name = entry, ofPort] = isIP(entry) === 6 ? [] : (/^(.*):(\d+)$/.exec(entry) ?? []);
-      if (ofPort !== undefined && Number(ofPort) !== port) return false;
+      const [, name = entry, entryPort] = isIP(entry) === 6 ? [] : (/^(.*):(\d+)$/.exec(entry) ?? []);
+      if (entryPort !== undefined && Number(entryPort) !== port) return false;
       const wanted = name
         .toLowerCase()
         .replace(/^\[|\]$/g, '')

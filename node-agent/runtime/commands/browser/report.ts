@@ -11,9 +11,9 @@ import { saveIntoSharedFolder } from '../save-file.ts';
 import type { OpenPage, RunPages } from './run-pages.ts';
 
 /** What every command answers. */
-export type Where = { [Field in keyof typeof pageReply]: z.output<(typeof pageReply)[Field]> };
+export type PageReply = { [Field in keyof typeof pageReply]: z.output<(typeof pageReply)[Field]> };
 
-const lookEveryMs = 25;
+const pollIntervalMs = 25;
 
 /** The longest wait for the title of a page that hangs, in milliseconds. */
 const titleTimeoutMs = 1_000;
@@ -34,12 +34,12 @@ export async function report(
   entry: OpenPage,
   context: CommandContext,
   { deadline, openedMs, saveTo }: { deadline: number; openedMs: number; saveTo: string | undefined },
-): Promise<Where> {
+): Promise<PageReply> {
   const { id, page, pages } = entry;
-  const remaining = (mostMs: number) => Math.max(1, Math.min(mostMs, deadline - performance.now()));
-  const openedBy = performance.now() + remaining(openedMs);
+  const remaining = (limitMs: number) => Math.max(1, Math.min(limitMs, deadline - performance.now()));
+  const openDeadline = performance.now() + remaining(openedMs);
   const isExpecting = () => pages.expectedOpens.length > 0 || pages.expectsDownload;
-  while (isExpecting() && performance.now() < openedBy) await delay(lookEveryMs);
+  while (isExpecting() && performance.now() < openDeadline) await delay(pollIntervalMs);
   pages.expectedOpens = [];
   pages.expectsDownload = false;
   await Promise.all(
@@ -49,8 +49,8 @@ export async function report(
   );
   const title = await titleOf(page);
   const isRunning = () => pages.downloads.some(({ state }) => state === 'running');
-  while (isRunning() && performance.now() < deadline) await delay(lookEveryMs);
-  const downloads = await handOver(pages, context, saveTo);
+  while (isRunning() && performance.now() < deadline) await delay(pollIntervalMs);
+  const downloads = await attachDownloads(pages, context, saveTo);
   return {
     pageId: id,
     url: addressOf(page.url()),
@@ -65,43 +65,43 @@ export async function report(
 }
 
 /** Attaches the downloads that are saved, and forgets those and the failed ones; the rest stays for a later command. */
-async function handOver(
+async function attachDownloads(
   pages: RunPages,
   context: CommandContext,
   saveTo: string | undefined,
-): Promise<Where['downloads']> {
-  const held = pages.downloads;
-  const shown: Where['downloads'] = [];
-  for (const download of held.slice()) {
+): Promise<PageReply['downloads']> {
+  const pending = pages.downloads;
+  const reported: PageReply['downloads'] = [];
+  for (const download of pending.slice()) {
     const { name, url, state, contentType, error } = download;
-    const facts = { name: toStorableText(name), url: addressOf(url), state };
-    if (state === 'running' || shown.length >= maxDownloadsPerCommand) {
-      shown.push({ ...facts, state: 'running' });
+    const common = { name: toStorableText(name), url: addressOf(url), state };
+    if (state === 'running' || reported.length >= maxDownloadsPerCommand) {
+      reported.push({ ...common, state: 'running' });
       continue;
     }
-    held.splice(held.indexOf(download), 1);
+    pending.splice(pending.indexOf(download), 1);
     if (state === 'failed') {
-      shown.push({ ...facts, error: toStorableText(error ?? 'It failed.') });
+      reported.push({ ...common, error: toStorableText(error ?? 'It failed.') });
       continue;
     }
-    const artifact = pages.nameArtifact(name, shown.length + 1);
+    const artifact = pages.nameArtifact(name, reported.length + 1);
     const filePath = join(context.temporaryFolder, artifact);
     await download.saveAs(filePath);
     await download.discard();
     const bytes = statSync(filePath).size;
-    const saved = saveTo === undefined ? {} : await savedIn(saveTo, name, filePath, context);
+    const saved = saveTo === undefined ? {} : await saveDownload(saveTo, name, filePath, context);
     if (bytes === 0) {
-      shown.push({ ...facts, ...saved, contentType, bytes });
+      reported.push({ ...common, ...saved, contentType, bytes });
       continue;
     }
     context.attach({ name: artifact, contentType, content: { filePath } });
-    shown.push({ ...facts, ...saved, contentType, bytes, artifact });
+    reported.push({ ...common, ...saved, contentType, bytes, artifact });
   }
-  return shown;
+  return reported;
 }
 
 /** Where a download was saved, or why it was not; the artefact is there in both cases. */
-async function savedIn(
+async function saveDownload(
   folder: string,
   name: string,
   filePath: string,

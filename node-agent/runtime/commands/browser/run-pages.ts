@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { maxNotes } from '../../../../shared/commands/browser-common.ts';
 import type { CommandOrigin } from '../../../../shared/commands/origin.ts';
 import { CommandError } from '../handler.ts';
-import type { HeldDownload } from './downloads.ts';
+import type { PendingDownload } from './downloads.ts';
 
 /** Whose pages these are: those of a run, or those of the direct calls of one caller. */
 export interface PageOwner {
@@ -62,7 +62,7 @@ export interface DialogPolicy {
 /** Pages of one run, at most. */
 export const maxPagesOfRun = 10;
 /** Closed pages of which the reason is kept, for each run. */
-const maxReasons = 50;
+const maxCloseReasons = 50;
 /** Characters of an address that are kept for a window that is expected. */
 const maxUrlLength = 16_384;
 /** Downloads of which the file name is kept, for each run. */
@@ -75,13 +75,13 @@ export class RunPages {
   /** The page that commands without a `pageId` act on. */
   current: OpenPage | null = null;
   /** Why the current page is gone, until a page becomes the current one. */
-  lost: string | null = null;
+  currentCloseReason: string | null = null;
   policy: DialogPolicy = { answer: undefined, promptText: undefined };
   dialogs: DialogNote[] = [];
   /** Addresses of windows that pages asked for, which the browser may not have opened yet. */
   expectedOpens: string[] = [];
   opened: { entry: OpenPage | null; url: string }[] = [];
-  downloads: HeldDownload[] = [];
+  downloads: PendingDownload[] = [];
   /** Whether a page began a download that the browser has not reported yet. */
   expectsDownload = false;
   touchedAt = performance.now();
@@ -131,7 +131,7 @@ export class RunPages {
 
   makeCurrent(entry: OpenPage): void {
     this.current = entry;
-    this.lost = null;
+    this.currentCloseReason = null;
   }
 
   /** Forgets a page that is gone. */
@@ -140,7 +140,7 @@ export class RunPages {
     const why = entry.closedWhy ?? 'it closed itself, or its browser ended';
     this.#reasons.set(entry.id, why);
     for (const oldest of this.#reasons.keys()) {
-      if (this.#reasons.size <= maxReasons) break;
+      if (this.#reasons.size <= maxCloseReasons) break;
       this.#reasons.delete(oldest);
     }
     if (this.current !== entry) return;
@@ -148,7 +148,7 @@ export class RunPages {
     const { opener } = entry;
     // A popup that is done closes itself, and its opener goes on.
     if (entry.closedWhy === null && opener !== null && this.open.has(opener.id)) this.makeCurrent(opener);
-    else this.lost = `${entry.id} is closed: ${why}`;
+    else this.currentCloseReason = `${entry.id} is closed: ${why}`;
   }
 
   /** Why a page can't be used that is not open. */
@@ -157,8 +157,8 @@ export class RunPages {
     const message =
       pageId !== undefined
         ? `The page ${pageId} is not open${reason === undefined ? ': it was closed, or the companion was started again since' : `: ${reason}`}`
-        : this.lost !== null
-          ? `The page ${this.lost}`
+        : this.currentCloseReason !== null
+          ? `The page ${this.currentCloseReason}`
           : 'There is no open page: this run opened none, or the companion or its browser was started again since';
     return new CommandError('page_closed', `${message}. Open one with browser.navigate.`);
   }

@@ -6,7 +6,7 @@ import { isTimeout } from './targets.ts';
 const maxShownOptions = 20;
 const maxShownLength = 100;
 /** How long the options of a field may take to be read, in milliseconds. */
-const readMs = 2_000;
+const readTimeoutMs = 2_000;
 
 interface Option {
   value: string;
@@ -41,7 +41,7 @@ export async function selectOptions(field: Locator, wanted: string[], timeoutMs:
     return await field.selectOption(wanted, { timeout: timeoutMs });
   } catch (error) {
     if (!isTimeout(error)) throw error;
-    const options = await field.evaluate(readOptions, undefined, { timeout: readMs }).catch((): Option[] => []);
+    const options = await field.evaluate(readOptions, undefined, { timeout: readTimeoutMs }).catch((): Option[] => []);
     const problem = problemOf(wanted, options);
     if (problem === null) throw error;
     throw new CommandError('target_not_found', problem, { cause: error });
@@ -63,6 +63,6 @@ function problemOf(wanted: readonly string[], options: readonly Option[]): strin
 
 function quoted(texts: readonly string[]): string {
   const shown = texts.slice(0, maxShownOptions).map((text) => JSON.stringify(text.slice(0, maxShownLength)));
-  const left = texts.length - shown.length;
-  return toStorableText(`${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`);
+  const hiddenCount = texts.length - shown.length;
+  return toStorableText(`${shown.join(', ')}${hiddenCount > 0 ? ` and ${hiddenCount} more` : ''}`);
 }

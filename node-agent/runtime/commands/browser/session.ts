@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { BrowserContext, CDPSession, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
-import { becomesDownload, Downloads, maxDownloadBytes, maxHeldDownloads } from './downloads.ts';
+import { becomesDownload, Downloads, maxDownloadBytes, maxPendingDownloads } from './downloads.ts';
 import { onDriverError } from './driver-errors.ts';
 import { HostFilter } from './host-filter.ts';
 import type { DestinationProblem } from './host-filter.ts';
@@ -13,7 +13,7 @@ import { maxPagesOfRun, RunPages } from './run-pages.ts';
 import type { OpenPage, PageOwner } from './run-pages.ts';
 import { targetIdOf, Windows } from './windows.ts';
 
-const reapEveryMs = 1_000;
+const reapIntervalMs = 1_000;
 /** The longest that a page of a run stays open without a command, in milliseconds. */
 const maxRunPageIdleMs = 24 * 60 * 60 * 1000;
 /** Owners without pages that are remembered, for the reasons why their pages are gone. */
@@ -163,8 +163,10 @@ export class BrowserSession implements AsyncDisposable {
 
   /** Closes the pages of runs that are over. */
   async endRuns(runIds: readonly string[]): Promise<void> {
-    const over = [...this.#owners.values()].filter(({ owner }) => owner.runId !== null && runIds.includes(owner.runId));
-    await Promise.all(over.map((pages) => this.#end(pages, 'its run is over')));
+    const ended = [...this.#owners.values()].filter(
+      ({ owner }) => owner.runId !== null && runIds.includes(owner.runId),
+    );
+    await Promise.all(ended.map((pages) => this.#endOwner(pages, 'its run is over')));
   }
 
   /**
@@ -330,14 +332,14 @@ export class BrowserSession implements AsyncDisposable {
     const guard = onDriverError((error) => void this.#fail(browser, `the browser failed: ${error.message}`));
     const heapBytes = getHeapStatistics().used_heap_size;
     browser = { context, filter, downloads, startPage, windows, guard, heapBytes };
-    context.on('close', () => void this.#ended(browser));
+    context.on('close', () => void this.#onBrowserEnd(browser));
     context.on('requestfailed', (request) => this.#noteFailedNavigation(request));
     context.on('page', (page) => {
       page.on('download', (download) => this.#isOfRun(page) || downloads.refuse(download));
       void this.#closeUnowned(browser, page);
     });
     clearInterval(this.#reaper);
-    this.#reaper = setInterval(() => void this.#reap(browser), reapEveryMs);
+    this.#reaper = setInterval(() => void this.#reap(browser), reapIntervalMs);
     this.#reaper.unref();
     return browser;
   }
@@ -378,12 +380,12 @@ export class BrowserSession implements AsyncDisposable {
     browser.downloads.follow(page);
     page.on('close', () => pages.remove(entry));
     page.on('crash', () => void this.close(entry, 'it crashed'));
-    page.on('dialog', (dialog) => void this.#answer(entry, dialog).catch(() => undefined));
-    page.on('download', (download) => this.#hold(browser, entry, download));
+    page.on('dialog', (dialog) => void this.#answerDialog(entry, dialog).catch(() => undefined));
+    page.on('download', (download) => this.#trackDownload(browser, entry, download));
     const session = page.context().newCDPSession(page);
     entry.identified = this.#identify(browser, entry, session).catch(() => undefined);
     // It fails when the page is gone already.
-    entry.ready = expectWindows(entry, session).catch(() => undefined);
+    entry.ready = watchWindowRequests(entry, session).catch(() => undefined);
     page.on('popup', (popup) => this.#adoptPopup(browser, popup, entry));
     return entry;
   }
@@ -406,17 +408,17 @@ export class BrowserSession implements AsyncDisposable {
     void popup.close().catch(() => undefined);
   }
 
-  #hold(browser: RunningBrowser, { page, pages }: OpenPage, download: Download): void {
+  #trackDownload(browser: RunningBrowser, { page, pages }: OpenPage, download: Download): void {
     if (!this.#isOfRun(page)) return;
     pages.expectsDownload = false;
-    if (pages.downloads.length >= maxHeldDownloads) {
+    if (pages.downloads.length >= maxPendingDownloads) {
       browser.downloads.refuse(download);
       return;
     }
-    pages.downloads.push(browser.downloads.hold(download));
+    pages.downloads.push(browser.downloads.track(download));
   }
 
-  async #answer(entry: OpenPage, dialog: Dialog): Promise<void> {
+  async #answerDialog(entry: OpenPage, dialog: Dialog): Promise<void> {
     const { policy } = entry.pages;
     const type = dialog.type();
     // A page that asks to stay would never be left.
@@ -458,7 +460,7 @@ export class BrowserSession implements AsyncDisposable {
     if (entry.opener !== null) entry.opener.refused = problem.message;
   }
 
-  async #end(pages: RunPages, why: string): Promise<void> {
+  async #endOwner(pages: RunPages, why: string): Promise<void> {
     this.#owners.delete(pages.owner.key);
     await Promise.all([
       ...[...pages.open.values()].map((entry) => this.close(entry, why)),
@@ -494,7 +496,7 @@ export class BrowserSession implements AsyncDisposable {
     try {
       const browser = await running.catch(() => undefined);
       if (browser === undefined) return;
-      this.#forgetPages(why);
+      this.#removePages(why);
       if (graceMs !== undefined) void browser.filter[Symbol.asyncDispose]();
       await browser.context.close().catch(() => undefined);
       await this.#release(browser);
@@ -504,15 +506,15 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   /** The browser ended by itself. */
-  async #ended(browser: RunningBrowser): Promise<void> {
+  async #onBrowserEnd(browser: RunningBrowser): Promise<void> {
     const current = await this.#running?.catch(() => undefined);
     if (current !== browser) return;
     this.#running = undefined;
-    this.#forgetPages('the browser ended');
+    this.#removePages('the browser ended');
     await this.#release(browser);
   }
 
-  #forgetPages(why: string): void {
+  #removePages(why: string): void {
     for (const entry of this.#entries()) {
       entry.closedWhy ??= why;
       entry.pages.remove(entry);
@@ -557,7 +559,7 @@ export class BrowserSession implements AsyncDisposable {
 }
 
 /** Notices that a page asks for a window before the window is there, so that a command can wait for it. */
-async function expectWindows({ pages }: OpenPage, opening: Promise<CDPSession>): Promise<void> {
+async function watchWindowRequests({ pages }: OpenPage, opening: Promise<CDPSession>): Promise<void> {
   const session = await opening;
   session.on('Page.windowOpen', ({ url }) => pages.expectOpen(url));
   await session.send('Page.enable');
