@@ -12,13 +12,16 @@ import { findTool, requireTool, runTool } from './media-tool.ts';
 
 const screenTimeoutMs = 25_000;
 const cameraTimeoutMs = 25_000;
-/** Beyond the seconds that are recorded. */
+/** Time limit of a recording, in addition to its length. */
 const audioGraceMs = 20_000;
 
-/** ffmpeg that asks nothing, says only what went wrong, and ends by itself. */
+/** Arguments with which ffmpeg overwrites its output file without a prompt and prints only errors. */
 const quietArguments = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'];
 
-/** Pictures of screens and cameras, and sound: by the app around this runtime where it captures itself, else by the tools that the system has. */
+/**
+ * Captures screens, cameras and sound: through the app that runs this runtime if the app offers it, else with tools of
+ * the system.
+ */
 export function captureHandlers(
   guard: ProcessGuard,
   host?: HostPort,
@@ -81,7 +84,10 @@ export function captureHandlers(
   };
 }
 
-/** The display that is meant; undefined where this machine can name none and the main one is. @throws CommandError why there is nothing to capture. */
+/**
+ * Returns the display with an index; undefined for the main display (0) on a machine whose displays cannot be listed.
+ * @throws CommandError with the reason why the display cannot be captured.
+ */
 async function chooseDisplay(guard: ProcessGuard, context: CommandContext, display: number) {
   const problem = screenProblem();
   if (problem !== null) throw new CommandError(problem.code, problem.message);
@@ -90,7 +96,7 @@ async function chooseDisplay(guard: ProcessGuard, context: CommandContext, displ
   if (chosen === undefined && (display !== 0 || displays.length > 0)) {
     throw new CommandError(
       'not_found',
-      `There is no display ${display}; this machine has ${displays.length === 0 ? 'none that it can name' : displays.map(({ index, name }) => `${index} (${name})`).join(', ')}.`,
+      `There is no display ${display}; this machine has ${displays.length === 0 ? 'no display that can be listed' : displays.map(({ index, name }) => `${index} (${name})`).join(', ')}.`,
     );
   }
   return chosen;
@@ -111,7 +117,7 @@ async function captureFrame(
     darwin: ['-f', 'avfoundation', '-framerate', '30', '-i', `${camera.id}:none`],
     win32: ['-f', 'dshow', '-i', `video=${camera.id}`],
   }[process.platform as 'linux'];
-  // The first frames of a camera are dark: the sixth is kept.
+  // The first frames of a camera are often dark, so the sixth frame is used.
   await captureWithFfmpeg(
     guard,
     ffmpeg,
@@ -128,7 +134,7 @@ async function recordAudio(
 ): Promise<void> {
   const { seconds, device, file, timeoutMs } = options;
   const ffmpeg = requireTool('ffmpeg');
-  // Without it nobody knows whether the usual source is a microphone.
+  // Only pactl says whether the default source is a microphone or the monitor of a speaker.
   if (process.platform === 'linux') requireTool('pactl');
   const sources = await listMicrophones(guard, context.signal);
   const source =
@@ -152,7 +158,8 @@ async function recordAudio(
   await captureWithFfmpeg(
     guard,
     ffmpeg,
-    // Time is counted by samples: by the clock of the sound server, what it held back at the beginning would be missing at the end.
+    // Timestamps are derived from the sample count. With those of the sound server, its initial buffering would shorten
+    // the recording.
     [
       ...input,
       '-af',
@@ -192,7 +199,7 @@ async function captureDisplay(
     if (exitCode !== 0)
       throw new CommandError(
         'permission_needed',
-        `macOS does not let the companion see the screen; allow it in System Settings, Privacy & Security, Screen Recording. ${stderr.trim().slice(0, 200)}`,
+        `macOS does not let the companion capture the screen; allow it in System Settings, Privacy & Security, Screen Recording. ${stderr.trim().slice(0, 200)}`,
       );
     return;
   }
@@ -216,13 +223,13 @@ async function captureDisplay(
     if (exitCode !== 0)
       throw new CommandError(
         'permission_needed',
-        `The compositor did not let the screen be captured: ${stderr.trim().slice(0, 300)}`,
+        `The compositor did not allow the capture of the screen: ${stderr.trim().slice(0, 300)}`,
       );
     return;
   }
   const region = chosen === undefined ? [] : ['-video_size', `${chosen.width}x${chosen.height}`];
   const origin = chosen === undefined ? '' : `+${chosen.x},${chosen.y}`;
-  // ffmpeg's scale for JPEG runs from 2, the best, to 31.
+  // The quality scale of ffmpeg for JPEG goes from 2 (best) to 31.
   const encoding = format === 'png' ? [] : ['-q:v', String(Math.round(31 - (quality / 100) * 29))];
   await captureWithFfmpeg(
     guard,

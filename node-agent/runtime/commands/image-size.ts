@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** Width and height of a PNG or JPEG file, in pixels, from its own header; nothing when it is neither. */
+/** Width and height of a PNG or JPEG file in pixels, read from its header; an empty object for other files. */
 export async function imageSize(
   file: string | Buffer,
 ): Promise<{ width: number; height: number } | Record<never, never>> {

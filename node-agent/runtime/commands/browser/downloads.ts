@@ -2,28 +2,31 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Download, Page, Request } from 'playwright-core';
 
-/** The largest download, in bytes: that of an artefact. */
+/** Size limit of a download, in bytes. It equals the limit of an artefact. */
 export const maxDownloadBytes = 256 * 1024 * 1024;
-/** Bytes of downloads that no command has handed over yet, over all runs. */
+/** Total size limit of the pending downloads of all runs, in bytes. */
 const maxPendingBytes = 512 * 1024 * 1024;
-/** Downloads of one run that no command has handed over yet. */
+/** Pending downloads per run. */
 export const maxPendingDownloads = 20;
 const checkIntervalMs = 100;
-/** Consecutive looks that may find too large files without a download: the browser reports a download shortly after its file begins. */
+/**
+ * Consecutive checks that may find too many bytes in files without a reported download. The browser reports a download
+ * shortly after it creates the file.
+ */
 const maxOverflows = 10;
-/** Answers of which the content type is kept for a download that comes of them. */
+/** Responses whose content type is kept in case they become a download. */
 const maxKnownTypes = 50;
 
-/** A file that a page downloaded, until a command hands it over. */
+/** A download of a page that no command has returned yet. */
 export interface PendingDownload {
   name: string;
   url: string;
   contentType: string;
   state: 'running' | 'saved' | 'failed';
   error: string | null;
-  /** Copies the file; only once it is saved. */
+  /** Copies the file. Call it only in the state `saved`. */
   saveAs(path: string): Promise<void>;
-  /** Ends it and removes its file. */
+  /** Cancels the download and removes its file. */
   discard(): Promise<void>;
 }
 
@@ -41,7 +44,7 @@ const contentTypes: Record<string, string> = {
   zip: 'application/zip',
 };
 
-/** The downloads of a browser: files in a folder of its own that are bounded in size and removed with it. */
+/** The downloads of a browser. Their files are in one folder with a size limit, which is removed with the browser. */
 export class Downloads implements Disposable {
   readonly folder: string;
   readonly #running = new Set<Download>();
@@ -54,8 +57,9 @@ export class Downloads implements Disposable {
   #overflows = 0;
 
   /**
-   * @param maxBytes The largest download.
-   * @param onOverflow Called when files of downloads that the browser does not report are too large: only the end of the browser ends such downloads.
+   * @param maxBytes Size limit of one download.
+   * @param onOverflow Called when downloads that the browser does not report are too large. Only the end of the browser
+   *   ends these downloads.
    */
   constructor(folder: string, maxBytes: number, onOverflow: () => void) {
     this.folder = folder;
@@ -67,7 +71,7 @@ export class Downloads implements Disposable {
     this.#sizeCheck.unref();
   }
 
-  /** Remembers the content types of a page's answers, which its downloads do not tell. */
+  /** Stores the content types of the responses of a page, because a download of Playwright has none. */
   follow(page: Page): void {
     page.on('response', (response) => {
       if (!response.request().isNavigationRequest()) return;
@@ -81,6 +85,7 @@ export class Downloads implements Disposable {
     });
   }
 
+  /** Watches a download until it ends. */
   track(download: Download): PendingDownload {
     const name = download.suggestedFilename().slice(0, 1000) || 'download';
     const contentType =
@@ -105,7 +110,7 @@ export class Downloads implements Disposable {
     return pending;
   }
 
-  /** Cancels a download that no command may hand over. */
+  /** Cancels a download that no command may return, and removes its file. */
   refuse(download: Download): void {
     this.#files.set(download, fileOf(download));
     void download
@@ -127,7 +132,7 @@ export class Downloads implements Disposable {
     } catch (error) {
       pending.state = 'failed';
       pending.error = this.#tooLarge.has(download)
-        ? `It has more than ${this.#maxBytes} bytes, or downloads that were not handed over have more than ${maxPendingBytes}.`
+        ? `It has more than ${this.#maxBytes} bytes, or the pending downloads of all runs have more than ${maxPendingBytes}.`
         : `It failed: ${(await download.failure().catch(() => null)) ?? (error as Error).message.split('\n')[0] ?? ''}`.slice(
             0,
             1000,
@@ -140,7 +145,7 @@ export class Downloads implements Disposable {
 
   readonly #tooLarge = new WeakSet<Download>();
 
-  /** Cancels a download that is too large, and the largest one while all of them are too large together. */
+  /** Cancels downloads that exceed the limit, and the largest one if all downloads together exceed theirs. */
   #enforceLimits(): void {
     const sizes = this.#sizes();
     const reportedSizes = new Map([...this.#files].map(([download, path]) => [download, sizes.get(path ?? '') ?? 0]));
@@ -156,12 +161,12 @@ export class Downloads implements Disposable {
       this.#tooLarge.add(download);
       void download.cancel().catch(() => undefined);
     }
-    // The browser also writes downloads that it does not report, for example of a window whose opener is closed.
+    // The browser also writes downloads that it does not report, such as those of a window whose opener is closed.
     this.#overflows = unreportedBytes > this.#maxBytes ? this.#overflows + 1 : 0;
     if (this.#overflows > maxOverflows) this.#onOverflow();
   }
 
-  /** The bytes of each file; Chromium adds .crdownload to its name while the download runs. */
+  /** The size of each file in bytes. Chromium appends .crdownload to the name while the download runs. */
   #sizes(): Map<string, number> {
     const sizes = new Map<string, number>();
     try {
@@ -186,21 +191,22 @@ export class Downloads implements Disposable {
   }
 }
 
-/** Whether a navigation that failed becomes a download, which the browser reports after the failure. */
+/** Whether a failed navigation becomes a download. The browser reports the download after the failure. */
 export function becomesDownload(request: Request): boolean {
   const status = request.existingResponse()?.status();
-  // Chromium also ends a navigation whose response has no document by its status.
+  // A navigation with status 204 or 205 fails with the same error, but its response has no document.
   return request.failure()?.errorText === 'net::ERR_ABORTED' && status !== undefined && ![204, 205].includes(status);
 }
 
-/** The elements of a page that `isDownloadLink` reads. */
+/** The part of a DOM element that `isDownloadLink` reads. */
 interface PageNode {
   closest(selector: string): { href: string; baseURI: string } | null;
 }
 
 /**
- * Runs in the page: whether a click on an element downloads the address of its link. The DevTools protocol reports such a download only when
- * its response begins. Chromium ignores the attribute `download` of a link to another origin.
+ * Returns whether a click on an element downloads the address of its link. Runs in the page. The DevTools protocol
+ * reports such a download only when the response begins. Chromium ignores the attribute `download` of a link to another
+ * origin.
  */
 export function isDownloadLink(element: PageNode): boolean {
   const link = element.closest('a[download], area[download]');
@@ -208,6 +214,6 @@ export function isDownloadLink(element: PageNode): boolean {
   return /^(blob|data):/.test(link.href) || new URL(link.href).origin === new URL(link.baseURI).origin;
 }
 
-/** The file that a download is written to. Playwright has no public name for it before the download ends. */
+/** The file to which a download is written. Playwright has no public API for it before the download ends. */
 const fileOf = (download: Download): string | undefined =>
   (download as { _artifact?: { _initializer?: { absolutePath?: string } } })._artifact?._initializer?.absolutePath;

@@ -3,10 +3,10 @@ import { maxEvaluateBytes } from '../../../../shared/commands/browser.ts';
 import { toStorableJson } from '../../../../shared/json.ts';
 import { CommandError } from '../handler.ts';
 
-/** How long a busy page may take to notice that its script is to end, in milliseconds. */
+/** Time limit for ending the script of a busy page. */
 const terminateTimeoutMs = 2_000;
 
-/** Evaluates an expression in the page and answers its JSON, bounded in time and size. */
+/** Evaluates an expression in the page and returns its value as JSON. Time and size are limited. */
 export async function evaluate(page: Page, expression: string, timeoutMs: number) {
   const script = `(async () => {
     const value = await (
@@ -14,7 +14,7 @@ ${expression}
     );
     const text = JSON.stringify(value === undefined ? null : value);
     if (text === undefined) throw new Error('the value is not JSON');
-    if (text.length > ${maxEvaluateBytes}) throw new Error('the value has ' + text.length + ' characters of JSON; ${maxEvaluateBytes} is the most');
+    if (text.length > ${maxEvaluateBytes}) throw new Error('the value has ' + text.length + ' characters of JSON; at most ${maxEvaluateBytes} are allowed');
     return text;
   })()`;
   const timedOut = Promise.withResolvers<'timed out'>();
@@ -40,14 +40,14 @@ ${expression}
   throw new CommandError('timeout', `The expression did not end within ${timeoutMs} ms.`);
 }
 
-/** @throws Error for a key that the hub refuses in any JSON. */
+/** @throws Error for a key that the hub does not accept in JSON. */
 const parseValue = (text: string): unknown =>
   JSON.parse(text, (key, value: unknown) => {
     if (key === '__proto__') throw new Error('the value has the key __proto__, which the hub does not accept');
     return value;
   });
 
-/** Ends a script that keeps its page busy; a page that does not heed is closed. */
+/** Ends the script of a busy page. Closes the page if the script does not end in time. */
 async function terminate(page: Page, evaluation: Promise<unknown>): Promise<void> {
   const stuck = Promise.withResolvers<'stuck'>();
   const timer = setTimeout(() => stuck.resolve('stuck'), terminateTimeoutMs);

@@ -13,7 +13,7 @@ import type { HostRules } from './host-rules.ts';
 import { ownerProxyFor, ProxySettingsError } from './owner-proxy.ts';
 import type { OwnerProxy } from './owner-proxy.ts';
 
-/** Headers that belong to one connection and not to what goes over it. */
+/** Headers that apply to one connection. A proxy does not forward them. */
 const hopByHopHeaders = new Set([
   'connection',
   'proxy-connection',
@@ -24,13 +24,13 @@ const hopByHopHeaders = new Set([
   'upgrade',
 ]);
 
-/** Milliseconds that a connection to a server or a proxy may take. */
+/** Time limit for a connection to a server or a proxy. */
 const connectTimeoutMs = 30_000;
-/** Destinations of which the last problem is kept, for the command that has to report it. */
+/** Destinations whose last problem is kept, so that a command can report it. */
 const maxProblems = 200;
-/** Error codes of Node for an answer that it cannot parse or pass on. */
+/** Error codes of Node for a response that it cannot parse or forward. */
 const invalidResponse = /^(HPE_|ERR_HTTP_|ERR_INVALID_CHAR)/;
-/** Longest answer of the owner's proxy to CONNECT, in bytes. */
+/** Size limit of the response of the owner's proxy to CONNECT. */
 const maxProxyHeadBytes = 16 * 1024;
 
 export type Resolve = (host: string) => Promise<string[]>;
@@ -40,22 +40,22 @@ const resolveBySystem: Resolve = async (host) =>
 
 /** Why a destination could not be reached. */
 export interface DestinationProblem {
-  /** Whether the owner's rules refuse it, rather than the network. */
+  /** Whether the owner's rules refuse the destination; false for a failure of the network. */
   isRefused: boolean;
   message: string;
 }
 
-/** How a destination is reached: at addresses that were judged, or through the owner's proxy. */
+/** The route to a destination: direct, at addresses that the rules allow, or through the owner's proxy. */
 type Route = { addresses: string[] } | { proxy: OwnerProxy };
 
-/** What an open connection of the browser leads to. */
+/** The server to which a connection of the browser is forwarded. */
 interface ConnectionTarget {
   destination: Destination;
-  /** The address that it is connected to; null through a proxy. */
+  /** The address of the server; null through a proxy, or before the filter is connected. */
   address: string | null;
 }
 
-/** @throws with the reason that a destination is out of reach. */
+/** The reason why a destination cannot be reached. */
 class Unreachable extends Error {
   readonly isRefused: boolean;
 
@@ -66,15 +66,16 @@ class Unreachable extends Error {
 }
 
 /**
- * A proxy on this machine that the browser sends everything through: pages and what they load, beacons, sockets, service workers,
- * prefetched and preconnected hosts alike. It resolves each name once, judges the addresses, and connects only to addresses that it
- * judged, so that a name which resolves to another address the next time (DNS rebinding) changes nothing.
+ * An HTTP proxy on this machine for all traffic of the browser: pages and their resources, beacons, WebSockets, service
+ * workers, prefetches and preconnects. The filter resolves each name once per connection, checks the addresses, and
+ * connects only to checked addresses. Therefore a name that later resolves to another address (DNS rebinding) has no
+ * effect.
  */
 export class HostFilter implements AsyncDisposable {
   readonly #server = createServer();
   readonly #rules: () => HostRules;
   readonly #resolve: Resolve;
-  /** Connections of the browser, and where those lead that are tunnels or wait for an answer. */
+  /** Connections of the browser. The target is set for tunnels and during a request; else null. */
   readonly #sockets = new Map<Duplex, ConnectionTarget | null>();
   readonly #problems = new Map<string, DestinationProblem>();
 
@@ -89,11 +90,11 @@ export class HostFilter implements AsyncDisposable {
       this.#tunnel(request, socket, head).catch(() => socket.destroy());
     });
     this.#server.on('clientError', (_error, socket) => socket.destroy());
-    // The server emits an error for each connection that it cannot accept, for example without free file handles.
+    // The server emits an error for each connection that it cannot accept, such as when no file descriptor is free.
     this.#server.on('error', () => undefined);
   }
 
-  /** Listens on a free port of the loopback; `rules` is called for every request. */
+  /** Starts a filter on a free port of 127.0.0.1. `rules` is called for every request. */
   static async listen(rules: () => HostRules, resolve: Resolve = resolveBySystem): Promise<HostFilter> {
     const filter = new HostFilter(rules, resolve);
     await new Promise<void>((done, reject) => {
@@ -107,12 +108,12 @@ export class HostFilter implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Why the last connection to the host and port of an address failed; null when it did not. */
+  /** Why the last connection to the host and port of an address failed; null if it did not fail. */
   problemOf(address: string): DestinationProblem | null {
     return URL.canParse(address) ? (this.#problems.get(keyOf(destinationOf(new URL(address)))) ?? null) : null;
   }
 
-  /** Closes connections that the rules do not allow any more. */
+  /** Closes the connections that the rules no longer allow. */
   recheck(): void {
     const rules = this.#rules();
     for (const [socket, target] of this.#sockets) {
@@ -131,7 +132,7 @@ export class HostFilter implements AsyncDisposable {
     await closed;
   }
 
-  /** Judges a destination and remembers why it is out of reach. @throws Unreachable. */
+  /** Checks a destination against the rules and returns the route to it. @throws Unreachable, ProxySettingsError. */
   async #route(destination: Destination, isTunnel: boolean): Promise<Route> {
     const { host, port } = destination;
     const rules = this.#rules();
@@ -144,12 +145,13 @@ export class HostFilter implements AsyncDisposable {
     const problems = addresses.map((address) => addressProblem(destination, address, rules));
     const usable = addresses.filter((_address, index) => problems[index] === null);
     if (addresses.length > 0 && usable.length === 0) throw new Unreachable(problems[0] as string, true);
-    // Behind a proxy a machine may be unable to resolve names: then the proxy does.
+    // A machine behind a proxy may be unable to resolve names. Then the proxy resolves the name.
     if (proxy !== null) return { proxy };
     if (usable.length === 0) throw new Unreachable(`the name ${host} can't be resolved`, false);
     return { addresses: usable };
   }
 
+  /** Stores why a connection to a destination failed. */
   #failed(destination: Destination, error: unknown): void {
     const key = keyOf(destination);
     const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
@@ -159,7 +161,7 @@ export class HostFilter implements AsyncDisposable {
       message:
         error instanceof Unreachable || error instanceof ProxySettingsError
           ? error.message
-          : `${key} ${invalidResponse.test(code) ? 'sent an answer that is not valid HTTP' : "can't be reached"} (${code})`,
+          : `${key} ${invalidResponse.test(code) ? 'sent a response that is not valid HTTP' : "can't be reached"} (${code})`,
     });
     for (const oldest of this.#problems.keys()) {
       if (this.#problems.size <= maxProblems) break;
@@ -169,7 +171,7 @@ export class HostFilter implements AsyncDisposable {
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const address = request.url ?? '';
-    // What can't be reached looks to the browser as it would without a proxy: no answer at all.
+    // Closes the connection without a response, as a server that cannot be reached would.
     const end = () => request.socket.destroy();
     if (!URL.canParse(address)) return void end();
     const url = new URL(address);
@@ -201,7 +203,7 @@ export class HostFilter implements AsyncDisposable {
       upstream.on('socket', (socket) => {
         if (socket.connecting) {
           const timer = setTimeout(
-            () => socket.destroy(Object.assign(new Error('it does not answer'), { code: 'ETIMEDOUT' })),
+            () => socket.destroy(Object.assign(new Error('it does not respond'), { code: 'ETIMEDOUT' })),
             connectTimeoutMs,
           );
           socket.once('connect', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
@@ -215,7 +217,7 @@ export class HostFilter implements AsyncDisposable {
         this.#failed(destination, error);
         end();
       });
-      // An upgrade that the browser did not request ends without an answer and without an error.
+      // A response with an upgrade that the browser did not request ends without a response event and without an error.
       upstream.on('close', () => response.headersSent || end());
       response.on('error', end).on('close', () => upstream.destroy());
       request.pipe(upstream);
@@ -264,7 +266,7 @@ export class HostFilter implements AsyncDisposable {
 
 const keyOf = ({ host, port }: Destination) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** A look-up that answers the addresses which were judged, whatever the name resolves to now. */
+/** A DNS look-up that returns the checked addresses instead of resolving the name again. */
 const pinnedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_host, options, callback) => {
@@ -298,7 +300,10 @@ function requestOptions(url: URL, route: Route, method: string | undefined, head
   };
 }
 
-/** Connects to a destination, or through the owner's proxy; `early` is what came behind the proxy's answer. */
+/**
+ * Connects to a destination directly or through the owner's proxy. `early` contains the bytes after the response of the
+ * proxy.
+ */
 async function connectTo({ host, port }: Destination, route: Route): Promise<{ upstream: Socket; early: Buffer }> {
   if ('addresses' in route) {
     const upstream = connect({ host, port, lookup: pinnedLookup(route.addresses), autoSelectFamily: true });
@@ -321,7 +326,7 @@ async function connectTo({ host, port }: Destination, route: Route): Promise<{ u
 
 async function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
   const timer = setTimeout(
-    () => socket.destroy(Object.assign(new Error('it does not answer'), { code: 'ETIMEDOUT' })),
+    () => socket.destroy(Object.assign(new Error('it does not respond'), { code: 'ETIMEDOUT' })),
     connectTimeoutMs,
   );
   try {
@@ -335,11 +340,11 @@ async function connected(socket: Socket, event: 'connect' | 'secureConnect'): Pr
   }
 }
 
-/** Reads the answer to CONNECT. @throws Unreachable when the proxy sends none. */
+/** Reads the response to CONNECT. @throws Unreachable if the proxy does not respond. */
 function readConnectResponse(socket: Socket): Promise<{ status: number; early: Buffer }> {
   return new Promise((done, reject) => {
     let head = Buffer.alloc(0);
-    const fail = () => finish(() => reject(new Unreachable('the proxy does not answer', false)));
+    const fail = () => finish(() => reject(new Unreachable('the proxy does not respond', false)));
     const timer = setTimeout(() => {
       socket.destroy();
       fail();

@@ -2,17 +2,17 @@ import { isAllowedPrivate, isListedAddress, isMetadataAddress, isPublicAddress, 
 import type { Destination } from './addresses.ts';
 import { matchesHost, plainHost } from './host-patterns.ts';
 
-/** Where the owner lets the browser go; with no host allowed by name, all are that are not blocked. */
+/** The hosts that the owner lets the browser reach. An empty `allowHosts` allows every host that is not blocked. */
 export interface HostRules {
   readonly allowHosts: readonly string[];
   readonly blockHosts: readonly string[];
-  /** Private destinations that may be reached; a host that `allowHosts` names may be, too. */
+  /** Private destinations that are allowed. Hosts in `allowHosts` may have private addresses too. */
   readonly privateHosts: readonly string[];
 }
 
 const blockedMessage = (host: string) => `The owner of this machine blocks ${host}`;
 
-/** Why the owner's lists of names refuse a host, or null. */
+/** Why `allowHosts` or `blockHosts` refuses a host name, or null. */
 export function nameProblem(host: string, { allowHosts, blockHosts }: HostRules): string | null {
   if (blockHosts.some((pattern) => matchesHost(pattern, host)) || isListedAddress(blockHosts, host))
     return blockedMessage(host);
@@ -21,12 +21,15 @@ export function nameProblem(host: string, { allowHosts, blockHosts }: HostRules)
   return null;
 }
 
-/** Why a host may not be reached at an IP address, or null: the owner can block an address, and must name private, local and reserved ones. */
+/**
+ * Why a host must not be reached at an IP address, or null. The owner can block addresses. Private, local and reserved
+ * addresses are refused unless the owner allows them.
+ */
 export function addressProblem(destination: Destination, address: string, rules: HostRules): string | null {
   if (isListedAddress(rules.blockHosts, address))
     return destination.host === address
       ? blockedMessage(address)
-      : `${blockedMessage(address)}, to which ${destination.host} leads`;
+      : `${blockedMessage(address)}, which is an address of ${destination.host}`;
   if (isPublicAddress(address)) return null;
   const { host, port } = destination;
   if (rules.allowHosts.some((pattern) => matchesHost(pattern, host))) return null;
@@ -38,13 +41,13 @@ export function addressProblem(destination: Destination, address: string, rules:
   return `${host} ${leadsTo} a private or local address, and the owner of this machine does not let the browser reach it; the owner adds it with${warning}: outrigger-companion hosts --private ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The host and port that an address of a page leads to. */
+/** Returns the host and port of an address. */
 export function destinationOf(url: URL): Destination {
   const isSecure = url.protocol === 'https:' || url.protocol === 'wss:';
   return { host: plainHost(url), port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port) };
 }
 
-/** Why the browser may not go to an address, as far as that is known without a look-up of its name; null when it may. */
+/** Why the browser must not open an address, or null. Checks everything that is known without a DNS look-up. */
 export function navigationProblem(address: string, rules: HostRules): string | null {
   if (!URL.canParse(address))
     return `"${address.slice(0, 200)}" is not an absolute address; give one that begins with https:// or http://`;
@@ -57,6 +60,6 @@ export function navigationProblem(address: string, rules: HostRules): string | n
   const problems = (knownAddresses(destination.host) ?? []).map((knownAddress) =>
     addressProblem(destination, knownAddress, rules),
   );
-  // A name with several addresses may be reached at those that are allowed.
+  // A name with several addresses can be reached if at least one address is allowed.
   return problems.length > 0 && problems.every((problem) => problem !== null) ? (problems[0] ?? null) : null;
 }

@@ -10,15 +10,15 @@ import type { CommandContext } from '../handler.ts';
 import { saveIntoSharedFolder } from '../save-file.ts';
 import type { OpenPage, RunPages } from './run-pages.ts';
 
-/** What every command answers. */
+/** The outputs that every browser command returns. */
 export type PageReply = { [Field in keyof typeof pageReply]: z.output<(typeof pageReply)[Field]> };
 
 const pollIntervalMs = 25;
 
-/** The longest wait for the title of a page that hangs, in milliseconds. */
+/** Time limit for reading the title of a page that does not respond. */
 const titleTimeoutMs = 1_000;
 
-/** The title of a page; empty for one that hangs or navigates just now. */
+/** Returns the title of a page, or an empty text if the page does not respond or is navigating. */
 export async function titleOf(page: Page): Promise<string> {
   const title = await Promise.race([page.title().catch(() => ''), delay(titleTimeoutMs, '', { ref: false })]);
   return toStorableText(title).slice(0, 4096);
@@ -27,8 +27,10 @@ export async function titleOf(page: Page): Promise<string> {
 const addressOf = (url: string) => toStorableText(url).slice(0, 16_384);
 
 /**
- * Where a page is now, and what happened on the pages of its run since the last report: dialogs, opened pages, downloads. Downloads that run
- * are waited for until the deadline, in the milliseconds of `performance.now()`; a later command hands over those that take longer.
+ * Returns the address and title of a page, and the dialogs, opened pages and downloads of its run since the last
+ * report. Waits up to `openedMs` for windows and downloads that a page has requested, and then for running downloads
+ * until `deadline` (by `performance.now()`). A later command returns downloads that take longer. Downloads are also
+ * saved in the shared folder `saveTo`.
  */
 export async function report(
   entry: OpenPage,
@@ -64,7 +66,9 @@ export async function report(
   };
 }
 
-/** Attaches the downloads that are saved, and forgets those and the failed ones; the rest stays for a later command. */
+/**
+ * Attaches saved downloads to the result, and removes saved and failed downloads. The others stay for a later command.
+ */
 async function attachDownloads(
   pages: RunPages,
   context: CommandContext,
@@ -100,7 +104,7 @@ async function attachDownloads(
   return reported;
 }
 
-/** Where a download was saved, or why it was not; the artefact is there in both cases. */
+/** Returns the path where a download was saved, or why it was not saved. The artefact exists in both cases. */
 async function saveDownload(
   folder: string,
   name: string,

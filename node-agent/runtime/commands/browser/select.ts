@@ -5,7 +5,7 @@ import { isTimeout } from './targets.ts';
 
 const maxShownOptions = 20;
 const maxShownLength = 100;
-/** How long the options of a field may take to be read, in milliseconds. */
+/** Time limit for reading the options of a field. */
 const readTimeoutMs = 2_000;
 
 interface Option {
@@ -25,7 +25,7 @@ interface PageField {
   options?: Iterable<PageOption>;
 }
 
-/** Runs in the page: the options of a field, or of the field of a label. */
+/** Returns the options of a field, or of the field that belongs to a label. Runs in the page. */
 function readOptions(element: PageField & { control?: PageField }): Option[] {
   const field = element.control ?? element;
   return [...(field.options ?? [])].map((option) => ({
@@ -35,7 +35,11 @@ function readOptions(element: PageField & { control?: PageField }): Option[] {
   }));
 }
 
-/** Selects options by value or label. Options that the page adds later are waited for. @throws CommandError that names what is missing. */
+/**
+ * Selects options by value or label, and waits until they exist and are enabled. Returns the values of the selected
+ * options.
+ * @throws CommandError `target_not_found` with the missing or disabled options.
+ */
 export async function selectOptions(field: Locator, wanted: string[], timeoutMs: number): Promise<string[]> {
   try {
     return await field.selectOption(wanted, { timeout: timeoutMs });

@@ -5,10 +5,15 @@ import { CommandError } from '../handler.ts';
 
 const pollIntervalMs = 100;
 
-/** Whether Playwright waited in vain; by its name, so that a companion without a browser does not load Playwright. */
+/**
+ * Whether an error is a time-out of Playwright. Compares the name, so that Playwright is loaded only with a browser.
+ */
 export const isTimeout = (error: unknown) => error instanceof Error && error.name === 'TimeoutError';
 
-/** The one element that a target names, once it is there; more than one is refused, since any of them could be meant. */
+/**
+ * Waits until exactly one element matches a target.
+ * @throws CommandError `target_not_found` if several elements match, or if none matches before the time-out.
+ */
 export async function findTarget(page: Page, target: BrowserTarget, timeoutMs: number): Promise<Locator> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -43,7 +48,7 @@ export async function waitForTarget(
   }
 }
 
-/** Waits until some frame of the page shows a text. */
+/** Waits until a frame of the page shows a text. */
 export async function waitForText(page: Page, text: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -62,7 +67,7 @@ interface TargetMatch {
   count: number;
 }
 
-/** What a target matches now: in the page itself, and where nothing does in its frames. */
+/** Counts the elements that match a target now. Frames are searched only if nothing in the page itself matches. */
 async function match(page: Page, target: BrowserTarget): Promise<TargetMatch> {
   if ('ref' in target) {
     const locator = page.getByRef(target.ref);
@@ -93,7 +98,10 @@ async function match(page: Page, target: BrowserTarget): Promise<TargetMatch> {
   return matches;
 }
 
-/** How many elements match; none in a frame that navigates or is gone. @throws for a selector that can't be used. */
+/**
+ * Counts the matching elements. A frame that navigates or was removed has none.
+ * @throws for a selector that is not valid.
+ */
 async function countOf(locator: Locator): Promise<number> {
   try {
     return await locator.count();
@@ -122,6 +130,6 @@ function locate(root: Frame | FrameLocator, target: Exclude<BrowserTarget, { ref
       target.name === undefined ? {} : { name: target.name, exact: true },
     );
   if ('text' in target) return root.getByText(target.text, { exact: true });
-  // `css=` keeps Playwright's other engines, such as xpath, out of reach.
+  // The prefix `css=` excludes the other selector engines of Playwright, such as XPath.
   return root.locator(`css=${target.selector}`);
 }
