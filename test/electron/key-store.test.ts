@@ -10,7 +10,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startApp } from './app.ts';
 import { hasDesktop, hasKeyStore, startDesktop } from './desktop.ts';
 
-describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needsElectron}`, () => {
+describe.skipIf(electronPath === null || !hasDesktop)(`storage of the device secret ${needsElectron}`, () => {
   let hub: TestHub;
   let workspace: TestWorkspace;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
     JSON.parse(await readFile(join(dataFolder, 'identity.json'), 'utf8')) as Record<string, string>;
 
   test.skipIf(!hasKeyStore)(
-    'lies in the key store where there is one, and only the app opens it (needs gnome-keyring)',
+    'the device secret is stored in the key store if there is one, and only the app reads it (needs gnome-keyring)',
     async () => {
       await using desktop = await startDesktop();
       await desktop.startKeyStore();
@@ -68,7 +68,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
     },
   );
 
-  test('lies in a file that only its owner reads where there is none, once they said so', async () => {
+  test('the device secret is stored in a file without a key store, after the owner agrees', async () => {
     await using desktop = await startDesktop();
     await using app = await startApp(desktop);
     expect((await app.companion())?.keyStore.name).toBeNull();

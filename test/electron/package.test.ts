@@ -57,7 +57,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
     }, 300_000);
     afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-    test('has every fuse as it is to be', async () => {
+    test('the Electron fuses have the expected states', async () => {
       const fuses = await getCurrentFuseWire(join(unpacked(), 'outrigger-companion'));
       const isOn = (fuse: FuseV1Options) => fuses[fuse] === FuseState.ENABLE;
       expect(isOn(FuseV1Options.EnableCookieEncryption)).toBe(true);
@@ -70,7 +70,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       expect(isOn(FuseV1Options.GrantFileProtocolExtraPrivileges)).toBe(false);
     });
 
-    test('holds the bundle, the icons that it shows and its package.json, and nothing else', () => {
+    test('the archive contains only the bundle, the icons and package.json', () => {
       const archive = join(unpacked(), 'resources/app.asar');
       const paths = listPackage(archive, { isPack: false });
       expect([...new Set(paths.map((path) => path.split('/')[1]))].toSorted()).toEqual(
@@ -87,7 +87,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       });
     });
 
-    test('is no Node for whoever starts it', async () => {
+    test('ELECTRON_RUN_AS_NODE does not make the app run as Node', async () => {
       const mark = join(home, 'mark');
       const code = `require('fs').writeFileSync(${JSON.stringify(mark)}, '')`;
       // As an app it finds no display and ends, which is all that is wanted of it.
@@ -98,7 +98,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       expect(existsSync(mark)).toBe(false);
     });
 
-    test('is the command line of the companion too, without a screen', async () => {
+    test('the app runs commands of the companion without a screen', async () => {
       const folder = join(home, 'command line');
       // It names no screen.
       const env = { ...inheritedEnv(), HOME: home };
@@ -133,14 +133,14 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
     });
 
     test.skipIf(!hasDisplay)(
-      'starts from its archive, and its companion answers its owner (needs xvfb-run)',
+      'the app starts from its archive, and its companion responds (needs xvfb-run)',
       async () => {
         expect(await start(join(unpacked(), 'outrigger-companion'))).toMatchObject({ version, paired: null });
       },
     );
 
-    describe.skipIf(!hasDpkg)('as a Debian package (needs dpkg, as root)', () => {
-      test('says what it is and what it needs', () => {
+    describe.skipIf(!hasDpkg)('the Debian package (needs dpkg, as root)', () => {
+      test('the package declares its name, version, architecture and dependencies', () => {
         const field = (name: string) =>
           execFileSync('dpkg-deb', ['--field', debOf(), name], { encoding: 'utf8' }).trim();
         expect(field('Package')).toBe('outrigger-companion');
@@ -152,7 +152,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
         expect(listed.filter((line) => !/ \.\/(usr\/(bin|lib|share)\/?.*)?$|\/usr\/$/.test(line))).toEqual([]);
       });
 
-      test('is installed whole, starts from there, and goes without a trace', async () => {
+      test('the package installs all files, the installed app starts, and purging removes everything', async () => {
         const root = join(home, 'root');
         for (const folder of ['info', 'updates', 'triggers'])
           mkdirSync(join(root, 'var/lib/dpkg', folder), { recursive: true });
@@ -199,7 +199,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       });
 
       test.skipIf(!has('desktop-file-validate', '--help'))(
-        'has an entry for menus and links that desktops take (needs desktop-file-validate)',
+        'the desktop entry for menus and links is valid (needs desktop-file-validate)',
         () => {
           const said = execFileSync(
             'desktop-file-validate',

@@ -44,7 +44,7 @@ function killWith(text: string): void {
 
 const canRename = electronPath !== null && process.platform === 'linux';
 
-describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsElectron}`, () => {
+describe.skipIf(!canRename || !hasDesktop)(`the installed app ${needsElectron}`, () => {
   let desktop: TestDesktop;
   let home: string;
   let program: string;
@@ -76,7 +76,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     return dataFolder;
   }
 
-  test('shows its window', async () => {
+  test('the app shows its window', async () => {
     const shown = async () => {
       const port = await freePort();
       await start('shown', [`--inspect=127.0.0.1:${port}`]);
@@ -94,13 +94,13 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     await shown().catch(shown).catch(shown);
   });
 
-  test('can not be driven from outside', async () => {
+  test('the app ignores --remote-debugging-port', async () => {
     const port = await freePort();
     await start('driven', [`--remote-debugging-port=${port}`, '--remote-allow-origins=*']);
     await expect(fetch(`http://127.0.0.1:${port}/json/version`)).rejects.toThrow('fetch failed');
   });
 
-  test('that is an AppImage is started by it again after a fault, as it was started before', async () => {
+  test('an AppImage restarts with the same arguments after a fault', async () => {
     const image = join(home, 'Companion.AppImage');
     const starts = join(home, 'starts');
     // What an AppImage does, but for the file system that goes with the process.
@@ -127,7 +127,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     await expect.poll(async () => ![undefined, first].includes(await pid())).toBe(true);
   });
 
-  test('makes an AppImage the one that opens pairing links', async () => {
+  test('a started AppImage becomes the handler of pairing links', async () => {
     const data = join(home, 'share');
     const image = join(home, 'My $(apps)', 'Companion 100%.AppImage');
     await start('linked', [], {
@@ -140,7 +140,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     expect(await readFile(path, 'utf8')).toContain(`Exec=${execLine(image)} %u`);
   });
 
-  test('leaves nothing that starts it after --unpair', async () => {
+  test('--unpair removes the link handler and the autostart entry', async () => {
     const data = join(home, 'left');
     const dataFolder = join(home, 'leaving');
     const link = join(data, 'applications', 'outrigger-companion-link.desktop');

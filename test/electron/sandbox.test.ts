@@ -25,9 +25,9 @@ const mayHaveSandbox = (() => {
   }
 })();
 describe.skipIf(!hasDesktop || !mayHaveSandbox)(
-  `for somebody who is not root ${needsElectron} (and root to become them, setpriv, user namespaces)`,
+  `a user who is not root ${needsElectron} (and root to switch to that user, setpriv, user namespaces)`,
   () => {
-    test('the app runs in the real sandbox', async () => {
+    test('the app runs in the sandbox of Chromium', async () => {
       const home = mkdtempSync(join(tmpdir(), 'outrigger-nobody-'));
       try {
         chmodSync(home, 0o755);

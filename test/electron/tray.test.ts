@@ -32,13 +32,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
   });
   const labels = async () => (await tray.menu()).map(({ label }) => label);
 
-  test('has what can be done with the companion', async () => {
+  test('the tray menu contains the actions of the companion', async () => {
     expect((await app.appState()).hasTray).toBe(true);
     await expect.poll(labels).toEqual(['Pause', 'Open', '', 'Quit']);
     await expect.poll(() => tray.toolTip()).toContain('Outrigger Companion');
   });
 
-  test('pauses and resumes', async () => {
+  test('the tray menu pauses and resumes the companion', async () => {
     await tray.click('Pause');
     await expect.poll(async () => (await app.companion())?.settings.paused).toBe(true);
     await expect.poll(labels).toContain('Resume');
@@ -48,7 +48,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
     await expect.poll(labels).toContain('Pause');
   });
 
-  test('takes the window in when it is closed, and gives it back', async () => {
+  test('closing the window hides it, and the tray shows it again', async () => {
     await app.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
     await expect.poll(() => app.isVisible()).toBe(false);
     await tray.activate();
@@ -59,14 +59,14 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
     await expect.poll(() => app.isVisible()).toBe(true);
   });
 
-  test('is where the app begins with --hidden', async () => {
+  test('a start with --hidden shows the tray and no window', async () => {
     const items = tray.count();
     await using hidden = await startApp(desktop, { args: ['--hidden'] });
     await expect.poll(() => tray.count()).toBeGreaterThan(items);
     expect(await hidden.isVisible()).toBe(false);
   });
 
-  describe('with a companion that asks its owner', () => {
+  describe('with a companion that prompts its owner', () => {
     let home: string;
     let companion: OwnerCompanion;
     let asking: TestApp;
@@ -88,7 +88,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
     const heard = () =>
       asking.page.evaluate(() => (globalThis as unknown as { heard: string[] | undefined }).heard?.splice(0) ?? null);
 
-    test('tells a window that nobody sees nothing until it is shown, and then the last state', async () => {
+    test('a hidden window receives no state until it is shown, and then the latest state', async () => {
       await asking.page.evaluate(() => {
         const texts: string[] = [];
         Object.assign(globalThis, { heard: texts });
@@ -119,7 +119,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       await expect.poll(heard).toEqual(['seen']);
     });
 
-    test('pauses by the menu that the person sees, whatever happened since it was opened', async () => {
+    test('an open menu still pauses after the state of the companion has changed', async () => {
       const [pause] = await tray.menu();
       const picture = await tray.picture();
       companion.tell((state) => {
@@ -139,7 +139,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       });
     });
 
-    test('shows the window for each new prompt, without the keyboard, and another picture', async () => {
+    test('each new prompt shows the window without focus and changes the tray icon', async () => {
       const takesIn = async () => {
         await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
         await expect.poll(() => asking.isVisible()).toBe(false);
@@ -178,7 +178,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       await expect.poll(() => asking.isVisible()).toBe(true);
     });
 
-    test('lets nobody allow a program in the first moments after the window was brought back', async () => {
+    test('the allow button is disabled for a moment after the window is shown', async () => {
       const allow = asking.page.getByRole('button', { name: 'Allow once' });
       await expect.poll(() => allow.getAttribute('aria-disabled')).toBe('false');
       await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
@@ -197,7 +197,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
     });
   });
 
-  test('quits', async () => {
+  test('the tray menu quits the app', async () => {
     await using other = await startApp(desktop);
     await expect.poll(async () => (await other.appState()).hasTray).toBe(true);
     await tray.click('Quit');
