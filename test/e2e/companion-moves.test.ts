@@ -7,7 +7,7 @@ import { startHub } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-test('a hub that moves keeps its node, and another server gets neither the node nor its secret', async () => {
+test('hub set moves the node to the new address of its hub and refuses other servers without sending the secret', async () => {
   // The address that the hub will have; what answers there is decided below.
   await using moved = await startProxy('http://127.0.0.1:1');
   await using hub = await startHub({ PUBLIC_URL: moved.url, RATE_LIMIT_PER_MINUTE: '100000' });

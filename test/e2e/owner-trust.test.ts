@@ -91,7 +91,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
         .map(({ commandId }) => commandId),
     ).size;
 
-  test('leaves no read unlogged: what can not be logged is not done, and doctor says why', async () => {
+  test('refuses commands that cannot be logged, and doctor shows the reason', async () => {
     expect((await read()).status).toBe('succeeded');
     fill();
     let done = 1;
@@ -112,7 +112,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
     expect(await json<AuditVerdict>(companion, 'audit', 'verify')).toMatchObject({ ok: true });
   });
 
-  test('takes nothing from the brake: pause, deny and unshare count at once, and after a kill', async () => {
+  test('does not affect pause, deny and unshare: they apply immediately and after a kill', async () => {
     await companion.cli('allow', 'camera');
     fill();
     for (const args of [['deny', 'system'], ['unshare', companion.shared], ['pause']])
@@ -141,7 +141,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
   });
 });
 
-test('a program that was approved can not allow itself anything, and its cut of the log is shown', async () => {
+test('an approved program cannot change permissions, and a log that it cuts is reported', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const cli = resolve('node-agent/runtime/cli.ts');
   // It ends with 0, so that its output is that of the step.
@@ -202,7 +202,7 @@ describe('an approved program that stops the companion, changes its files and ki
     running: { edited: { needsConsent: boolean; detail: string; changes: string[] } | null };
   }
 
-  test('allows itself nothing by it: the restarted companion waits for the owner', async () => {
+  test('gains no permission: the restarted companion waits for the consent of the owner', async () => {
     await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
     await attack(companion, loosen(companion));
     const { settings, running } = await json<Status>(companion, 'status');
@@ -218,7 +218,7 @@ describe('an approved program that stops the companion, changes its files and ki
     expect((await json<Status>(companion, 'status')).settings.capture.screen).toBe(true);
   });
 
-  test('gains nothing by removing the log with the records of the settings: everything is denied, and the hub shows the cut', async () => {
+  test('gains no permission by removing the log and the settings: everything is denied, and the hub shows the cut', async () => {
     await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
     const node = async () =>
       (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
@@ -247,7 +247,7 @@ describe('an approved program that stops the companion, changes its files and ki
   });
 });
 
-test('a signal of an approved program opens no debugger of the companion', async () => {
+test('SIGUSR1 from an approved program does not open the debugger of the companion', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const pid = String(companion.process()?.pid);
   expect(await run(companion, 'system.run', { argv: ['kill', '-USR1', pid] })).toMatchObject({ status: 'succeeded' });
@@ -256,7 +256,7 @@ test('a signal of an approved program opens no debugger of the companion', async
   expect(companion.process()?.exitCode).toBeNull();
 });
 
-test('a log that was cut while no companion ran is found by what the hub knows of it, and the hub shows it', async () => {
+test('a log that is cut while the companion is stopped is detected by the hub, and the hub shows it', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const node = async () =>
     (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
@@ -275,7 +275,7 @@ test('a log that was cut while no companion ran is found by what the hub knows o
   await expect.poll(async () => (await node())?.audit?.brokenAt ?? null).not.toBeNull();
 });
 
-test('a companion that is killed while it asks its owner reports that nothing began, and logs it', async () => {
+test('a companion that is killed during a prompt reports and logs that the command did not begin', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   await companion.cli('allow', 'system');
   const file = join(companion.shared, 'never');
@@ -290,7 +290,7 @@ test('a companion that is killed while it asks its owner reports that nothing be
   expect(readdirSync(companion.shared)).toEqual([]);
 });
 
-test('a log that can not be written at all keeps everything from beginning', async () => {
+test('no command begins if the log cannot be written', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   rmSync(join(companion.home, 'audit.jsonl'), { force: true });
   mkdirSync(join(companion.home, 'audit.jsonl'));
@@ -300,7 +300,7 @@ test('a log that can not be written at all keeps everything from beginning', asy
   expect(readdirSync(companion.shared)).toEqual([]);
 });
 
-test('a shared folder does not include hidden files and key stores, and a home folder is shared only twice confirmed', async () => {
+test('sharing a folder excludes hidden files and key stores, and sharing a home folder needs a confirmation', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   mkdirSync(join(companion.shared, '.ssh'));
   writeFileSync(join(companion.shared, '.ssh', 'id_rsa'), 'a key');
@@ -324,7 +324,7 @@ test('a shared folder does not include hidden files and key stores, and a home f
   expect((await run(companion, 'node.files_read', key)).status).toBe('succeeded');
 });
 
-test('asking is turned off only with a confirmation that says what that means', async () => {
+test('turning off prompts requires a confirmation that explains the consequence', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   const system = async () =>
     (await json<{ settings: { system: { allowed: boolean; ask: boolean } } }>(companion, 'status')).settings.system;
@@ -340,7 +340,7 @@ test('asking is turned off only with a confirmation that says what that means', 
   expect(await system()).toMatchObject({ allowed: true, ask: false });
 });
 
-test('a prompt and the log name workspace, workflow, run, starter, approver and reason as the hub sends them, and a prompt warns of a shell', async () => {
+test('prompts and the log contain the origin of a command, and prompts warn of a shell', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   await companion.cli('allow', 'system');
   const runId = await begin(companion, 'system.run', { argv: ['sh', '-c', 'echo shown'] });

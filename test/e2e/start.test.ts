@@ -49,8 +49,8 @@ const line = (pattern: RegExp) => ({
   stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string,
 });
 
-describe('the hub starts', () => {
-  test('from nothing, greets with what to do next, and ends cleanly with all that it started', async () => {
+describe('starting the hub', () => {
+  test('creates its data folder, prints a sign-in link, and stops with its database', async () => {
     const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
     expect(hub.greeting).toContain(`${hub.url}/sign-in?code=`);
     expect(await (await fetch(`${hub.url}/readyz`)).json()).toMatchObject({ status: 'ready' });
@@ -59,7 +59,7 @@ describe('the hub starts', () => {
     expect(processesWith(join(folder, 'postgres'))).toEqual([]);
   });
 
-  test('again after kill -9, on the same data, with its database gone with it', async () => {
+  test('works after kill -9 with the same data, and the database ends with the hub', async () => {
     const env = { ...base(), OUTRIGGER_HOME: folder, SIGN_UP: 'open' };
     const first = await startHubProcess(env);
     await fetch(`${first.url}/auth/signup`, {
@@ -81,7 +81,7 @@ describe('the hub starts', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('not on a taken port, nor twice on a data folder, and says which and whose', async () => {
+  test('fails for a taken port or a data folder in use, and names the port and the other hub', async () => {
     const taken = createServer();
     await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
     const { port } = taken.address() as AddressInfo;
@@ -96,7 +96,7 @@ describe('the hub starts', () => {
     await hub.stop();
   });
 
-  test('not with settings that can not be used, and names each of them', async () => {
+  test('fails for invalid settings and names each of them', async () => {
     const { code, stderr } = await refused({
       ...base(),
       PORT: 'abc',
@@ -128,7 +128,7 @@ describe('the hub starts', () => {
     expect(await refused(base(), ['--nonsense'])).toMatchObject(line(/Unknown option/));
   });
 
-  test('not without its database or its Redis, nor with the wrong key, nor in a folder that is no folder', async () => {
+  test('fails without its database or Redis, with a wrong key, or with an invalid data folder', async () => {
     expect(await refused({ ...base(), DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).toMatchObject(
       line(/The database can't be used: ECONNREFUSED/),
     );
@@ -146,7 +146,7 @@ describe('the hub starts', () => {
   });
 });
 
-test('docs/settings.md lists every setting as the code has it', () => {
+test('docs/settings.md contains the table of all settings', () => {
   const page = readFileSync('docs/settings.md', 'utf8');
   expect(page).toContain(`<!-- settings -->\n${settingsTable()}\n<!-- /settings -->`);
 });

@@ -73,7 +73,7 @@ const expectNothingLeft = () =>
   );
 const hubPid = () => (JSON.parse(readFileSync(join(home, 'hub.lock'), 'utf8')) as { pid: number }).pid;
 
-describe('npm start ends with all that it started', () => {
+describe('npm start ends all its processes', () => {
   test.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('when npm alone gets %s', async (signal) => {
     const npm = new Command('npm', ['start']);
     await npm.prints(ready);
@@ -91,7 +91,7 @@ describe('npm start ends with all that it started', () => {
     expect((await npm.ended).code).not.toBe(0);
   });
 
-  test('when Ctrl-C reaches npm and the hub at once, which is one wish, and drains', async () => {
+  test('when Ctrl-C reaches both npm and the hub, and stops once', async () => {
     const npm = new Command('npm', ['start'], { detached: true });
     await npm.prints(ready);
     process.kill(-(npm.child.pid as number), 'SIGINT');
@@ -100,9 +100,9 @@ describe('npm start ends with all that it started', () => {
   });
 });
 
-describe('npm start goes on', () => {
+describe('npm start keeps running', () => {
   test.each([['nohup'], ['setsid']])(
-    'under %s, when the shell that started it ends and its terminal is closed',
+    'under %s after the shell that started it ends and its terminal is closed',
     async (how) => {
       const log = join(home, `${how}.log`);
       const shell = new Command('sh', ['-c', `${how} npm start >${log} 2>&1 </dev/null &`], { detached: true });
@@ -138,7 +138,7 @@ describe('the launcher on an older Node', () => {
   };
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
-    'ends the hub that it started on the right one when it gets %s',
+    'ends the hub, which runs on the required Node, when it gets %s',
     async (signal) => {
       const start = launcher('hub/outrigger.js', 'start');
       await start.prints(ready);
@@ -149,7 +149,7 @@ describe('the launcher on an older Node', () => {
     },
   );
 
-  test('ends as its program does: by its exit code, by its signal', async () => {
+  test('ends with the exit code or the signal of its program', async () => {
     expect((await launcher('hub/outrigger.js', 'nonsense').ended).code).toBe(2);
     expect((await launcher('node-agent/outrigger-companion.js', '--version').ended).code).toBe(0);
     const start = launcher('hub/outrigger.js', 'start');

@@ -127,8 +127,8 @@ const received = async () => {
   );
 };
 
-describe('a big artefact on a slow line', () => {
-  test('arrives, although it takes longer than any other body may', async () => {
+describe('a large artefact on a slow connection', () => {
+  test('is uploaded although it takes longer than the time limit of a request body', async () => {
     line.setSpeed(lineBytesPerSecond);
     const before = line.sent;
     const { runId, content } = await readBig();
@@ -136,7 +136,7 @@ describe('a big artefact on a slow line', () => {
     expect(line.sent - before).toBeLessThan(fileBytes * 1.2);
   });
 
-  test('goes on where it stopped when the line is cut, the companion is killed and the hub restarts', async () => {
+  test('resumes after a lost connection, a kill of the companion and a restart of the hub', async () => {
     line.setSpeed(lineBytesPerSecond);
     const before = line.sent;
     const { runId, content } = await readBig();
@@ -168,7 +168,7 @@ const own = (status: number, code: string, message: string) => ({
   body: JSON.stringify({ statusCode: status, error: reasonPhrase(status), message, requestId: 'r', code }),
 });
 
-test('a hub that takes no pieces gets a form', async () => {
+test('the companion uploads a form to a hub that does not support chunks', async () => {
   answer = (method, path) =>
     method === 'PUT' ? own(404, 'not_found', `There is nothing at ${path}; /docs lists every operation.`) : null;
   for (let round = 0; round < 2; round += 1) {
@@ -181,7 +181,7 @@ test('a hub that takes no pieces gets a form', async () => {
   await expect.poll(() => companion.log()).toContain('"disconnected"');
 });
 
-test('what a proxy answers in the place of the hub costs a retry', async () => {
+test('an upload is retried after an error response of a proxy', async () => {
   const answers = [403, 404, 413, 502];
   answer = (method) => {
     const status = method === 'PUT' ? answers.shift() : undefined;
@@ -192,7 +192,7 @@ test('what a proxy answers in the place of the hub costs a retry', async () => {
   expect(answers).toEqual([]);
 });
 
-test('what the hub itself refuses fails the command at once, and says why', async () => {
+test('an error of the hub fails the command without a retry and with the reason', async () => {
   answer = (method) =>
     method === 'PUT' ? own(409, 'storage_full', 'The artefacts of this workspace take all its room.') : null;
   const { runId } = await readBig();
@@ -204,7 +204,7 @@ test('what the hub itself refuses fails the command at once, and says why', asyn
   expect(puts).toBe(1);
 });
 
-test('no more of a file than its chunks is held in memory on its way', async () => {
+test('an upload keeps only chunks of the file in memory', async () => {
   const path = join(folder, 'large.bin');
   const bytes = 96 * 1024 * 1024;
   writeFileSync(path, Buffer.alloc(bytes, 7));
