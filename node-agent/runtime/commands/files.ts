@@ -354,9 +354,7 @@ export async function resolveShared(path: string, { settings }: Pick<CommandCont
   return real;
 }
 
-/**
- * Resolves links as the settings do. Unlike `realpath` of the operating system, this function keeps the case of letters.
- */
+/** Resolves links as the settings do. It keeps the case of letters, unlike `realpath` of the operating system. */
 const resolveLinks = promisify(realpathOf);
 
 /** Whether a link has replaced a folder of the settings, or a folder above it, so that it leads to another folder. */
@@ -403,8 +401,8 @@ async function openFile(real: string, path: string, context: CommandContext): Pr
 }
 
 /**
- * Opens a real path and checks that the opened file is in a shared folder. Another program may have replaced the file by
- * a link since the path was checked.
+ * Opens a real path and checks that the opened file is in a shared folder. Another program may have replaced the file
+ * by a link since the path was checked.
  */
 export async function openShared(real: string, { settings }: CommandContext, flags: number): Promise<FileHandle> {
   let handle: FileHandle;
