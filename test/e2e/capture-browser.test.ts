@@ -55,7 +55,7 @@ async function artifact(id: unknown): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
-/** The pixels of a PNG of 8-bit RGB or RGBA without interlacing, enough to see what is on it. */
+/** Decodes the pixels of a PNG file with 8-bit RGB or RGBA and without interlacing. */
 function readPng(bytes: Buffer): {
   width: number;
   height: number;
@@ -177,7 +177,7 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
     const [clip] = outputs(await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 2 } }]));
     expect(clip).toMatchObject({ contentType: 'audio/wav' });
     const bytes = await artifact(clip?.['artifactId']);
-    // 16,000 samples a second of two bytes each, and all of the two seconds.
+    // 2 s with 16,000 samples per second and 2 bytes per sample.
     expect(clip?.['durationMs']).toBe(2_000);
     expect(bytes.length).toBeGreaterThanOrEqual(64_000);
     expect(bytes.toString('latin1', 0, 4)).toBe('RIFF');
@@ -496,7 +496,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
             browser('navigate', { url: `${base}/` }),
             { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true },
           ]);
-        // Each way leads there as long as nobody is in it, or that nothing comes proves nothing.
+        // Without the block, every kind of request must arrive. Otherwise the test of the block would prove nothing.
         write({});
         await companion.cli('settings', 'accept');
         await tryAll();

@@ -8,7 +8,7 @@ import { startProxy } from '../fixtures/proxy.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
 test('hub set moves the node to the new address of its hub and refuses other servers without sending the secret', async () => {
-  // The address that the hub will have; what answers there is decided below.
+  // The future address of the hub. The server behind it is set below.
   await using moved = await startProxy('http://127.0.0.1:1');
   await using hub = await startHub({ PUBLIC_URL: moved.url, RATE_LIMIT_PER_MINUTE: '100000' });
   moved.target = hub.url;
@@ -17,7 +17,7 @@ test('hub set moves the node to the new address of its hub and refuses other ser
   const pairing = () => JSON.parse(readFileSync(join(companion.home, 'identity.json'), 'utf8')) as { hub: string };
   expect(pairing().hub).toBe(hub.url);
 
-  // Passes all on to the hub itself, as an attacker between them would.
+  // Forwards everything to the hub, as an attacker in the middle would.
   await using relay = await startProxy(hub.url);
   const refused = await companion.cli('hub', 'set', relay.url);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('set PUBLIC_URL of the hub') as string });

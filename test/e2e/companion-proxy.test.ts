@@ -11,7 +11,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-// No name server knows this name: only a tunnel of the proxy leads there.
+// This name cannot be resolved, so only a tunnel of the proxy reaches the hub.
 const hubUrl = 'https://hub.test';
 const certificate = makeCertificate('hub.test');
 let hub: TestHub;

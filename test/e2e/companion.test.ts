@@ -175,7 +175,7 @@ describe('files', () => {
       };
     const first = await list({});
     expect([first.entries.length, first.truncated, first.nextCursor]).toEqual([10_000, true, '09999.txt']);
-    // What is removed and added meanwhile moves no page.
+    // Files that are removed or added between two pages do not shift the second page.
     unlinkSync(join(many, '00001.txt'));
     writeFileSync(join(many, '00000.new'), '');
     const second = await list({ cursor: first.nextCursor });
@@ -252,7 +252,7 @@ describe('files', () => {
     expect(await one('node.files_read', { path: 'shared/missing' })).toMatchObject({ error: { code: 'not_found' } });
     expect(await one('node.files_read', { path: 'shared/sub' })).toMatchObject({ error: { code: 'invalid_input' } });
     execFileSync('mkfifo', [join(companion.shared, 'pipe')]);
-    // Whoever writes to the pipe waits until somebody opens it: the opening itself would be noticed.
+    // The writer blocks until another process opens the pipe, so the test detects the opening.
     const writer = spawn('sh', ['-c', 'echo untouched > "$0"', join(companion.shared, 'pipe')], { stdio: 'ignore' });
     await expect.poll(() => readFileSync(`/proc/${writer.pid}/syscall`, 'utf8')).toMatch(/^257 /);
     expect(await one('node.files_read', { path: 'shared/pipe' })).toMatchObject({ error: { code: 'invalid_input' } });
@@ -366,7 +366,7 @@ describe('system.run', () => {
 
   test('is refused by the device if the command differs from the approved command', async () => {
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['echo', 'approved'] } }]);
-    // Somebody with access to the database changes the command on its way to the device.
+    // An attacker with access to the database changes the command before it reaches the device.
     await hub.database.query(
       `create or replace function tamper() returns trigger language plpgsql as $$ begin new.input = jsonb_set(new.input, '{argv}', '["echo","tampered"]'); return new; end $$`,
     );
@@ -379,7 +379,7 @@ describe('system.run', () => {
     } finally {
       await hub.database.query('drop trigger tamper on node_commands');
     }
-    // And one who changes what was approved, at the hub.
+    // The attacker changes the stored approval.
     const second = await begin([{ skillId: 'system.run', input: { argv: ['echo', 'approved'] } }]);
     expect((await settled(second)).status).toBe('waiting_approval');
     await hub.database.query(
@@ -577,7 +577,7 @@ describe('the hub', () => {
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'node_revoked' } });
     expect(await ended).toBe(3);
     expect(processesWith('sleep\u00003535')).toEqual([]);
-    // Its owner reads what was done on it, whoever revoked it meanwhile.
+    // The owner can read the audit log of a revoked machine.
     const audit = JSON.parse((await revoked.cli('audit', '--json')).stdout) as { type: string }[];
     expect(audit.at(-1)).toMatchObject({
       type: 'system.run',

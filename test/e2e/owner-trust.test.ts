@@ -23,7 +23,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 const settled = (id: string): Promise<Run> => settledRun(workspace.api, id);
 
-/** Starts a workflow of one step; a program is approved at the hub. */
+/** Starts a workflow with one step. A step that runs a program is approved at the hub. */
 async function begin(companion: TestCompanion, skillId: string, input: Record<string, unknown> = {}): Promise<string> {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: {
@@ -68,7 +68,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
   const filler = join(folder, 'filler');
   let companion: TestCompanion;
   const fill = () => {
-    // Byte by byte at the end, so that nothing is left.
+    // Fills the disk completely.
     const { bavail, bsize } = statfsSync(folder);
     writeFileSync(filler, Buffer.alloc(bavail * bsize), { flag: 'a' });
     expect(statfsSync(folder).bavail).toBe(0);
@@ -83,7 +83,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
     rmSync(folder, { recursive: true });
   });
   const read = () => run(companion, 'node.files_read', { path: join(companion.shared, 'note.txt') });
-  /** Reads that the log holds. The disk may have taken only the entry that is written before a read. */
+  /** The number of logged reads. The full disk may have stored only the entry that is written before a read. */
   const reads = async () =>
     new Set(
       (await json<{ commandId: string; type: string; outcome: string }[]>(companion, 'audit'))
@@ -120,14 +120,14 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
     expect((await run(companion, 'node.ping')).error?.code).toBe('paused');
     await companion.stop('SIGKILL');
     expect((await statusOf(companion)).settings).toMatchObject({ paused: true, sharedFolders: [] });
-    // Without a companion, too.
+    // Denying also works without a running companion.
     expect(await companion.cli('deny', 'files')).toMatchObject({ code: 0 });
     expect((await companion.cli('run')).stderr).toContain('no space left');
     rmSync(filler);
     await companion.start();
     expect((await run(companion, 'node.ping')).error?.code).toBe('paused');
     await companion.cli('resume');
-    // What was allowed before the disk was full still is.
+    // Permissions from before the full disk are kept.
     const { settings, running } = await json<{ settings: object; running: { edited: object | null } }>(
       companion,
       'status',
@@ -144,7 +144,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
 test('an approved program cannot change permissions, and a log that it cuts is reported', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const cli = resolve('node-agent/runtime/cli.ts');
-  // It ends with 0, so that its output is that of the step.
+  // The shell ends with exit code 0, so that the step succeeds with its output.
   const attempt = async (argv: string[]) =>
     (await run(companion, 'system.run', { argv: ['sh', '-c', '"$@"; echo "exit $?"', 'sh', ...argv] }))
       .stepsResultJson[0]?.output as { stdout: string; stderr: string } | undefined;
@@ -157,7 +157,7 @@ test('an approved program cannot change permissions, and a log that it cuts is r
       stderr: expect.stringContaining('A program that this companion runs') as string,
     });
   }
-  // Out of its session, its group and its environment, and below another parent.
+  // The program leaves its session, process group, environment and parent process.
   const left = join(companion.shared, 'left.txt');
   await attempt([
     'sh',
@@ -165,7 +165,7 @@ test('an approved program cannot change permissions, and a log that it cuts is r
     `env -i PATH="$PATH" OUTRIGGER_COMPANION_HOME='${companion.home}' setsid sh -c '(${process.execPath} ${cli} allow camera >${left} 2>&1; echo done >>${left})' & while ! grep -q done ${left} 2>/dev/null; do sleep 0.1; done`,
   ]);
   expect(readFileSync(left, 'utf8')).toContain('A program that this companion runs');
-  // By the files themselves.
+  // The program writes the settings file directly.
   const loose = JSON.stringify({ system: { allowed: true }, capture: { camera: true }, sharedFolders: ['/'] });
   await attempt(['sh', '-c', `printf %s '${loose}' > '${join(companion.home, 'settings.json')}'`]);
   const { settings } = await statusOf(companion);
@@ -222,12 +222,12 @@ describe('an approved program that stops the companion, changes its files and ki
     await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
     const node = async () =>
       (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
-    // Also as the first command: the hub has a record of the log before it sends one.
+    // The hub has a record of the log before it sends the first command.
     await attack(
       companion,
       `rm -f '${companion.home}'/audit.jsonl* '${companion.home}'/settings.*; ${loosen(companion)}`,
     );
-    // The first command after the start: none begins before the log was compared with the hub's record.
+    // No command begins before the log is compared with the record of the hub.
     expect((await run(companion, 'node.files_list', { path: '/etc' })).error?.code).toBe('denied_by_device');
     const { settings, running } = await json<Status>(companion, 'status');
     expect(settings).toMatchObject({
@@ -240,7 +240,7 @@ describe('an approved program that stops the companion, changes its files and ki
       detail: expect.stringContaining('removed the log') as string,
     });
     await expect.poll(async () => (await node())?.audit?.brokenAt ?? null).not.toBeNull();
-    // The hub takes the shorter log from here on; the settings still wait for the owner.
+    // The hub now accepts the shorter log, but the settings still wait for the owner.
     await companion.stop('SIGKILL');
     await companion.start();
     expect((await json<Status>(companion, 'status')).settings.system.allowed).toBe(false);

@@ -27,11 +27,11 @@ const settings = () => join(companion.home, 'settings.json');
 const shared = () => JSON.stringify({ sharedFolders: [companion.shared] });
 afterEach(async () => {
   writeFileSync(settings(), shared());
-  // Another program's edit ends no pause by itself.
+  // A pause ends only after the owner accepts the edited settings.
   await cli('settings', 'accept');
 });
 
-/** Starts a workflow of one program, approved at the hub. */
+/** Starts a workflow that runs one program, and approves the program at the hub. */
 async function begin(
   input: { argv: string[] } & Record<string, unknown>,
   options: { timeoutSeconds?: number } = {},
@@ -135,7 +135,7 @@ describe('an owner who turned on prompts', () => {
       await cli('answer', (await prompted()).id, 'deny');
       expect((await settled(asked)).status).toBe('failed');
     }
-    // Half an hour later.
+    // As if the 30 minutes had passed.
     const over = JSON.parse(readFileSync(settings(), 'utf8')) as { system: { rules: { until: string }[] } };
     for (const entry of over.system.rules) entry.until = '2026-01-01T00:00:00.000Z';
     writeFileSync(settings(), JSON.stringify(over));

@@ -21,7 +21,7 @@ afterEach(() => {
 
 const base = () => ({ OUTRIGGER_HOME: join(folder, 'home'), PORT: '0' });
 
-/** Starts a hub that is expected not to start. */
+/** Starts a hub that must refuse to start. Returns its exit code and errors. */
 function refused(
   env: Record<string, string>,
   args: string[] = [],
@@ -70,7 +70,7 @@ describe('starting the hub', () => {
     await first.kill();
     await expect.poll(() => processesWith(join(folder, 'postgres'))).toEqual([]);
     const second = await startHubProcess(env);
-    // The link of the first start is long used or lost.
+    // Only the first start prints a sign-in link. Later starts print the command for a new link.
     expect(second.greeting).toMatch(/Sign in +npm run outrigger -- link\n/);
     const login = await fetch(`${second.url}/auth/login`, {
       method: 'POST',
@@ -115,7 +115,7 @@ describe('starting the hub', () => {
     expect(stderr).not.toContain('short');
     writeFileSync(join(folder, '.env'), 'PORT=1\nthis is no setting\n');
     expect(await refused(base())).toMatchObject(line(/\.env, line 2, is not NAME=value/));
-    // As editors of Windows write it, with a mark before the first name.
+    // Some editors on Windows write a byte order mark before the first name.
     writeFileSync(join(folder, '.env'), '\uFEFFTRUSTED_PROXIES=1.2.3.4.5\r\n');
     expect(await refused(base())).toMatchObject({
       code: 1,

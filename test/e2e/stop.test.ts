@@ -27,7 +27,7 @@ const env = (more: Record<string, string> = {}) => ({
   ...more,
 });
 
-/** A command of the README, and what it printed. */
+/** A command of the README and its output. */
 class Command {
   readonly child: ChildProcess;
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -45,7 +45,7 @@ class Command {
         this.text += chunk.toString();
       });
     }
-    // A test that fails half-way leaves nothing to the next.
+    // A failed test must not leave processes for the next test.
     onTestFinished(async () => {
       this.child.kill('SIGKILL');
       await expectNothingLeft();
@@ -53,7 +53,7 @@ class Command {
   }
 
   async prints(pattern: RegExp): Promise<string> {
-    // A start makes a database and loads everything: on a busy machine that takes longer than what is waited for elsewhere.
+    // A start creates a database. On a busy machine this takes longer than the time limit of other waits.
     const deadline = performance.now() + 50_000;
     while (!pattern.test(this.text)) {
       if (performance.now() > deadline) throw new Error(`this was printed: ${this.text}`);
@@ -64,7 +64,7 @@ class Command {
 }
 
 const ready = /ready at (\S+)/;
-/** Every process of this data folder: npm, hub, database. */
+/** The number of processes of this data folder: npm, hub, database. */
 const left = () => processesWith(home).length;
 const expectNothingLeft = () =>
   until(
@@ -109,7 +109,7 @@ describe('npm start keeps running', () => {
       await shell.ended;
       await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 45_000 }).toMatch(ready);
       const url = ready.exec(readFileSync(log, 'utf8'))?.[1] as string;
-      // What a shell whose terminal is closed sends to each of its jobs.
+      // A shell whose terminal is closed sends SIGHUP to each of its jobs.
       if (how === 'nohup') process.kill(-(shell.child.pid as number), 'SIGHUP');
       const uptime = async () =>
         ((await (await fetch(`${url}/healthz`)).json()) as { uptimeSeconds: number }).uptimeSeconds;
@@ -121,7 +121,7 @@ describe('npm start keeps running', () => {
   );
 });
 
-/** A Node that can't run this project: the system's if it is one, else one that says so. */
+/** A Node command that reports an older version, which cannot run this project. */
 function olderNode(): [string, string[]] {
   const fake = join(home, 'older-node.cjs');
   writeFileSync(

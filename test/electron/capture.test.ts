@@ -12,7 +12,7 @@ import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
 
-/** What the app records by itself, as on macOS and Wayland, here with the devices that Chromium makes up: a green picture that moves, and a beep. */
+/** The app captures itself, as on macOS and Wayland. The fake devices of Chromium show a green picture and beep. */
 describe.skipIf(electronPath === null || !hasDesktop)(`captures by the app ${needsElectron}`, () => {
   let desktop: TestDesktop;
   let hub: TestHub;
@@ -96,7 +96,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`captures by the app ${nee
     await streaming.call('change', { change: 'deny', power: 'screen' });
     await expect.poll(pages).toBe(1);
     await seen();
-    // Nobody can wish for less than a minute.
+    // The shortest permission of the user interface is one minute, so the test writes the settings.
     await new DataFolder(streaming.dataFolder).changeSettings((settings) => {
       settings.until.screen = new Date(Date.now() + 1_000).toISOString();
     });
@@ -144,7 +144,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`captures by the app ${nee
   test('a camera capture is a JPEG image that is not blank', async () => {
     const { run, bytes } = await capture('node.capture_camera');
     expect(run.stepsResultJson[0]?.output).toMatchObject({ contentType: 'image/jpeg' });
-    // Decoded by the app itself: some of it is bright, and not all of it is the same.
+    // The app decodes the picture. Its pixels must differ in brightness.
     const spread = await app.electron.evaluate(({ nativeImage }, base64) => {
       const pixels = nativeImage.createFromBuffer(Buffer.from(base64, 'base64')).toBitmap();
       let [least, most] = [255, 0];

@@ -32,7 +32,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the companion process of 
     });
     process.kill(before, 'SIGKILL');
     await expect.poll(async () => (await app.companion())?.pid ?? before).not.toBe(before);
-    // The new companion answers before the app notices that it is ready.
+    // The new companion responds before the app knows that it is ready.
     await expect.poll(async () => (await app.appState()).runtime).toEqual({ state: 'running', detail: null });
     const seen = await app.page.evaluate(() => (globalThis as unknown as { seen: unknown[] }).seen);
     expect(seen).toContainEqual(

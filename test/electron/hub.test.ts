@@ -119,7 +119,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
     await expect.poll(async () => (await beside.appState()).runtime.state).toBe('running');
     await expect.poll(async () => (await beside.companion())?.connection.isUp).toBe(true);
     expect((await beside.companion())?.pid).not.toBe(pid);
-    // The other way round, a second companion is refused.
+    // While the companion of the app runs, another companion is refused.
     const second = await headless.cli('run');
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('Another companion') as string });
     await beside.electron.evaluate(({ app: its }) => its.quit()).catch(() => undefined);

@@ -40,12 +40,12 @@ describe.skipIf(electronPath === null || !hasDesktop)(`storage of the device sec
       expect(identity['sealedSecret']).toEqual(expect.any(String));
       await expect.poll(async () => (await app.companion())?.connection.isUp).toBe(true);
 
-      // Another process of the app opens it again.
+      // A new process of the app can read the secret.
       await app.kill();
       await using again = await startApp(desktop, { dataFolder: app.dataFolder });
       await expect.poll(async () => (await again.companion())?.connection.isUp).toBe(true);
 
-      // A terminal without a screen asks the app, which has both secret and screen.
+      // Doctor in a terminal without a screen uses the app, which has the secret and the screen.
       const doctor = async () => {
         const { DISPLAY: _screen, ...env } = desktop.env;
         const words = [resolve('node-agent/runtime/cli.ts'), 'doctor', '--json', '--data-folder', app.dataFolder];
@@ -55,7 +55,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`storage of the device sec
       };
       expect(await doctor()).toMatchObject({ hub: 'ok', screen: 'ok' });
 
-      // Whoever uninstalls it has it leave the hub, also while it does not run, and from a terminal without a screen.
+      // --unpair revokes the node at the hub even if the app does not run and the terminal has no screen.
       const nodeId = (await again.companion())?.paired?.nodeId as string;
       await again.kill();
       await expect.poll(doctor).toMatchObject({ hub: 'warn', running: 'warn' });

@@ -4,9 +4,9 @@ import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { CompanionStandIn } from '../fixtures/companion-stand-in.ts';
 
-/** A companion of a test on a data folder, which the app finds there and follows; its state is what the test says. */
+/** A companion of a test on a data folder, to which the app attaches. The test sets its state. */
 export interface OwnerCompanion extends AsyncDisposable {
-  /** Changes its state, and tells who listens. */
+  /** Changes the state and sends it to the listeners. */
   tell(change: (state: CompanionState) => void): void;
 }
 

@@ -51,7 +51,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
           '--electron',
           dirname(electronPath as string),
         ]),
-        // Nothing may be got from the network.
+        // The proxy addresses make every download fail.
         { env: { ...inheritedEnv(), HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9' } },
       );
     }, 300_000);
@@ -76,7 +76,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       expect([...new Set(paths.map((path) => path.split('/')[1]))].toSorted()).toEqual(
         [...readdirSync('node-agent/dist'), 'package.json'].toSorted(),
       );
-      // Neither sources nor what leads back to them, and no package beside the one that the companion drives its browser with.
+      // The archive contains no sources, no source maps and no node_modules.
       expect(paths.filter((path) => /\.(ts|tsx|map)$|node_modules/.test(path))).toEqual([]);
       expect(extractFile(archive, 'runtime.js').toString()).not.toContain(resolve('.'));
       expect(existsSync(join(unpacked(), 'resources/app.asar.unpacked'))).toBe(false);
@@ -90,7 +90,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
     test('ELECTRON_RUN_AS_NODE does not make the app run as Node', async () => {
       const mark = join(home, 'mark');
       const code = `require('fs').writeFileSync(${JSON.stringify(mark)}, '')`;
-      // As an app it finds no display and ends, which is all that is wanted of it.
+      // The app ends because it finds no display.
       await promisify(execFile)(join(unpacked(), 'outrigger-companion'), ['-e', code], {
         env: { ELECTRON_RUN_AS_NODE: '1' },
         timeout: 10_000,
@@ -100,7 +100,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
 
     test('the app runs commands of the companion without a screen', async () => {
       const folder = join(home, 'command line');
-      // It names no screen.
+      // The environment sets no DISPLAY.
       const env = { ...inheritedEnv(), HOME: home };
       const asked = (...words: string[]) =>
         new Promise<{ code: unknown; out: string; said: string[] }>((done) =>
@@ -112,7 +112,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
               done({
                 code: error === null ? 0 : error.code,
                 out,
-                // Chromium's own lines, such as of a bus that is missing, begin so.
+                // Lines of Chromium, such as an error about a missing bus, begin with a bracket.
                 said: said.split('\n').filter((line) => line !== '' && !line.startsWith('[')),
               }),
           ),
@@ -213,7 +213,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
   },
 );
 
-/** Starts the app on a virtual screen of its own, and answers what its companion says of itself. */
+/** Starts the app on a new virtual screen and returns the state of its companion. */
 async function start(program: string): Promise<CompanionState> {
   const folder = mkdtempSync(join(home, 'run-'));
   const data = new DataFolder(join(folder, 'companion'));
@@ -230,7 +230,7 @@ async function start(program: string): Promise<CompanionState> {
     try {
       process.kill(-(child.pid as number), 'SIGKILL');
     } catch {
-      // All of it has ended.
+      // All processes have ended.
     }
   };
   onTestFinished(end);

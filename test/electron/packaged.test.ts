@@ -14,7 +14,7 @@ import { freePort } from '../fixtures/free-port.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
 
-/** Evaluates in the main process of a program that was started with `--inspect`. */
+/** Evaluates an expression in the main process of a program that was started with `--inspect`. */
 async function evaluateInMain(port: number, expression: string): Promise<unknown> {
   const [main] = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as { webSocketDebuggerUrl: string }[];
   const socket = new WebSocket(main?.webSocketDebuggerUrl as string);
@@ -32,7 +32,7 @@ async function evaluateInMain(port: number, expression: string): Promise<unknown
   return (JSON.parse(data) as { result: { result: { value: unknown } } }).result.result.value;
 }
 
-/** Ends what has a text in its command line or its environment; most of it ends with the first of it. */
+/** Kills the processes with a text in their command line or environment. Most of them end with the first one. */
 function killWith(text: string): void {
   for (const pid of processesWith(text))
     try {
@@ -51,7 +51,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the installed app ${needsElectron}`,
   beforeAll(async () => {
     desktop = await startDesktop();
     home = await mkdtemp(join(tmpdir(), 'outrigger-packaged-'));
-    // Electron takes itself for packaged by the name of its program.
+    // Electron detects by the name of its program that it is packaged.
     await cp(dirname(electronPath as string), join(home, 'app'), { recursive: true, verbatimSymlinks: false });
     program = join(home, 'app', 'outrigger-companion');
     await rename(join(home, 'app', 'electron'), program);
@@ -63,7 +63,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the installed app ${needsElectron}`,
   });
 
   let started = 0;
-  /** Starts it, in a data folder of its own, and answers once its companion does. */
+  /** Starts the app with a new data folder and returns the folder when the companion responds. */
   async function start(name: string, args: string[], env: Record<string, string> = {}): Promise<string> {
     const dataFolder = join(home, `${name}-${(started += 1)}`);
     spawn(program, [...electronArguments(), ...args], {
@@ -90,7 +90,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the installed app ${needsElectron}`,
         ]);
       await expect.poll(text).toContain('No hub can reach this machine.');
     };
-    // Now and then Chromium holds back a page that loads while an inspector attaches, for good.
+    // Sometimes Chromium blocks a page for ever that loads while an inspector attaches, so the test is repeated.
     await shown().catch(shown).catch(shown);
   });
 
@@ -103,7 +103,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the installed app ${needsElectron}`,
   test('an AppImage restarts with the same arguments after a fault', async () => {
     const image = join(home, 'Companion.AppImage');
     const starts = join(home, 'starts');
-    // What an AppImage does, but for the file system that goes with the process.
+    // This script does the same as an AppImage, without mounting a file system.
     await writeFile(
       image,
       `#!/bin/sh\nprintf '%s|' "$@" >>'${starts}'\necho >>'${starts}'\nAPPIMAGE='${image}' APPDIR='${home}/app' exec '${program}' "$@"\n`,

@@ -40,7 +40,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
 
   const minimise = () =>
     app.electron.evaluate(({ BrowserWindow }) => {
-      // Without a window manager nothing minimises a window; hiding it is what one would see.
+      // Minimizing a window requires a window manager. Hiding the window has the same effect for the user.
       BrowserWindow.getAllWindows()[0]?.hide();
     });
 
@@ -65,7 +65,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
     await using other = await startApp(desktop);
     const { pid } = (await other.companion()) as { pid: number };
     process.kill(pid, 'SIGSTOP');
-    // One that is stopped does not see that its app has gone.
+    // A stopped companion does not notice the end of its app.
     onTestFinished(() => void process.kill(pid, 'SIGKILL'));
     let hasAnswered = false;
     void other.companion().then(
@@ -87,13 +87,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
     });
     expect(await other.again('--pause')).toBe(0);
     expect(await readFile(join(other.dataFolder, 'settings.json'), 'utf8')).toContain('"paused": true');
-    // Chromium ends one that does not answer another start.
+    // A second start of Chromium ends an app that does not respond. This must not happen here.
     expect(isThere(main)).toBe(true);
   });
 
   test('a second start during the first start takes effect after the first start', async () => {
     const link = 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH';
-    // Where the inspector does not get to the app, it is started anew, and the one that heard has gone.
+    // If the inspector does not connect, the app is started again, and the process with the second start has ended.
     const heardWhileItStarted = async () => {
       const home = await mkdtemp(join(tmpdir(), 'outrigger-app-'));
       onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
@@ -180,13 +180,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
 
       expect(await app.again(link(`https://bank.example@127.0.0.1:${port}/`))).toBe(0);
       await expect.poll(async () => (await app.appState()).pairingLink?.problem).toContain('user name');
-      // It is dismissed, and nothing came of any of them.
+      // The link is dismissed. None of the links had an effect.
       await app.call('app.dismissPairingLink');
       expect((await app.appState()).pairingLink).toBeNull();
       expect(await app.companion()).toMatchObject({ paired: null });
       expect(requests).toBe(0);
 
-      // The owner's word is what connects.
+      // The companion connects only after the owner pairs.
       await app.call('pair', { code: 'ABCD-EFGH', hub: `http://localhost:${port}`, secretInFile: true });
       expect(requests).toBeGreaterThan(0);
     } finally {
@@ -236,7 +236,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
     const { pid } = (await other.companion()) as { pid: number };
     await other.electron.evaluate(({ app: its }) => its.quit()).catch(() => undefined);
     expect(await other.ended).toBe(0);
-    // The system forgets it a moment after it ended.
+    // The process ID stays in use for a moment after the end.
     await expect.poll(() => isThere(pid)).toBe(false);
     expect(await other.log()).toContain('runtime stopped');
   });

@@ -167,7 +167,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       await expect
         .poll(() => asking.electron.evaluate(() => (globalThis as unknown as { calls: string[] }).calls))
         .toEqual(['showInactive', 'flashFrame']);
-      // The same one does not come again; another one does.
+      // The same prompt does not show the window again, but a new prompt does.
       await takesIn();
       companion.tell((state) => {
         state.running = [];

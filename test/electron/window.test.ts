@@ -117,7 +117,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
     expect(await app.call('change', { change: 'pause', more: true })).toMatchObject({
       error: { code: 'invalid_input' },
     });
-    // Another page with the same preload, as one that came into the app would have.
+    // A page in another window with the same preload, as an intruding page would have.
     const answer = await app.electron.evaluate(async ({ BrowserWindow, app: its }) => {
       const preload = `${its.getAppPath()}/node-agent/dist/preload.cjs`;
       const other = new BrowserWindow({ show: false, webPreferences: { preload, sandbox: true } });

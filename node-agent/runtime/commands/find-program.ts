@@ -36,8 +36,9 @@ const maxLinks = 40;
 
 /**
  * Returns a path, the path after each resolved symbolic link, and so at the end the real path of the file.
- * @throws CommandError for a path through /proc or /dev. It can name another file in another process, so the checked
- *   program could differ from the program that runs.
+ * @throws CommandError for a path that contains . or .., has more than 40 links, or leads through /proc or /dev. A path
+ *   in these folders can name another file in another process, so the checked program could differ from the started
+ *   program.
  */
 export function linkChain(path: string): string[] {
   const refuse = () =>

@@ -70,7 +70,7 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
         const outcome = await exited.promise;
         // A program that was ended by the signal has not succeeded, whatever its exit code.
         context.signal.throwIfAborted();
-        // A child of the program can keep the pipes open. The command does not wait longer for it.
+        // A child of the program can keep the pipes open. The command waits at most `drainMs` for it.
         const drained = Promise.withResolvers<void>();
         const timer = setTimeout(drained.resolve, drainMs);
         await Promise.race([closed, drained.promise]);

@@ -16,7 +16,7 @@ import { targetIdOf, Windows } from './windows.ts';
 const reapIntervalMs = 1_000;
 /** Idle time-out of the pages of a run. */
 const maxRunPageIdleMs = 24 * 60 * 60 * 1000;
-/** Owners that are kept, including owners without pages, so that a command learns why its page was closed. */
+/** Limit of kept owners. Owners without pages are kept so that a command learns why its page was closed. */
 const maxOwners = 200;
 /** A page that shows this many dialogs in one second, or during one command, is closed. */
 const maxDialogsPerSecond = 10;
@@ -364,7 +364,7 @@ export class BrowserSession implements AsyncDisposable {
 
   /** Closes a page that belongs to no run, such as a popup whose opener closed itself. */
   async #closeUnowned(browser: RunningBrowser, page: Page): Promise<void> {
-    // A command may be opening this page. A popup is assigned to its run in the event that reports it.
+    // Waits for commands that may be opening this page. A popup gets its run in the event that reports the popup.
     await Promise.allSettled(this.#openings);
     if (page === browser.startPage || page.isClosed() || this.#isOfRun(page)) return;
     await page.close({ runBeforeUnload: false }).catch(() => undefined);
