@@ -196,8 +196,8 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
   test('is never the monitor of a speaker, unless the command names the monitor', async () => {
     using speaker = await startSoundServer('tone', 'monitor');
     await using companion = await startCompanion(hub, workspace, { allow: ['audio'], env: speaker.env });
-    const usual = await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 1 } }]);
-    expect(usual).toMatchObject({
+    const defaultSource = await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 1 } }]);
+    expect(defaultSource).toMatchObject({
       status: 'failed',
       error: { code: 'not_found', message: expect.stringContaining('only what the speakers play') as string },
     });
@@ -586,18 +586,18 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
 
   test('ends when the companion is killed, and starts again with its profile', async () => {
-    await using doomed = await startCompanion(hub, workspace, { allow: ['browser'] });
-    await run(doomed, [
+    await using killed = await startCompanion(hub, workspace, { allow: ['browser'] });
+    await run(killed, [
       { ...open, input: { url: `${base}/` } },
       browser('evaluate', { expression: "(document.cookie = 'kept=yes; max-age=3600', 1)" }),
     ]);
-    const profile = join(doomed.home, 'browser-profile');
+    const profile = join(killed.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
-    await doomed.stop('SIGKILL');
+    await killed.stop('SIGKILL');
     await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
-    await doomed.start();
-    expect(await run(doomed, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
-    await doomed.stop();
+    await killed.start();
+    expect(await run(killed, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
+    await killed.stop();
     expect(processesWith(`--user-data-dir=${profile}`)).toEqual([]);
   });
 });

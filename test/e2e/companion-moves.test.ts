@@ -24,15 +24,15 @@ test('hub set moves the node to the new address of its hub and refuses other ser
   await using foreign = await startHub({});
   const unknown = await companion.cli('hub', 'set', foreign.url);
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no node') as string });
-  await using liar = await startProxy(hub.url);
-  liar.fault = () => ({ answer: { status: 200, body: JSON.stringify({ proof: 'a'.repeat(64) }) } });
-  const lied = await companion.cli('hub', 'set', liar.url);
-  expect(lied).toMatchObject({
+  await using impostor = await startProxy(hub.url);
+  impostor.fault = () => ({ answer: { status: 200, body: JSON.stringify({ proof: 'a'.repeat(64) }) } });
+  const refusedImpostor = await companion.cli('hub', 'set', impostor.url);
+  expect(refusedImpostor).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('is not the hub that this machine is paired with') as string,
   });
-  const asked = `/v1/automations/nodes/${companion.nodeId}/hub-proof`;
-  for (const { requests } of [relay, liar]) expect(requests).toEqual([{ method: 'POST', path: asked }]);
+  const proofPath = `/v1/automations/nodes/${companion.nodeId}/hub-proof`;
+  for (const { requests } of [relay, impostor]) expect(requests).toEqual([{ method: 'POST', path: proofPath }]);
   expect(pairing().hub).toBe(hub.url);
 
   expect(await companion.cli('hub', 'set', moved.url)).toMatchObject({

@@ -53,8 +53,8 @@ const statusOf = (companion: TestCompanion) =>
 
 /** Runs `settings accept` at a terminal, types an answer, and returns what the terminal shows. */
 function acceptAtTerminal({ home }: TestCompanion, answer: string): string {
-  const words = [process.execPath, resolve('node-agent/runtime/cli.ts'), '--data-folder', home, 'settings', 'accept'];
-  const { stdout } = spawnSync('script', ['-qec', words.map((word) => `'${word}'`).join(' '), '/dev/null'], {
+  const command = [process.execPath, resolve('node-agent/runtime/cli.ts'), '--data-folder', home, 'settings', 'accept'];
+  const { stdout } = spawnSync('script', ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'], {
     input: `${answer}\n`,
     encoding: 'utf8',
     timeout: 30_000,
@@ -150,8 +150,8 @@ test('an approved program cannot change permissions, and a log that it cuts is r
       .stepsResultJson[0]?.output as { stdout: string; stderr: string } | undefined;
   for (let round = 0; round < 5; round += 1) await run(companion, 'system.run', { argv: ['true'] });
 
-  for (const words of [['allow', 'camera'], ['rules', 'allow', '**'], ['settings', 'accept'], ['prompts']]) {
-    const output = await attempt([process.execPath, cli, '--data-folder', companion.home, ...words]);
+  for (const args of [['allow', 'camera'], ['rules', 'allow', '**'], ['settings', 'accept'], ['prompts']]) {
+    const output = await attempt([process.execPath, cli, '--data-folder', companion.home, ...args]);
     expect(output).toMatchObject({
       stdout: 'exit 1\n',
       stderr: expect.stringContaining('A program that this companion runs') as string,
@@ -188,8 +188,8 @@ describe('an approved program that stops the companion, changes its files and ki
   /** Runs a script as an approved program. The script ends the companion, and the companion starts again. */
   async function attack(companion: TestCompanion, script: string): Promise<void> {
     const ended = new Promise((done) => companion.process()?.once('exit', done));
-    const words = `kill -STOP $PPID; ${script}; kill -KILL $PPID`;
-    await begin(companion, 'system.run', { argv: ['sh', '-c', words] });
+    const command = `kill -STOP $PPID; ${script}; kill -KILL $PPID`;
+    await begin(companion, 'system.run', { argv: ['sh', '-c', command] });
     await ended;
     await companion.start();
   }

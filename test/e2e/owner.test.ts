@@ -131,17 +131,17 @@ describe('an owner who turned on prompts', () => {
     const [rule] = (JSON.parse(await cli('rules', '--json')) as { rules: { until: string; pattern: string }[] }).rules;
     expect(rule?.pattern).toBe('echo same');
     for (const other of [{ argv: ['echo', 'other'] }, { argv: ['echo', 'same'], env: { A: '1' } }]) {
-      const asked = await begin(other);
+      const otherRun = await begin(other);
       await cli('answer', (await prompted()).id, 'deny');
-      expect((await settled(asked)).status).toBe('failed');
+      expect((await settled(otherRun)).status).toBe('failed');
     }
     // As if the 30 minutes had passed.
-    const over = JSON.parse(readFileSync(settings(), 'utf8')) as { system: { rules: { until: string }[] } };
-    for (const entry of over.system.rules) entry.until = '2026-01-01T00:00:00.000Z';
-    writeFileSync(settings(), JSON.stringify(over));
-    const late = await begin({ argv: ['echo', 'same'] });
+    const expired = JSON.parse(readFileSync(settings(), 'utf8')) as { system: { rules: { until: string }[] } };
+    for (const entry of expired.system.rules) entry.until = '2026-01-01T00:00:00.000Z';
+    writeFileSync(settings(), JSON.stringify(expired));
+    const laterRun = await begin({ argv: ['echo', 'same'] });
     await cli('answer', (await prompted()).id, 'deny');
-    expect((await settled(late)).status).toBe('failed');
+    expect((await settled(laterRun)).status).toBe('failed');
   });
 
   test('can refuse a command for good, and a deny pattern matches every path of a program', async () => {

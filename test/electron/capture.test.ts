@@ -178,8 +178,8 @@ describe.skipIf(electronPath === null || !hasDesktop)(`captures by the app ${nee
     expect(run.status).toBe('succeeded');
     await app.electron.evaluate(({ ipcMain, webContents }) => {
       for (const sender of webContents.getAllWebContents())
-        for (const said of [null, 'text', { id: 0, bytes: 'text' }, { bytes: null }])
-          ipcMain.emit('recorder:taken', { sender }, said);
+        for (const message of [null, 'text', { id: 0, bytes: 'text' }, { bytes: null }])
+          ipcMain.emit('recorder:taken', { sender }, message);
     });
     expect((await app.companion())?.connection.isUp).toBe(true);
   });

@@ -135,16 +135,16 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
     'all processes of a workflow end when the app is killed (needs Chromium)',
     async () => {
       const node = await workspace.api.call('createAutomationNode', { body: { allowBrowser: true } });
-      await using doomed = await startApp(desktop);
-      await doomed.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
-      await doomed.call('change', { change: 'allow', power: 'browser', withoutSandbox: process.getuid?.() === 0 });
-      await doomed.call('change', { change: 'browser_hosts', privateHosts: ['localhost'] });
+      await using killed = await startApp(desktop);
+      await killed.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
+      await killed.call('change', { change: 'allow', power: 'browser', withoutSandbox: process.getuid?.() === 0 });
+      await killed.call('change', { change: 'browser_hosts', privateHosts: ['localhost'] });
       const opened = await run('browser.navigate', { nodeId: node.nodeId, url: `${hub.url}/healthz` });
       expect(opened).toMatchObject({ status: 'succeeded' });
-      const profile = join(doomed.dataFolder, 'browser-profile');
+      const profile = join(killed.dataFolder, 'browser-profile');
       expect(processesWith(profile).length).toBeGreaterThan(0);
-      await doomed.kill();
-      await expect.poll(() => processesWith(doomed.dataFolder)).toEqual([]);
+      await killed.kill();
+      await expect.poll(() => processesWith(killed.dataFolder)).toEqual([]);
     },
     120_000,
   );

@@ -48,9 +48,9 @@ describe.skipIf(electronPath === null || !hasDesktop)(`storage of the device sec
       // Doctor in a terminal without a screen uses the app, which has the secret and the screen.
       const doctor = async () => {
         const { DISPLAY: _screen, ...env } = desktop.env;
-        const words = [resolve('node-agent/runtime/cli.ts'), 'doctor', '--json', '--data-folder', app.dataFolder];
-        const said = await promisify(execFile)(process.execPath, words, { env }).catch((error: unknown) => error);
-        const checks = JSON.parse((said as { stdout: string }).stdout) as { check: string; state: string }[];
+        const args = [resolve('node-agent/runtime/cli.ts'), 'doctor', '--json', '--data-folder', app.dataFolder];
+        const result = await promisify(execFile)(process.execPath, args, { env }).catch((error: unknown) => error);
+        const checks = JSON.parse((result as { stdout: string }).stdout) as { check: string; state: string }[];
         return Object.fromEntries(checks.map(({ check, state }) => [check, state]));
       };
       expect(await doctor()).toMatchObject({ hub: 'ok', screen: 'ok' });
@@ -60,8 +60,8 @@ describe.skipIf(electronPath === null || !hasDesktop)(`storage of the device sec
       await again.kill();
       await expect.poll(doctor).toMatchObject({ hub: 'warn', running: 'warn' });
       const { DISPLAY: _none, ...env } = desktop.env;
-      const words = [...electronArguments(), '--unpair', '--data-folder', app.dataFolder];
-      const { stdout } = await promisify(execFile)(electronPath as string, words, { env, timeout: 60_000 });
+      const args = [...electronArguments(), '--unpair', '--data-folder', app.dataFolder];
+      const { stdout } = await promisify(execFile)(electronPath as string, args, { env, timeout: 60_000 });
       expect(stdout).toContain('It knows.');
       expect(await isKnown(nodeId)).toBe(false);
       expect(existsSync(join(app.dataFolder, 'identity.json'))).toBe(false);

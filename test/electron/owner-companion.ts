@@ -7,7 +7,7 @@ import { CompanionStandIn } from '../fixtures/companion-stand-in.ts';
 /** A companion of a test on a data folder, to which the app attaches. The test sets its state. */
 export interface OwnerCompanion extends AsyncDisposable {
   /** Changes the state and sends it to the listeners. */
-  tell(change: (state: CompanionState) => void): void;
+  update(change: (state: CompanionState) => void): void;
 }
 
 export async function startOwnerCompanion(dataFolder: string): Promise<OwnerCompanion> {
@@ -35,7 +35,7 @@ export async function startOwnerCompanion(dataFolder: string): Promise<OwnerComp
   };
   const server = await ControlServer.listen(new DataFolder(dataFolder), handlers);
   return {
-    tell(change) {
+    update(change) {
       change(standIn.state);
       for (const listener of listeners) listener.tell({ event: 'state', state: standIn.current() });
     },

@@ -102,34 +102,34 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       const folder = join(home, 'command line');
       // The environment sets no DISPLAY.
       const env = { ...inheritedEnv(), HOME: home };
-      const asked = (...words: string[]) =>
-        new Promise<{ code: unknown; out: string; said: string[] }>((done) =>
+      const runCommand = (...args: string[]) =>
+        new Promise<{ code: unknown; out: string; errors: string[] }>((done) =>
           execFile(
             join(unpacked(), 'outrigger-companion'),
-            [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...words],
+            [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...args],
             { env, timeout: 30_000 },
-            (error, out, said) =>
+            (error, out, errors) =>
               done({
                 code: error === null ? 0 : error.code,
                 out,
                 // Lines of Chromium, such as an error about a missing bus, begin with a bracket.
-                said: said.split('\n').filter((line) => line !== '' && !line.startsWith('[')),
+                errors: errors.split('\n').filter((line) => line !== '' && !line.startsWith('[')),
               }),
           ),
         );
       const settings = () => JSON.parse(readFileSync(join(folder, 'settings.json'), 'utf8')) as { paused: boolean };
-      expect(await asked('--data-folder', folder, 'pause')).toEqual({
+      expect(await runCommand('--data-folder', folder, 'pause')).toEqual({
         code: 0,
         out: 'Paused: every command is refused until you resume.\n',
-        said: [],
+        errors: [],
       });
       expect(settings().paused).toBe(true);
-      expect(await asked(`--data-folder=${folder}`, 'resume', '--json')).toMatchObject({ code: 0 });
+      expect(await runCommand(`--data-folder=${folder}`, 'resume', '--json')).toMatchObject({ code: 0 });
       expect(settings().paused).toBe(false);
-      expect(await asked('--data-folder', folder, 'prompts')).toMatchObject({ code: 1, out: '' });
-      expect(await asked('--version')).toEqual({ code: 0, out: `${version}\n`, said: [] });
-      expect((await asked('--help')).out).toContain('Usage: outrigger-companion');
-      expect(await asked('nonsense')).toEqual({ code: 2, out: '', said: ["error: unknown command 'nonsense'"] });
+      expect(await runCommand('--data-folder', folder, 'prompts')).toMatchObject({ code: 1, out: '' });
+      expect(await runCommand('--version')).toEqual({ code: 0, out: `${version}\n`, errors: [] });
+      expect((await runCommand('--help')).out).toContain('Usage: outrigger-companion');
+      expect(await runCommand('nonsense')).toEqual({ code: 2, out: '', errors: ["error: unknown command 'nonsense'"] });
     });
 
     test.skipIf(!hasDisplay)(
@@ -168,8 +168,8 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
         await dpkg('--install', debOf());
         const app = join(root, 'usr/lib/outrigger-companion');
         const program = join(root, 'usr/bin/outrigger-companion');
-        const asRoot = (...words: string[]) =>
-          promisify(execFile)(program, words, { env: { ...inheritedEnv(), HOME: root, DISPLAY: ':no' } });
+        const asRoot = (...args: string[]) =>
+          promisify(execFile)(program, args, { env: { ...inheritedEnv(), HOME: root, DISPLAY: ':no' } });
         await expect(asRoot()).rejects.toMatchObject({
           code: 2,
           stderr: expect.stringContaining('as root the window has no sandbox') as string,
@@ -201,12 +201,12 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       test.skipIf(!has('desktop-file-validate', '--help'))(
         'the desktop entry for menus and links is valid (needs desktop-file-validate)',
         () => {
-          const said = execFileSync(
+          const problems = execFileSync(
             'desktop-file-validate',
             [resolve('node-agent/package/debian/outrigger-companion.desktop')],
             { encoding: 'utf8' },
           );
-          expect(said).toBe('');
+          expect(problems).toBe('');
         },
       );
     });

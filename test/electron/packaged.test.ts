@@ -18,14 +18,14 @@ import type { TestDesktop } from './desktop.ts';
 async function evaluateInMain(port: number, expression: string): Promise<unknown> {
   const [main] = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as { webSocketDebuggerUrl: string }[];
   const socket = new WebSocket(main?.webSocketDebuggerUrl as string);
-  const heard = (event: 'open' | 'message') =>
+  const nextEvent = (event: 'open' | 'message') =>
     new Promise<Event>((done, fail) => {
       socket.addEventListener(event, done, { once: true });
       socket.addEventListener('error', fail, { once: true });
     });
   const params = { expression, awaitPromise: true, returnByValue: true, includeCommandLineAPI: true };
-  await heard('open');
-  const answer = heard('message');
+  await nextEvent('open');
+  const answer = nextEvent('message');
   socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params }));
   const { data } = (await answer) as MessageEvent<string>;
   socket.close();
@@ -111,8 +111,8 @@ describe.skipIf(!canRename || !hasDesktop)(`the installed app ${needsElectron}`,
     );
     const port = await freePort();
     const dataFolder = join(home, 'faulty');
-    const words = [...electronArguments(), `--data-folder=${dataFolder}`, '--hidden'];
-    spawn(image, [`--inspect=127.0.0.1:${port}`, ...words, 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH'], {
+    const args = [...electronArguments(), `--data-folder=${dataFolder}`, '--hidden'];
+    spawn(image, [`--inspect=127.0.0.1:${port}`, ...args, 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH'], {
       env: desktop.env,
       stdio: 'ignore',
     });
@@ -122,7 +122,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the installed app ${needsElectron}`,
     await evaluateInMain(port, `setTimeout(() => { throw new Error('planted'); }, 10); 0`);
     await expect.poll(async () => (await readFile(starts, 'utf8')).split('\n').length).toBe(3);
     expect((await readFile(starts, 'utf8')).split('\n')[1]).toBe(
-      `${[`--inspect=127.0.0.1:${port}`, ...words, '--wait-ms=1000'].join('|')}|`,
+      `${[`--inspect=127.0.0.1:${port}`, ...args, '--wait-ms=1000'].join('|')}|`,
     );
     await expect.poll(async () => ![undefined, first].includes(await pid())).toBe(true);
   });

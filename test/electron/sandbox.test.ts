@@ -17,8 +17,8 @@ const mayHaveSandbox = (() => {
   if (electronPath === null || findTool('setpriv') === null) return false;
   const tries = ['unshare --user --net true', `test -r ${JSON.stringify(electronPath)}`];
   try {
-    for (const words of tries)
-      execFileSync('setpriv', [...asNobody, 'sh', '-c', words], { stdio: 'ignore', timeout: 5_000 });
+    for (const script of tries)
+      execFileSync('setpriv', [...asNobody, 'sh', '-c', script], { stdio: 'ignore', timeout: 5_000 });
     return isRoot;
   } catch {
     return false;

@@ -94,7 +94,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
   test('a second start during the first start takes effect after the first start', async () => {
     const link = 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH';
     // If the inspector does not connect, the app is started again, and the process with the second start has ended.
-    const heardWhileItStarted = async () => {
+    const secondStartTakesEffect = async () => {
       const home = await mkdtemp(join(tmpdir(), 'outrigger-app-'));
       onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
       const dataFolder = join(home, 'data');
@@ -126,7 +126,11 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
       await expect.poll(async () => (await other.appState()).pairingLink?.hub).toBe('https://a.example');
       return true;
     };
-    await until(heardWhileItStarted, () => 'the app that heard was never the one that is driven', 90_000);
+    await until(
+      secondStartTakesEffect,
+      () => 'the app with the second start was never the one that Playwright drives',
+      90_000,
+    );
   });
 
   test('--pause without a running app writes the settings for the next start', async () => {
@@ -221,7 +225,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
     await expect.poll(() => asking.isVisible()).toBe(true);
     await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
     await expect.poll(() => asking.isVisible()).toBe(false);
-    companion.tell((state) => {
+    companion.update((state) => {
       state.prompts = [aPrompt()];
     });
     await expect.poll(() => asking.isVisible()).toBe(true);

@@ -21,7 +21,7 @@ interface BusMessage {
 const { createClient } = library as unknown as { createClient(options: { busAddress: string }): Bus };
 
 /** An item of the menu of a tray icon. */
-export interface MenuLine {
+export interface MenuItem {
   id: number;
   label: string;
   isEnabled: boolean;
@@ -35,10 +35,10 @@ export interface TrayHost extends Disposable {
   toolTip(): Promise<string>;
   /** Identifies the picture of the icon. */
   picture(): Promise<string>;
-  menu(): Promise<MenuLine[]>;
+  menu(): Promise<MenuItem[]>;
   click(label: string): Promise<void>;
   /** Clicks an item of a menu that was opened before. */
-  clickLine(line: MenuLine): Promise<void>;
+  clickItem(item: MenuItem): Promise<void>;
   /** Clicks the icon. */
   activate(): Promise<void>;
 }
@@ -100,7 +100,7 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
     return valueOf(value);
   };
   const menuPath = async () => (await property('Menu')) as string;
-  const menu = async (): Promise<MenuLine[]> => {
+  const menu = async (): Promise<MenuItem[]> => {
     const [, layout] = await call({
       destination: there().service,
       path: await menuPath(),
@@ -120,7 +120,7 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
       };
     });
   };
-  const clickLine = async ({ id }: MenuLine) => {
+  const clickItem = async ({ id }: MenuItem) => {
     await call({
       destination: there().service,
       path: await menuPath(),
@@ -142,11 +142,11 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
     picture: async () => JSON.stringify(await property('IconPixmap')),
     menu,
     async click(label) {
-      const line = (await menu()).find((one) => one.label === label);
-      if (line === undefined) throw new Error(`the menu has no "${label}"`);
-      await clickLine(line);
+      const menuItem = (await menu()).find((one) => one.label === label);
+      if (menuItem === undefined) throw new Error(`the menu has no "${label}"`);
+      await clickItem(menuItem);
     },
-    clickLine,
+    clickItem,
     async activate() {
       const { service, path } = there();
       await call({ destination: service, path, interface: item, member: 'Activate', signature: 'ii', body: [0, 0] });

@@ -85,13 +85,15 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       await companion?.[Symbol.asyncDispose]();
       await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     });
-    const heard = () =>
-      asking.page.evaluate(() => (globalThis as unknown as { heard: string[] | undefined }).heard?.splice(0) ?? null);
+    const receivedProblems = () =>
+      asking.page.evaluate(
+        () => (globalThis as unknown as { receivedProblems: string[] | undefined }).receivedProblems?.splice(0) ?? null,
+      );
 
     test('a hidden window receives no state until it is shown, and then the latest state', async () => {
       await asking.page.evaluate(() => {
         const texts: string[] = [];
-        Object.assign(globalThis, { heard: texts });
+        Object.assign(globalThis, { receivedProblems: texts });
         (
           globalThis as unknown as {
             companion: { onEvent(listener: (event: { event: string; state: { problem: string } }) => void): void };
@@ -99,41 +101,41 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
         ).companion.onEvent(({ event, state }) => event === 'state' && texts.push(state.problem));
       });
       for (const problem of ['first', 'second'])
-        companion.tell((state) => {
+        companion.update((state) => {
           state.problem = problem;
         });
       await expect.poll(async () => (await asking.companion())?.problem).toBe('second');
-      companion.tell((state) => {
+      companion.update((state) => {
         state.problem = null;
         state.connection.isUp = false;
       });
       await expect.poll(async () => (await asking.companion())?.connection.isUp).toBe(false);
-      expect(await heard()).toEqual([]);
+      expect(await receivedProblems()).toEqual([]);
       await tray.click('Open');
       await expect.poll(() => asking.isVisible()).toBe(true);
-      await expect.poll(heard).toEqual([null]);
-      companion.tell((state) => {
+      await expect.poll(receivedProblems).toEqual([null]);
+      companion.update((state) => {
         state.problem = 'seen';
         state.connection.isUp = true;
       });
-      await expect.poll(heard).toEqual(['seen']);
+      await expect.poll(receivedProblems).toEqual(['seen']);
     });
 
     test('an open menu still pauses after the state of the companion has changed', async () => {
       const [pause] = await tray.menu();
       const picture = await tray.picture();
-      companion.tell((state) => {
+      companion.update((state) => {
         state.problem = null;
         state.running = [{ id: randomUUID(), type: 'node.ping', summary: '', startedAt: new Date().toISOString() }];
       });
       await expect.poll(async () => (await asking.companion())?.running.length).toBe(1);
       await expect.poll(() => tray.picture()).not.toBe(picture);
       expect(pause?.label).toBe('Pause');
-      await tray.clickLine(pause!);
+      await tray.clickItem(pause!);
       await expect
         .poll(() => readFile(join(home, 'data/settings.json'), 'utf8').catch(() => ''))
         .toContain('"paused": true');
-      companion.tell((state) => {
+      companion.update((state) => {
         state.running = [];
         state.settings.paused = false;
       });
@@ -159,7 +161,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
         }
       });
       const picture = await tray.picture();
-      companion.tell((state) => {
+      companion.update((state) => {
         state.prompts = [aPrompt()];
       });
       await expect.poll(() => asking.isVisible()).toBe(true);
@@ -169,10 +171,10 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
         .toEqual(['showInactive', 'flashFrame']);
       // The same prompt does not show the window again, but a new prompt does.
       await takesIn();
-      companion.tell((state) => {
+      companion.update((state) => {
         state.running = [];
       });
-      companion.tell((state) => {
+      companion.update((state) => {
         state.prompts = [...state.prompts, aPrompt()];
       });
       await expect.poll(() => asking.isVisible()).toBe(true);
