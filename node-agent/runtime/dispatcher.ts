@@ -19,7 +19,7 @@ import { fileHandlers, whyNotShared } from './commands/files.ts';
 import type { OpenedPath } from './commands/files.ts';
 import { CommandError, interruption } from './commands/handler.ts';
 import type {
-  Begun,
+  CommandProgress,
   CommandContext,
   CommandHandler,
   CommandHandlers,
@@ -69,7 +69,7 @@ function openedBy({ type, input, realPath }: Running): OpenedPath | null {
 
 function sourceOf(
   running: Running,
-  { acts }: Begun,
+  { acts }: CommandProgress,
   line: CommandFacts & { type: string },
 ): NonNullable<FinishedCommand['source']> {
   const file = openedBy(running);
@@ -222,7 +222,7 @@ export class Dispatcher implements AsyncDisposable {
 
   async #execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
-    const entry: Begun = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
+    const entry: CommandProgress = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
     const abort = new AbortController();
     const running: Running = {
       settings: null,
@@ -271,7 +271,7 @@ export class Dispatcher implements AsyncDisposable {
   async #carryOut(
     command: ReceivedCommand,
     definition: CommandDefinition | undefined,
-    entry: Begun,
+    entry: CommandProgress,
     signal: AbortSignal,
   ): Promise<FinishedCommand> {
     const failed = (code: string, message: string): FinishedCommand => ({
@@ -310,7 +310,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Records on the disk that a command begins. @throws CommandError when that can not be recorded; the command must not begin then. */
-  #begin(command: ReceivedCommand, entry: Begun): void {
+  #begin(command: ReceivedCommand, entry: CommandProgress): void {
     const { audit, journal } = this.#options;
     try {
       const line = lineOf(command);
@@ -329,7 +329,7 @@ export class Dispatcher implements AsyncDisposable {
   async #run(
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
-    entry: Begun,
+    entry: CommandProgress,
     owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
   ): Promise<CommandResult> {
     try {

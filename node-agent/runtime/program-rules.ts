@@ -9,7 +9,7 @@ import type { LocalSettings, ProgramRule } from '../../shared/companion/settings
 import { matchesGlob } from '../../shared/glob.ts';
 import { canonicalJson } from '../../shared/json.ts';
 import { isInside } from './commands/files.ts';
-import { findProgram, waysTo } from './commands/find-program.ts';
+import { findProgram, linkChain } from './commands/find-program.ts';
 
 type RunInput = z.output<typeof systemRun.input>;
 
@@ -192,7 +192,7 @@ function isPermitted(name: string, asked: string, program: string): boolean {
 
 function waysOf(asked: string): string[] {
   try {
-    return waysTo(findProgram(asked));
+    return linkChain(findProgram(asked));
   } catch {
     return [];
   }
