@@ -346,8 +346,8 @@ describe('people', () => {
         [413, '16 KiB', {}, 'a'.repeat(17_000)],
         [413, '1,000 fields', {}, 'a=&'.repeat(1_001)],
         [415, 'UTF-8', { 'content-type': `${type}; charset=utf-7` }, 'email=x'],
-        [415, 'not compressed', { 'content-encoding': 'zip' }, 'email=x'],
-        [400, 'can not be read', { 'content-encoding': 'gzip' }, 'email=x'],
+        [415, 'uncompressed', { 'content-encoding': 'zip' }, 'email=x'],
+        [400, 'cannot be read', { 'content-encoding': 'gzip' }, 'email=x'],
       ] as const) {
         const answer = await send(hub.url, 'POST', path, {
           headers: { 'content-type': type, origin: hub.url, ...headers },

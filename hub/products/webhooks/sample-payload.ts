@@ -56,6 +56,6 @@ export function samplePayload(
     visitor,
     ...(event === 'message.created' ? { message } : {}),
     ...(event === 'conversation.assigned' ? { assignee: { id: assigneeId } } : {}),
-    ...(event === 'csat.submitted' ? { csat: { rating: 5, comment: 'Quick and kind.' } } : {}),
+    ...(event === 'csat.submitted' ? { csat: { score: 5, comment: 'Quick and kind.' } } : {}),
   };
 }

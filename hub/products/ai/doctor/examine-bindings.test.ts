@@ -130,7 +130,7 @@ test('an HTML page, silent sound, plain HTTP and a closed port are reported with
     expect(check).toMatchObject({
       ok: false,
       detail: expect.stringMatching(
-        /does not use TLS on this port\. Is (AI|TTS|STT)_BASE_URL meant to begin with http:\/\/ instead of https:\/\/\?/,
+        /does not use TLS on this port\. Should (AI|TTS|STT)_BASE_URL begin with http:\/\/ instead of https:\/\/\?/,
       ) as string,
     });
 
