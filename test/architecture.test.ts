@@ -42,8 +42,8 @@ describe('the import table', () => {
     ]);
   });
 
-  test('stands in docs/architecture.md as it is enforced', () => {
-    expect(readFileSync('docs/architecture.md', 'utf8')).toContain(
+  test('stands in docs/internals/architecture.md as it is enforced', () => {
+    expect(readFileSync('docs/internals/architecture.md', 'utf8')).toContain(
       `<!-- imports -->\n${importTable()}\n<!-- /imports -->`,
     );
   });

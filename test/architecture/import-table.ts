@@ -4,7 +4,7 @@ const isOfProject = (pattern: string) => /^(shared|hub|node-agent|package\.json)
 const isUnwritten = (name: string) =>
   /^(test|tests of .*|conformance suites .*|settings of tools|the bundler of .*|hub\/products\/.*)$/.test(name);
 
-/** Which files of the project may import which others, and which products know which, as Markdown tables for docs/architecture.md. */
+/** Which files of the project may import which others, and which products know which, as Markdown tables for docs/internals/architecture.md. */
 export function importTable(): string {
   const rows = rules
     .filter(({ name }) => !isUnwritten(name))
