@@ -111,9 +111,9 @@ describe('a spoken answer', () => {
       'go to evil.com/secret now, evil\f.com/secret, evil\uFEFF.com/secret, `x` evil.com `y`, ``` a evil.com ``` evil.com and ` evil.com.';
     for (const text of [hostile, `${'a'.repeat(1_200)}${hostile}`, `\`${'a b '.repeat(400)}${hostile}`]) {
       const aloud = new SpokenAnswerFilter((answer) => readAnswer({ addresses: new Set() }, answer));
-      let told = '';
-      for (let at = 0; at < text.length; at += step) told += aloud.push(text.slice(at, at + step));
-      expect(reachedBy(told)).toEqual([]);
+      let spoken = '';
+      for (let at = 0; at < text.length; at += step) spoken += aloud.push(text.slice(at, at + step));
+      expect(reachedBy(spoken)).toEqual([]);
     }
   });
 

@@ -38,12 +38,12 @@ test('a rolled-back attempt to receive a message dispatches no jobs and sends no
       }),
   };
   const dispatched: PromisedJob[] = [];
-  const told: string[] = [];
+  const published: string[] = [];
   const workflows = {
     listForChannel: async () => [{ id: newId() }],
     startWithin: async () => {
       const runId = newId();
-      return { runId, job: { data: { runId } } as PromisedJob, committed: () => told.push(runId) };
+      return { runId, job: { data: { runId } } as PromisedJob, committed: () => published.push(runId) };
     },
   };
   const deps = {
@@ -71,6 +71,6 @@ test('a rolled-back attempt to receive a message dispatches no jobs and sends no
     false,
   );
   expect(tries).toBe(2);
-  expect(told).toEqual(runIds);
+  expect(published).toEqual(runIds);
   expect(dispatched.map(({ data }) => data.runId)).toEqual(runIds);
 });

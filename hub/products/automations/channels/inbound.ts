@@ -129,7 +129,7 @@ export async function receiveMessages(
       }
       if (channel.conversations && text !== '') {
         // This precedes all run starts, because Live Chat also locks a conversation before it starts runs.
-        const told = await deps.conversations.receive(tx, tenantId, {
+        const publishMessage = await deps.conversations.receive(tx, tenantId, {
           channelId: channel.id,
           source: channel.name,
           environment,
@@ -138,7 +138,7 @@ export async function receiveMessages(
           replyTo: toStorableText(message.replyTo),
           text,
         });
-        if (told !== null) after.push(told);
+        if (publishMessage !== null) after.push(publishMessage);
       }
       const key = bounded(`${channel.id}:${message.sessionKey}`, 200);
       const session = await ensureSession(tx, deps.limits, tenantId, {

@@ -197,14 +197,14 @@ test('a sweep skips locked rows and leaves them to the next sweep', async () => 
     await removeAged({ db, logger }, agedTables({ ...forEver, audit: 30 }));
   };
   const mayEnd = Promise.withResolvers<void>();
-  const isHeld = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
   const holding = db.system(async (tx) => {
     await tx.query('hold_entry', 'SELECT 1 FROM memory_entries WHERE id = $1 FOR UPDATE', [locked]);
     await tx.query('hold_audit', 'SELECT 1 FROM audit_log ORDER BY id LIMIT 1 FOR UPDATE', []);
-    isHeld.resolve();
+    isLocked.resolve();
     await mayEnd.promise;
   });
-  await isHeld.promise;
+  await isLocked.promise;
   await sweep();
   expect(await left()).toEqual([[locked], 1]);
   mayEnd.resolve();

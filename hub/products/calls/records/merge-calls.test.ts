@@ -164,9 +164,9 @@ test('a visible change publishes the record as listed, and an invisible change p
     [{ rank: 3, at: at(65), outcome: 'completed', answeredAt: null, endedAt: at(65), mosScore: 4.41 }, false],
   ];
   let count = 0;
-  for (const [change, tells] of steps) {
+  for (const [change, isPublished] of steps) {
     await calls.merge(tenantId, { ...call, reason: null, sipCode: 200, hangupBy: 'caller', sequence: 0, ...change });
-    count += tells ? 1 : 0;
+    count += isPublished ? 1 : 0;
     const all = await publishedEvents();
     expect(all.length).toBe(count);
     expect(all.at(-1)?.data.call).toEqual(await shown());

@@ -59,13 +59,13 @@ async function receiver(limits: Partial<IncomingLimits>) {
 test.each([
   ['sender', { maxPerSender: 2 }, {}, { sentBy: 'visitor:b' }],
   ['address', { maxPerAddress: 2 }, { sentBy: 'visitor:b' }, { sentBy: 'visitor:b', address: '192.0.2.2' }],
-  ['workspace', { maxWorkspaceHeldBytes: 2_500 }, { sentBy: 'visitor:b' }, { tenantId: 'b' }],
-  ['hub', { maxHeldBytes: 2_500 }, { tenantId: 'b' }, null],
+  ['workspace', { maxWorkspaceReservedBytes: 2_500 }, { sentBy: 'visitor:b' }, { tenantId: 'b' }],
+  ['hub', { maxReservedBytes: 2_500 }, { tenantId: 'b' }, null],
 ] as const)(
   'one %s cannot exceed its share, others still get theirs, and finished uploads release their memory',
   async (whose, limits, same, other) => {
     await using receiving = await receiver(limits);
-    const begun = [receiving.begin({}, 1_000), receiving.begin({}, 1_000)];
+    const started = [receiving.begin({}, 1_000), receiving.begin({}, 1_000)];
     /** Sends all of a file; what is said of it. */
     const send = async (owner: Partial<UploadOwner>, bytes: number) => {
       const upload = receiving.begin(owner, bytes);
@@ -76,7 +76,7 @@ test.each([
     const isRefused = expect.stringMatching(`Too many files are being sent at once .*this ${whose};`) as string;
     await expect.poll(() => send(same, 900)).toEqual(isRefused);
     if (other !== null) expect(await send(other, 900)).toContain('read 900 bytes');
-    begun[0]?.socket.destroy();
+    started[0]?.socket.destroy();
     await expect.poll(() => send(same, 900)).toContain('read 900 bytes');
   },
 );

@@ -19,8 +19,8 @@ const defaultLimits: IncomingLimits = {
   deadlineMs: 5 * 60_000,
   rateIntervalMs: 10_000,
   minBytesPerSecond: 16 * 1024,
-  maxHeldBytes: 256 * 1024 * 1024,
-  maxWorkspaceHeldBytes: 64 * 1024 * 1024,
+  maxReservedBytes: 256 * 1024 * 1024,
+  maxWorkspaceReservedBytes: 64 * 1024 * 1024,
   // A page uploads the files of a message concurrently.
   maxPerSender: maxFilesPerMessage,
   maxPerAddress: 8,

@@ -11,9 +11,9 @@ export interface UploadOwner {
 
 export interface ShareLimits {
   /** Memory for uploads of this process. */
-  maxHeldBytes: number;
+  maxReservedBytes: number;
   /** Memory for uploads of one workspace. */
-  maxWorkspaceHeldBytes: number;
+  maxWorkspaceReservedBytes: number;
   /** Concurrent uploads. */
   maxPerSender: number;
   maxPerAddress: number;
@@ -43,7 +43,7 @@ export class UploadShares {
 
   /** @throws AppError `rate_limited`. */
   begin({ tenantId, sentBy, address }: UploadOwner): UploadShare {
-    const { maxHeldBytes, maxWorkspaceHeldBytes, maxPerSender, maxPerAddress } = this.#limits;
+    const { maxReservedBytes, maxWorkspaceReservedBytes, maxPerSender, maxPerAddress } = this.#limits;
     const [sender, from, workspace] = [`${tenantId} ${sentBy}`, `address ${addressBlock(address)}`, tenantId];
     if (this.#countOf(sender) >= maxPerSender) throw tooMany('by this sender', maxPerSender);
     if (this.#countOf(from) >= maxPerAddress) throw tooMany('from this address', maxPerAddress);
@@ -54,8 +54,8 @@ export class UploadShares {
     return {
       reserve: (bytes) => {
         const more = bytes - reserved;
-        if (this.#countOf(workspace) + more > maxWorkspaceHeldBytes) throw tooMany('in this workspace');
-        if (this.#reserved + more > maxHeldBytes) throw tooMany('to this hub');
+        if (this.#countOf(workspace) + more > maxWorkspaceReservedBytes) throw tooMany('in this workspace');
+        if (this.#reserved + more > maxReservedBytes) throw tooMany('to this hub');
         this.#add(workspace, more);
         this.#reserved += more;
         reserved = bytes;

@@ -146,7 +146,7 @@ const speakers = { visitor: 'Visitor', ai: 'AI agent', agent: 'Agent', api: 'API
 
 function shortened({ content, attachments }: ChatMessage): string {
   const characters = Array.from(content.replaceAll(/\s+/g, ' ').trim());
-  const said =
+  const text =
     characters.slice(0, maxCharactersPerMessage).join('') + (characters.length > maxCharactersPerMessage ? '…' : '');
-  return attachments.length === 0 ? said : `${said} [${attachments.length} files]`.trim();
+  return attachments.length === 0 ? text : `${text} [${attachments.length} files]`.trim();
 }

@@ -106,10 +106,10 @@ export async function carryOver(
       details: { anonymousVisitorId: anonymous, conversationIds: ids },
     }),
   ]);
-  const said = [before.display_name, before.email].filter((part) => part !== null);
-  const titles = new Set(theirs.map(({ name }) => name).filter((name) => ![...said, 'Visitor'].includes(name)));
+  const knownNames = [before.display_name, before.email].filter((part) => part !== null);
+  const titles = new Set(theirs.map(({ name }) => name).filter((name) => ![...knownNames, 'Visitor'].includes(name)));
   const sentences = [
-    ...(said.length === 0 ? [] : [`Before, they called themselves: ${said.join(', ')}.`]),
+    ...(knownNames.length === 0 ? [] : [`Before, they called themselves: ${knownNames.join(', ')}.`]),
     ...(titles.size === 0 ? [] : [`Earlier title: ${[...titles].join(', ')}.`]),
   ];
   return {

@@ -145,7 +145,7 @@ export class VisitorChat {
           'conversation_closed',
           `The conversation ${conversationId} is closed. Start a new conversation.`,
         );
-      const told =
+      const publish =
         now.owner === 'ai'
           ? await handOver.write(
               tx,
@@ -155,7 +155,7 @@ export class VisitorChat {
               { actor: `visitor:${visitorId}`, environment },
             )
           : () => undefined;
-      return { committed: told, conversation: (await readVisitorView(tx, conversationId)).conversation };
+      return { committed: publish, conversation: (await readVisitorView(tx, conversationId)).conversation };
     });
     committed();
     return conversation;
