@@ -5,7 +5,7 @@ const maxBackoffMs = 30_000;
 const firstBackoffMs = 250;
 const growth = 1.6;
 /** Longest time that a hub, or a proxy before it, can ask to be left alone, in milliseconds. */
-const maxAskedMs = 300_000;
+const maxRetryAfterMs = 300_000;
 
 /**
  * How long to wait after so many failed attempts in a row, in milliseconds: full jitter over a bound that grows, so that all
@@ -13,10 +13,10 @@ const maxAskedMs = 300_000;
  */
 export function backoffMs(error: unknown, failures: number, random: () => number = Math.random): number {
   const bound = Math.min(maxBackoffMs, firstBackoffMs * growth ** failures);
-  const asked = error instanceof HubError ? error.retryAfterSeconds : undefined;
-  if (asked === undefined) return random() * bound;
-  const askedMs = Math.min(asked * 1000, maxAskedMs);
-  return askedMs + random() * Math.max(askedMs, bound);
+  const requestedSeconds = error instanceof HubError ? error.retryAfterSeconds : undefined;
+  if (requestedSeconds === undefined) return random() * bound;
+  const requestedMs = Math.min(requestedSeconds * 1000, maxRetryAfterMs);
+  return requestedMs + random() * Math.max(requestedMs, bound);
 }
 
 /** A period that differs a little each time, so that devices that began together do not stay together. */

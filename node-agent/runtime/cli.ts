@@ -18,12 +18,12 @@ import { askCompanion } from './control/client.ts';
 import { CompanionError } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
 import { examine, unattended } from './doctor.ts';
-import { describeEvent, tellOnce } from './event-log.ts';
+import { describeEvent, throttleEvents } from './event-log.ts';
 import { appVersion } from './facts.ts';
 import { HubError } from './hub-error.ts';
 import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { isRuleMoved } from './program-rules.ts';
-import { askStatus, describeRunning } from './running-status.ts';
+import { readRunningStatus, describeRunning } from './running-status.ts';
 import { readOwnFiles } from './state-view.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -96,7 +96,7 @@ program
       );
     const stop = new AbortController();
     onStopRequest({ onStop: () => stop.abort() });
-    const onEvent = tellOnce((event) =>
+    const onEvent = throttleEvents((event) =>
       process.stderr.write(
         options.json === true
           ? `${visibleJson({ time: new Date().toISOString(), ...event })}\n`
@@ -123,7 +123,7 @@ program
   .action(async (options: { json?: boolean; check?: boolean }) => {
     const folder = dataFolder();
     const { pairing, settings: own, problem, broken } = readOwnFiles(folder);
-    const [settings, running] = [effectiveSettings(own, folder.now()), await askStatus(folder)];
+    const [settings, running] = [effectiveSettings(own, folder.now()), await readRunningStatus(folder)];
     const allowed = usablePowers(settings, Date.now());
     const moved = await Promise.all(settings.sharedFolders.map(isMoved));
     const lines = [

@@ -10,18 +10,18 @@ import { Dispatcher } from './dispatcher.ts';
 import type { RunningCommand } from './dispatcher.ts';
 import type { CompanionEvent } from './event-log.ts';
 import { appVersion, describeDevice, FactReader } from './facts.ts';
-import { HeldCommands, maxHeld } from './held-commands.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import { HubConnection } from './hub-connection.ts';
 import { answerTooLarge, HubError } from './hub-error.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
-import { settled } from './owner-changes.ts';
+import { recordSettingsHash } from './owner-changes.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import { resultDenial } from './result-denial.ts';
 import type { PictureKeeper } from './sent-pictures.ts';
+import { UnconfirmedCommands, maxUnconfirmed } from './unconfirmed-commands.ts';
 
 export interface CompanionOptions {
   folder: DataFolder;
@@ -49,13 +49,13 @@ const maxRunning = 4;
 /** Runs that one heartbeat may name: as many as pages may be open. */
 const maxBrowserRuns = 100;
 /** An empty answer that came sooner than this was not waited for, in milliseconds; asking again at once would go round in circles. */
-const promptAnswerMs = 1_000;
+const immediateAnswerMs = 1_000;
 /** How long to wait for a place before the hub is asked for nothing but withdrawals, in milliseconds. */
-const quickCommandMs = 100;
+const slotWaitMs = 100;
 const requestTimeoutMs = 20_000;
 /** A poll costs nothing while a channel holds it, in seconds. */
 const channelPollSeconds = 600;
-const settingsBeatMs = 250;
+const settingsCheckMs = 250;
 const stopDeadlineMs = 8_000;
 
 const isAbort = (signal: AbortSignal) => signal.aborted;
@@ -91,20 +91,20 @@ export class Companion {
   /** Aborts some time after a stop, which still gives results their chance; giving up is the journal's business, not ours. */
   readonly #givingUp = new AbortController();
   readonly #reports = new Set<Promise<void>>();
-  readonly #held: HeldCommands;
+  readonly #unconfirmed: UnconfirmedCommands;
   #pace = { pollSeconds: 25, heartbeatSeconds: 15 };
   /** Interrupts a poll that was begun without a free place, and so can be handed nothing; never one that could be. */
-  #repoll: AbortController | undefined;
+  #fullPoll: AbortController | undefined;
   /** Ends the moment that is waited for a free place before such a poll. */
-  #placeFreed: (() => void) | undefined;
+  #onSlotFreed: (() => void) | undefined;
   /** Commands that one answer may bring: one while answers with more turn out too large to be read. */
-  #maxTaken = maxRunning;
+  #maxPerPoll = maxRunning;
   /** Whether this hub knows `runningIsComplete`. */
-  #declaresHeld = true;
+  #sendsRunningIsComplete = true;
   /** When the settings were written that are in force. */
-  #watched: string | null | undefined;
+  #settingsStamp: string | null | undefined;
   /** Whether they could not be read at the last look. */
-  #isDoubted = false;
+  #isUnreadable = false;
   /** When something of them ends by itself, in milliseconds since 1970. */
   #nextExpiry: number | null = null;
   /** Whether the log was compared with what the hub knows of it. */
@@ -137,7 +137,7 @@ export class Companion {
     );
     this.#journal = new Journal(folder.journal);
     this.#audit = options.audit ?? new AuditLog(folder.audit);
-    this.#held = new HeldCommands({
+    this.#unconfirmed = new UnconfirmedCommands({
       sender: this.#connection.sender,
       journal: this.#journal,
       givingUp: this.#givingUp.signal,
@@ -168,7 +168,7 @@ export class Companion {
       readArtifact: (commandId, artifactId, limits) =>
         this.#connection.client.readArtifact(identity.nodeId, commandId, artifactId, limits),
       // Without an answer of the hub the command fails as it would have.
-      onBrowserFull: () => this.#beat().catch(() => undefined),
+      onBrowserFull: () => this.#heartbeat().catch(() => undefined),
       onChange: () => options.onChange?.(),
       onOutcome: (line) => {
         options.onEvent({ event: 'command', type: line.type, outcome: line.outcome, message: line.message });
@@ -179,7 +179,7 @@ export class Companion {
 
   get view(): CompanionView {
     const { isUp, by, lastError } = this.#connection;
-    const running = [...this.#dispatcher.running, ...this.#held.sending];
+    const running = [...this.#dispatcher.running, ...this.#unconfirmed.sending];
     return { isUp, by, lastError, running, hubAllows: this.#hubAllows };
   }
 
@@ -200,9 +200,9 @@ export class Companion {
     // Every later change is compared with this first look.
     this.#watchSettings();
     this.#recover();
-    const settings = setInterval(() => this.#watchSettings(), settingsBeatMs);
+    const settings = setInterval(() => this.#watchSettings(), settingsCheckMs);
     try {
-      await Promise.all([this.#pollForever(), this.#beatForever()]);
+      await Promise.all([this.#pollForever(), this.#heartbeatForever()]);
     } finally {
       clearInterval(settings);
       dispatcher.endAll('withdrawn', 'The companion was stopped.', 'companion_stopped');
@@ -254,20 +254,20 @@ export class Companion {
       try {
         await this.#poll();
         failures = 0;
-        this.#maxTaken = maxRunning;
+        this.#maxPerPoll = maxRunning;
       } catch (error) {
         if (isAbort(this.#stopping.signal)) return;
-        if (this.#repoll?.signal.aborted === true) continue;
+        if (this.#fullPoll?.signal.aborted === true) continue;
         if (this.#connection.endIfRevoked(error)) return;
-        if (this.#declaresHeld && error instanceof HubError && error.isRefusal) {
+        if (this.#sendsRunningIsComplete && error instanceof HubError && error.isRefusal) {
           // A hub of an earlier version takes no field that it does not know.
-          this.#declaresHeld = false;
+          this.#sendsRunningIsComplete = false;
           continue;
         }
-        if (error instanceof HubError && error.code === answerTooLarge) this.#maxTaken = 1;
-        const waitMs = this.#connection.lost(error, failures);
+        if (error instanceof HubError && error.code === answerTooLarge) this.#maxPerPoll = 1;
+        const waitMs = this.#connection.markLost(error, failures);
         // Another hub may answer next.
-        this.#declaresHeld = true;
+        this.#sendsRunningIsComplete = true;
         failures += 1;
         await this.#pause(waitMs);
       }
@@ -276,17 +276,17 @@ export class Companion {
 
   async #poll(): Promise<void> {
     const { identity } = this.#options;
-    if (this.#freePlaces === 0) await this.#waitForPlace();
+    if (this.#freeSlots === 0) await this.#waitForSlot();
     await this.#connection.ensureChannel(this.#stopping.signal);
     const { by } = this.#connection;
     if (!this.#isLogChecked) await this.#checkLog();
-    const running = this.#held.wanted;
+    const running = this.#unconfirmed.wanted;
     const longest = by === 'channel' ? channelPollSeconds : this.#pace.pollSeconds;
     // That a channel could be opened says that the hub is there.
-    if (by === 'channel') this.#connection.established(by);
+    if (by === 'channel') this.#connection.markConnected(by);
     const wait = this.#connection.isUp ? Math.ceil(spreadPeriod(longest)) : 0;
-    const max = Math.min(this.#freePlaces, this.#maxTaken);
-    this.#repoll = max === 0 ? new AbortController() : undefined;
+    const max = Math.min(this.#freeSlots, this.#maxPerPoll);
+    this.#fullPoll = max === 0 ? new AbortController() : undefined;
     const startedAt = performance.now();
     const { body } = await this.#connection.client.call(
       'pollAutomationNodeCommands',
@@ -297,24 +297,26 @@ export class Companion {
           wait,
           max,
           running: running.join(','),
-          ...(this.#declaresHeld && running.length < maxHeld ? { runningIsComplete: 'true' as const } : {}),
+          ...(this.#sendsRunningIsComplete && running.length < maxUnconfirmed
+            ? { runningIsComplete: 'true' as const }
+            : {}),
         },
       },
       {
         signal:
-          this.#repoll === undefined
+          this.#fullPoll === undefined
             ? this.#stopping.signal
-            : AbortSignal.any([this.#stopping.signal, this.#repoll.signal]),
+            : AbortSignal.any([this.#stopping.signal, this.#fullPoll.signal]),
         timeoutMs: wait * 1000 + requestTimeoutMs,
       },
     );
-    this.#connection.established(by);
+    this.#connection.markConnected(by);
     for (const id of body.withdrawn) this.#withdraw(id);
     // A hub that sends more than it was asked for has it handed out again.
-    for (const command of body.commands.slice(0, max)) this.#take(command);
+    for (const command of body.commands.slice(0, max)) this.#accept(command);
     for (const { id, problem } of body.unreadable.slice(0, maxRunning)) {
       const message = `This companion (${appVersion}) can't read the command: ${problem}; update it.`.slice(0, 4000);
-      if (!this.#held.has(id))
+      if (!this.#unconfirmed.has(id))
         this.#report({
           commandId: id,
           result: { status: 'failed', error: { code: 'invalid_input', message } },
@@ -322,52 +324,52 @@ export class Companion {
         });
     }
     const isEmpty = body.commands.length + body.unreadable.length + body.withdrawn.length === 0;
-    if (isEmpty && wait > 0 && performance.now() - startedAt < promptAnswerMs)
-      await this.#pause(Math.random() * promptAnswerMs);
+    if (isEmpty && wait > 0 && performance.now() - startedAt < immediateAnswerMs)
+      await this.#pause(Math.random() * immediateAnswerMs);
   }
 
-  get #freePlaces(): number {
-    const atWork = this.#dispatcher.running.length - (this.#options.prompts?.waiting.length ?? 0);
-    return Math.max(0, Math.min(maxRunning - atWork, maxHeld - this.#held.size));
+  get #freeSlots(): number {
+    const active = this.#dispatcher.running.length - (this.#options.prompts?.waiting.length ?? 0);
+    return Math.max(0, Math.min(maxRunning - active, maxUnconfirmed - this.#unconfirmed.size));
   }
 
-  #take(command: ReceivedCommand): void {
+  #accept(command: ReceivedCommand): void {
     // Handed out again while it runs here or its result is on the way.
-    if (this.#held.has(command.id)) return;
-    this.#held.hold(command.id);
+    if (this.#unconfirmed.has(command.id)) return;
+    this.#unconfirmed.hold(command.id);
     const work = this.#dispatcher.execute(command).then((finished) => {
-      this.#listenAgain();
-      return this.#confirm(finished);
+      this.#endFullPoll();
+      return this.#sendUntilConfirmed(finished);
     });
     this.#track(work);
   }
 
   #withdraw(commandId: string): void {
     this.#dispatcher.withdraw(commandId);
-    this.#held.withdraw(commandId);
+    this.#unconfirmed.withdraw(commandId);
   }
 
   /** Ends a poll that was begun when there was no place for a command, once there is one. */
-  #listenAgain(): void {
-    if (this.#freePlaces === 0) return;
-    this.#repoll?.abort();
-    this.#placeFreed?.();
+  #endFullPoll(): void {
+    if (this.#freeSlots === 0) return;
+    this.#fullPoll?.abort();
+    this.#onSlotFreed?.();
   }
 
   /** Commands that end at once make place before a poll without one is worth its way. */
-  async #waitForPlace(): Promise<void> {
-    const over = new AbortController();
-    this.#placeFreed = () => over.abort();
-    await delay(quickCommandMs, undefined, { signal: AbortSignal.any([over.signal, this.#stopping.signal]) }).catch(
+  async #waitForSlot(): Promise<void> {
+    const freed = new AbortController();
+    this.#onSlotFreed = () => freed.abort();
+    await delay(slotWaitMs, undefined, { signal: AbortSignal.any([freed.signal, this.#stopping.signal]) }).catch(
       () => undefined,
     );
-    this.#placeFreed = undefined;
+    this.#onSlotFreed = undefined;
   }
 
-  async #beatForever(): Promise<void> {
+  async #heartbeatForever(): Promise<void> {
     while (!isAbort(this.#stopping.signal)) {
       try {
-        await (this.#isLogChecked ? this.#beat() : this.#checkLog());
+        await (this.#isLogChecked ? this.#heartbeat() : this.#checkLog());
       } catch (error) {
         if (this.#connection.endIfRevoked(error)) return;
         // The poll tells of a lost connection and paces the attempts; a missed beat is made up by the next.
@@ -378,14 +380,14 @@ export class Companion {
 
   /** Compares the log with the hub's record, then reports the log. The first heartbeat brings the record. */
   #checkLog(): Promise<void> {
-    const beat = () =>
-      this.#beat().catch((error: unknown) => {
+    const heartbeat = () =>
+      this.#heartbeat().catch((error: unknown) => {
         // A hub of an earlier version refuses fields that it does not know.
         if (!(error instanceof HubError) || !error.isRefusal) throw error;
-        return this.#beat(true);
+        return this.#heartbeat(true);
       });
-    this.#checkingLog ??= beat()
-      .then(() => (this.#isLogChecked ? undefined : beat()))
+    this.#checkingLog ??= heartbeat()
+      .then(() => (this.#isLogChecked ? undefined : heartbeat()))
       .finally(() => {
         this.#checkingLog = undefined;
       });
@@ -393,7 +395,7 @@ export class Companion {
   }
 
   /** @param isShort Whether only the fields are sent that every version of a hub knows. */
-  async #beat(isShort = false): Promise<void> {
+  async #heartbeat(isShort = false): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
     const settings = folder.settingsInForce();
@@ -408,7 +410,7 @@ export class Companion {
           paused: settings.paused,
           // Only once it is known what the hub had of it: a log that was cut is not reported as whole.
           ...(reportsLog ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
-          running: this.#held.wanted,
+          running: this.#unconfirmed.wanted,
           ...(isShort
             ? {}
             : {
@@ -426,7 +428,7 @@ export class Companion {
       const wasTrusted = this.#audit.problem === null;
       this.#audit.anchor(body.audit);
       this.#isAnchored = true;
-      if (wasTrusted && this.#audit.problem !== null) folder.held?.distrust();
+      if (wasTrusted && this.#audit.problem !== null) folder.settingsStore?.distrust();
     }
     // A hub of an earlier version keeps no record of the log.
     if (reportsLog || body.audit === undefined) this.#isLogChecked = true;
@@ -437,8 +439,8 @@ export class Companion {
   }
 
   #report(finished: FinishedCommand, wasTried = false): void {
-    this.#held.hold(finished.commandId);
-    this.#track(this.#confirm(finished, wasTried));
+    this.#unconfirmed.hold(finished.commandId);
+    this.#track(this.#sendUntilConfirmed(finished, wasTried));
   }
 
   /** Records that the owner's settings kept a result from the hub; the log has the command itself as a success. */
@@ -462,12 +464,12 @@ export class Companion {
     this.#options.onCommand?.(line);
   }
 
-  async #confirm(finished: FinishedCommand, wasTried = false): Promise<void> {
-    const sent = this.#held.report(finished, wasTried);
+  async #sendUntilConfirmed(finished: FinishedCommand, wasTried = false): Promise<void> {
+    const sent = this.#unconfirmed.report(finished, wasTried);
     if (finished.artifacts.length > 0) this.#options.onChange?.();
     await sent;
     if (finished.artifacts.length > 0) this.#options.onChange?.();
-    this.#listenAgain();
+    this.#endFullPoll();
   }
 
   /** What the owner changed takes effect now, not with the next look at the file. */
@@ -477,50 +479,50 @@ export class Companion {
 
   /** A command that waits for its owner leaves its place to others. */
   promptsChanged(): void {
-    this.#listenAgain();
+    this.#endFullPoll();
   }
 
-  #watchSettings(isTold = false): void {
+  #watchSettings(isOwnChange = false): void {
     const { folder } = this.#options;
-    this.#writeLater();
+    this.#writePending();
     const stamp = folder.stampOf('settings.json');
-    const isOver = this.#nextExpiry !== null && folder.now() >= this.#nextExpiry;
-    if (isOver && folder.held !== undefined) this.#track(this.#removeExpiredPermissions());
-    if (stamp === this.#watched && !isOver && !isTold) return;
-    const isFirst = this.#watched === undefined;
-    this.#watched = stamp;
+    const isExpired = this.#nextExpiry !== null && folder.now() >= this.#nextExpiry;
+    if (isExpired && folder.settingsStore !== undefined) this.#track(this.#removeExpiredPermissions());
+    if (stamp === this.#settingsStamp && !isExpired && !isOwnChange) return;
+    const isFirst = this.#settingsStamp === undefined;
+    this.#settingsStamp = stamp;
     let paused = true;
-    let why: [code: string, message: string] = ['paused', 'The owner of this machine paused the companion.'];
+    let denial: [code: string, message: string] = ['paused', 'The owner of this machine paused the companion.'];
     try {
       const read = this.#options.folder.readSettings();
       this.#nextExpiry = nextExpiry(read, folder.now());
       ({ paused } = read);
-      this.#isDoubted = false;
+      this.#isUnreadable = false;
       if (isFirst) return;
       this.#track(this.#dispatcher.applySettings(this.#options.folder.settingsInForce()));
     } catch (error) {
-      if (!this.#isDoubted) {
+      if (!this.#isUnreadable) {
         // An editor may be in the middle of writing it; meanwhile nothing begins.
-        [this.#isDoubted, this.#watched] = [true, isFirst ? undefined : 'doubted'];
+        [this.#isUnreadable, this.#settingsStamp] = [true, isFirst ? undefined : 'unreadable'];
         return;
       }
       this.#nextExpiry = null;
       this.#connection.lastError = (error as Error).message;
-      why = ['denied_by_device', (error as Error).message];
+      denial = ['denied_by_device', (error as Error).message];
       if (isFirst) return;
     }
-    this.#track(this.#held.recheck());
-    if (paused) this.#track(this.#dispatcher.denyAll(...why));
+    this.#track(this.#unconfirmed.recheck());
+    if (paused) this.#track(this.#dispatcher.denyAll(...denial));
     this.#options.onEvent({ event: 'settings', paused });
     this.#options.onChange?.();
-    this.#track(this.#beat().catch(() => undefined));
+    this.#track(this.#heartbeat().catch(() => undefined));
   }
 
   /** Writes what the disk did not take before. */
-  #writeLater(): void {
-    const { held } = this.#options.folder;
-    if (this.#audit.pending === 0 && held?.isWritten !== false) return;
-    held?.retry();
+  #writePending(): void {
+    const { settingsStore } = this.#options.folder;
+    if (this.#audit.pending === 0 && settingsStore?.isWritten !== false) return;
+    settingsStore?.retry();
     try {
       this.#audit.flush();
     } catch {
@@ -537,8 +539,12 @@ export class Companion {
       .changeSettings(
         (settings) => void removeExpiredPermissions(settings, now),
         (_settings, before) => {
-          const over = removeExpiredPermissions(before, now);
-          this.#audit.note('settings.ended', over.length === 0 ? 'a rule' : over.join(', '), settled(folder));
+          const expired = removeExpiredPermissions(before, now);
+          this.#audit.note(
+            'settings.ended',
+            expired.length === 0 ? 'a rule' : expired.join(', '),
+            recordSettingsHash(folder),
+          );
         },
       )
       .catch(() => undefined);

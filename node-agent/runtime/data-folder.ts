@@ -23,10 +23,10 @@ import type { OwnFile } from '../../shared/companion/state.ts';
 import { issueMessage } from '../../shared/issue-messages.ts';
 import type { RecordedPairing } from './audit-line.ts';
 import { recordedPairing, recordedSettingsHash } from './audit.ts';
-import { HeldSettings } from './held-settings.ts';
-import type { HoldOptions, PairingChange, RecordedSettings } from './held-settings.ts';
 import { lockFile } from './lock-file.ts';
 import { allowsNoMore, hashOfSettings } from './settings-edits.ts';
+import { SettingsStore } from './settings-store.ts';
+import type { SettingsStoreOptions, PairingChange, RecordedSettings } from './settings-store.ts';
 import { localSettings } from './settings.ts';
 
 /** Something that the owner of this machine must mend; its message is one line that says how. */
@@ -86,7 +86,7 @@ export const folderSuffix = (path: string): string =>
  */
 export class DataFolder {
   readonly path: string;
-  #held: HeldSettings | undefined;
+  #store: SettingsStore | undefined;
 
   constructor(path?: string) {
     this.path = resolve(path ?? usualPath());
@@ -184,30 +184,30 @@ export class DataFolder {
   /**
    * Keeps the settings in memory from now on: for the one process that runs a companion on this folder.
    */
-  holdSettings(options: HoldOptions): HeldSettings {
-    this.#held = this.#examineSettings(options);
-    return this.#held;
+  openSettingsStore(options: SettingsStoreOptions): SettingsStore {
+    this.#store = this.#createStore(options);
+    return this.#store;
   }
 
-  #examineSettings(options: HoldOptions): HeldSettings {
-    return new HeldSettings(
+  #createStore(options: SettingsStoreOptions): SettingsStore {
+    return new SettingsStore(
       {
         stamp: () => this.stampOf('settings.json'),
         read: () => this.#readSettingsFile(),
-        write: (settings) => this.#writing(() => this.#writeSettings(settings)),
+        write: (settings) => this.#withWriteError(() => this.#writeSettings(settings)),
       },
       { pairingChange: this.#pairingChange(), ...options },
     );
   }
 
   /** The settings that this process holds; undefined where it holds none. */
-  get held(): HeldSettings | undefined {
-    return this.#held;
+  get settingsStore(): SettingsStore | undefined {
+    return this.#store;
   }
 
   /** The time that decides what is over, in milliseconds since 1970. */
   now(): number {
-    return this.#held?.now() ?? Date.now();
+    return this.#store?.now() ?? Date.now();
   }
 
   /**
@@ -216,12 +216,12 @@ export class DataFolder {
    * @throws CompanionError that names what is wrong in the file.
    */
   readSettings(): LocalSettings {
-    return this.#holder().read();
+    return this.#currentStore().read();
   }
 
   /** The settings that this process keeps in memory; otherwise those of the file, compared with the recorded ones. */
-  #holder(): HeldSettings {
-    return this.#held ?? this.#examineSettings({ recorded: this.recordedSettings(), onEdit: () => undefined });
+  #currentStore(): SettingsStore {
+    return this.#store ?? this.#createStore({ recorded: this.recordedSettings(), onEdit: () => undefined });
   }
 
   /**
@@ -231,12 +231,12 @@ export class DataFolder {
    * written, or was edited again since.
    */
   acceptSettings(seen?: string): { settings: LocalSettings; changes: string[]; pairing: RecordedPairing } {
-    const held = this.#holder();
-    held.read();
-    const { changes = [] } = held.edited ?? {};
+    const store = this.#currentStore();
+    store.read();
+    const { changes = [] } = store.edited ?? {};
     // A process that holds no settings did not show the pairing.
-    const pairing = this.#held?.pairingChange?.pairing ?? null;
-    const settings = held.accept(seen);
+    const pairing = this.#store?.pairingChange?.pairing ?? null;
+    const settings = store.accept(seen);
     if (settings === null)
       throw new CompanionError('settings.json was changed again, so nothing was accepted. Look at the changes again.');
     return { settings, changes, pairing };
@@ -247,14 +247,14 @@ export class DataFolder {
    * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written, or while a pairing waits.
    */
   discardSettings(): { settings: LocalSettings; changes: string[] } {
-    const held = this.#holder();
-    held.read();
-    if (held.pairingChange !== null)
+    const store = this.#currentStore();
+    store.read();
+    if (store.pairingChange !== null)
       throw new CompanionError(
         'A pairing that the log did not record waits for you, and cannot be discarded. To refuse the pairing, pair again: outrigger-companion pair CODE --force --hub URL. To accept the pairing and settings.json: outrigger-companion settings accept',
       );
-    const changes = held.edited?.changes ?? [];
-    return { settings: held.discard(), changes };
+    const changes = store.edited?.changes ?? [];
+    return { settings: store.discard(), changes };
   }
 
   /** The settings that the owner's log recorded last; undefined when none were recorded. */
@@ -278,7 +278,7 @@ export class DataFolder {
   recordSettings(given?: LocalSettings): string | undefined {
     let settings: LocalSettings;
     try {
-      settings = given ?? this.#held?.current ?? this.#readSettingsFile();
+      settings = given ?? this.#store?.current ?? this.#readSettingsFile();
     } catch {
       return undefined;
     }
@@ -358,26 +358,26 @@ export class DataFolder {
       change(settings);
       return localSettings.parse(settings);
     };
-    using _lock = await this.#takeTurn().catch((error: unknown) => {
+    using _lock = await this.#lockSettings().catch((error: unknown) => {
       const before = this.readSettings();
       if (allowsNoMore(apply(structuredClone(before)), before)) return null;
       throw error;
     });
-    const holder = this.#holder();
-    if (holder.pairingChange !== null) {
-      const inForceNow = holder.read();
+    const store = this.#currentStore();
+    if (store.pairingChange !== null) {
+      const inForceNow = store.read();
       if (!allowsNoMore(apply(structuredClone(inForceNow)), inForceNow))
         throw new CompanionError(
           'The pairing of this machine is not the one that the log recorded, so nothing more is allowed. Look at it with outrigger-companion status. Then accept it with outrigger-companion settings accept, or pair again.',
         );
     }
-    const { settings, before } = holder.change(apply, { mustWrite: this.#held === undefined });
+    const { settings, before } = store.change(apply, { mustWrite: this.#store === undefined });
     onChanged(settings, before);
-    return holder.read();
+    return store.read();
   }
 
   /** @throws CompanionError in place of an error of the file system. */
-  #writing(write: () => void): void {
+  #withWriteError(write: () => void): void {
     try {
       write();
     } catch (error) {
@@ -404,7 +404,7 @@ export class DataFolder {
    * @returns where it lies then. @throws CompanionError where nothing is wrong with it, or it can't be moved.
    */
   async setAside(file: OwnFile): Promise<string> {
-    using _lock = await this.#takeTurn();
+    using _lock = await this.#lockSettings();
     const path = join(this.path, `${file}.json`);
     if (!this.#isBroken(file)) throw new CompanionError(`Nothing is wrong with ${path}.`);
     const aside = `${path}.broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
@@ -416,11 +416,11 @@ export class DataFolder {
         { cause: error },
       );
     }
-    if (file === 'settings') this.#held?.reset();
+    if (file === 'settings') this.#store?.reset();
     return aside;
   }
 
-  async #takeTurn(): Promise<Disposable> {
+  async #lockSettings(): Promise<Disposable> {
     const path = join(this.path, 'settings.lock');
     let lock: Disposable | null;
     try {

@@ -50,7 +50,8 @@ function program({ argv, cwd, env, stdin, timeoutMs }: Input): string {
 }
 
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
-const onTarget = (way: string, value: unknown): string => (value === undefined ? '' : `${way} ${target(value)}`);
+const onTarget = (preposition: string, value: unknown): string =>
+  value === undefined ? '' : `${preposition} ${target(value)}`;
 
 /** A single character may be part of a password that is typed key by key. */
 function keyOf(value: unknown): string {
@@ -58,7 +59,7 @@ function keyOf(value: unknown): string {
   return [...key].length === 1 ? 'one character' : key;
 }
 
-function scrolled({ target: to, x, y }: Input): string {
+function scrollDistance({ target: to, x, y }: Input): string {
   const pixels = [
     ...(typeof x === 'number' ? [`${Math.abs(x)} pixels ${x < 0 ? 'left' : 'right'}`] : []),
     ...(typeof y === 'number' ? [`${Math.abs(y)} pixels ${y < 0 ? 'up' : 'down'}`] : []),
@@ -73,7 +74,7 @@ const filePaths = (files: unknown): string[] =>
     return typeof artifactId === 'string' ? `artefact ${artifactId}` : textOf(path);
   });
 
-function awaited({ target: of, state, text, url, load, download, opened }: Input): string {
+function waitCondition({ target: of, state, text, url, load, download, opened }: Input): string {
   return [
     ...(of === undefined ? [] : [`until ${target(of)} is ${textOf(state) || 'visible'}`]),
     ...(typeof text === 'string' ? [`until it shows a text of ${text.length} characters`] : []),
@@ -116,10 +117,10 @@ const describers: Record<string, (input: Input) => string> = {
     withPage(input, `${input['checked'] === false ? 'uncheck ' : ''}${target(input['target'])}`),
   'browser.press': (input) => withPage(input, `${keyOf(input['key'])}${onTarget(' on', input['target'])}`),
   'browser.hover': (input) => withPage(input, target(input['target'])),
-  'browser.scroll': (input) => withPage(input, scrolled(input)),
+  'browser.scroll': (input) => withPage(input, scrollDistance(input)),
   'browser.upload': (input) =>
     withPage(input, `${filePaths(input['files']).join(', ') || 'no file'} into ${target(input['target'])}`),
-  'browser.wait_for': (input) => withPage(input, awaited(input)),
+  'browser.wait_for': (input) => withPage(input, waitCondition(input)),
   'browser.back': (input) => withPage(input, ''),
   'browser.reload': (input) => withPage(input, ''),
   'browser.pages': () => '',

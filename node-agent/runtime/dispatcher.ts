@@ -8,7 +8,7 @@ import type { CompanionState, EndReason } from '../../shared/companion/state.ts'
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { admit } from './admission.ts';
-import { keepArtifacts } from './artifact-files.ts';
+import { storeArtifacts } from './artifact-files.ts';
 import { messageOf, scriptOf, summarise } from './audit-line.ts';
 import type { CommandFacts } from './audit-line.ts';
 import type { AuditLine, AuditLog } from './audit.ts';
@@ -32,8 +32,8 @@ import { appVersion } from './facts.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal } from './journal.ts';
-import { settled } from './owner-changes.ts';
-import { answerWords, refusalOf } from './owner-consent.ts';
+import { recordSettingsHash } from './owner-changes.ts';
+import { answerWords, ruleDenial } from './owner-consent.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import type { PictureKeeper } from './sent-pictures.ts';
@@ -47,7 +47,7 @@ const unwritable = (error: unknown) =>
   `The command was not begun, because this machine can not record it: its data folder can not be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Make room on its disk, then run the command again.`;
 
 /** What is the same in all entries of a command. */
-export function lineOf({ id, type, input, approval, origin }: ReceivedCommand) {
+export function auditFactsOf({ id, type, input, approval, origin }: ReceivedCommand) {
   const script = scriptOf(type, input);
   return {
     time: new Date().toISOString(),
@@ -86,7 +86,7 @@ async function endIfDenied({ type, input, abort }: Running, settings: LocalSetti
   try {
     const denied =
       denialOf(definition, parsed.data, settings) ??
-      (await refusalOf(type, parsed.data, settings)) ??
+      (await ruleDenial(type, parsed.data, settings)) ??
       (isFileCommand(type) ? await whyNotShared(parsed.data, settings) : null);
     if (denied !== null) abort.abort(denied);
   } catch (error) {
@@ -226,7 +226,7 @@ export class Dispatcher implements AsyncDisposable {
       this.#running.delete(command.id),
     );
     const { result } = done;
-    const facts = lineOf(command);
+    const facts = auditFactsOf(command);
     const finished: FinishedCommand = { ...done, source: sourceOf(command, entry, facts) };
     const line: AuditLine = {
       ...facts,
@@ -274,7 +274,7 @@ export class Dispatcher implements AsyncDisposable {
     }
     const artifacts: ResultArtifact[] = [];
     try {
-      if (entry.acts && this.#options.journal.hasBegun(command.id)) return failed('outcome_unknown', begunBefore);
+      if (entry.acts && this.#options.journal.hasStarted(command.id)) return failed('outcome_unknown', begunBefore);
       const result = await this.#run(command, definition, entry, {
         signal,
         temporaryFolder,
@@ -284,7 +284,7 @@ export class Dispatcher implements AsyncDisposable {
         commandId: command.id,
         result,
         artifacts:
-          result.status === 'succeeded' ? keepArtifacts(this.#options.journal.folderOf(command.id), artifacts) : [],
+          result.status === 'succeeded' ? storeArtifacts(this.#options.journal.folderOf(command.id), artifacts) : [],
       };
     } catch (error) {
       return failed(
@@ -300,7 +300,7 @@ export class Dispatcher implements AsyncDisposable {
   #begin(command: ReceivedCommand, entry: Begun): void {
     const { audit, journal } = this.#options;
     try {
-      const line = lineOf(command);
+      const line = auditFactsOf(command);
       // The entry of the end has the text, also after a kill: the journal keeps it.
       const script = line.script === undefined ? {} : { script: { ...line.script, text: '' } };
       audit.append({ ...line, ...script, phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
@@ -317,7 +317,7 @@ export class Dispatcher implements AsyncDisposable {
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
     entry: Begun,
-    owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
+    commandScope: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
   ): Promise<CommandResult> {
     try {
       const { folder, nodeId, prompts } = this.#options;
@@ -325,26 +325,26 @@ export class Dispatcher implements AsyncDisposable {
         folder,
         nodeId,
         prompts,
-        signal: owned.signal,
+        signal: commandScope.signal,
         onAsk: () =>
-          this.#options.journal.receive(command.id, { type: command.type, acts: true, line: lineOf(command) }),
+          this.#options.journal.receive(command.id, { type: command.type, acts: true, line: auditFactsOf(command) }),
         onAnswer: (answer, words) =>
-          this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`, settled(folder)),
+          this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`, recordSettingsHash(folder)),
       });
       const running = this.#running.get(command.id) as Running;
       running.settings ??= settings;
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
-      const late = new AbortController();
+      const timedOut = new AbortController();
       // A browser action knows better why it did not get there; it is ended from outside only when it does not say so itself.
       const graceMs = definition.gate === 'browser' ? browserGraceMs : 0;
       const timer = setTimeout(
-        () => late.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)),
+        () => timedOut.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)),
         timeoutMs + graceMs,
       );
       try {
         const context: CommandContext = {
-          ...owned,
-          signal: AbortSignal.any([owned.signal, late.signal]),
+          ...commandScope,
+          signal: AbortSignal.any([commandScope.signal, timedOut.signal]),
           commandId: command.id,
           nodeId: this.#options.nodeId,
           get settings() {
@@ -373,8 +373,8 @@ export class Dispatcher implements AsyncDisposable {
       const cause = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
       // What a handler reports after it was told to end follows from that.
       const failure =
-        entry.beganAt !== null && owned.signal.aborted && cause.code !== 'timeout'
-          ? interruption(entry, owned.signal.reason as CommandError, performance.now() - entry.beganAt)
+        entry.beganAt !== null && commandScope.signal.aborted && cause.code !== 'timeout'
+          ? interruption(entry, commandScope.signal.reason as CommandError, performance.now() - entry.beganAt)
           : cause;
       entry.reason = failure.reason;
       return {

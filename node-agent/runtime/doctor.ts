@@ -122,7 +122,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   // What the system allows it allows to the one that works, which may have a screen that this terminal has not.
   const permissions =
     state === null
-      ? await reader.lookAtPermissions(settings, signal, lookMs)
+      ? await reader.readPermissions(settings, signal, lookMs)
       : (Object.fromEntries(state.powers.map(({ power, system }) => [power, system])) as SystemPermissions);
   if (permissions.files.state === 'granted')
     for (const path of settings.sharedFolders) add('shared folder', 'ok', path);

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { tellOnce } from './event-log.ts';
-import type { ToldEvent } from './event-log.ts';
+import { throttleEvents } from './event-log.ts';
+import type { ThrottledEvent } from './event-log.ts';
 
 function listener() {
-  const told: ToldEvent[] = [];
+  const told: ThrottledEvent[] = [];
   let now = 0;
   return {
     told,
-    event: tellOnce(
+    event: throttleEvents(
       (event) => told.push(event),
       () => now,
     ),

@@ -131,12 +131,12 @@ export class FactReader {
 }
 
 async function within<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
-  const over = Promise.withResolvers<undefined>();
-  const onAbort = () => over.resolve(undefined);
+  const aborted = Promise.withResolvers<undefined>();
+  const onAbort = () => aborted.resolve(undefined);
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([promise.catch(() => undefined), over.promise]);
+    return await Promise.race([promise.catch(() => undefined), aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

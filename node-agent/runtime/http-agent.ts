@@ -66,7 +66,7 @@ function openTunnel(
 ): Promise<Socket> {
   const authority = `${host?.includes(':') === true ? `[${host}]` : host}:${port}`;
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const asked = (proxy.isTls ? httpsRequest : httpRequest)({
+  const request = (proxy.isTls ? httpsRequest : httpRequest)({
     method: 'CONNECT',
     host: proxy.host,
     port: proxy.port,
@@ -79,24 +79,24 @@ function openTunnel(
   });
   const timer = setTimeout(
     () =>
-      asked.destroy(new ProxyError(proxy, `opened no connection to ${authority} within ${tunnelTimeoutMs / 1000} s`)),
+      request.destroy(new ProxyError(proxy, `opened no connection to ${authority} within ${tunnelTimeoutMs / 1000} s`)),
     tunnelTimeoutMs,
   );
-  asked.once('connect', (answer, socket, head) => {
+  request.once('connect', (answer, socket, head) => {
     clearTimeout(timer);
     if (answer.statusCode === 200 && head.length === 0) {
       resolve(socket as Socket);
       return;
     }
     socket.destroy();
-    reject(new ProxyError(proxy, refusalOf(answer, proxy, authority)));
+    reject(new ProxyError(proxy, describeRefusal(answer, proxy, authority)));
   });
-  asked.once('response', (answer) => {
+  request.once('response', (answer) => {
     clearTimeout(timer);
-    asked.destroy();
-    reject(new ProxyError(proxy, refusalOf(answer, proxy, authority)));
+    request.destroy();
+    reject(new ProxyError(proxy, describeRefusal(answer, proxy, authority)));
   });
-  asked.once('error', (error: NodeJS.ErrnoException) => {
+  request.once('error', (error: NodeJS.ErrnoException) => {
     clearTimeout(timer);
     reject(
       error instanceof ProxyError
@@ -104,11 +104,15 @@ function openTunnel(
         : new ProxyError(proxy, `can't be reached: ${error.code ?? error.message}`, { cause: error }),
     );
   });
-  asked.end();
+  request.end();
   return promise;
 }
 
-function refusalOf({ statusCode = 0 }: IncomingMessage, { authorization, variable }: Proxy, authority: string): string {
+function describeRefusal(
+  { statusCode = 0 }: IncomingMessage,
+  { authorization, variable }: Proxy,
+  authority: string,
+): string {
   if (statusCode === 407)
     return authorization === null
       ? `wants a user name and a password (HTTP 407); put them into ${variable}, as http://USER:PASSWORD@HOST:PORT`
@@ -162,7 +166,7 @@ export interface HttpResponse extends Disposable {
 /** Sends a request, through a proxy where the environment names one. Dispose the answer: that ends what is left of both. @throws Error */
 export async function sendRequest(url: URL, { method, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
   signal.throwIfAborted();
-  const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
+  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
     protocol: url.protocol,
     host: hostOf(url),
     port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
@@ -173,11 +177,11 @@ export async function sendRequest(url: URL, { method, headers, body, signal }: H
     signal,
   });
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  asked.once('response', resolve);
+  request.once('response', resolve);
   // Kept for as long as the request is: one that breaks after its answer came must not end the process.
-  asked.on('error', reject);
-  if (body === null || typeof body === 'string') asked.end(body ?? undefined);
-  else pipeline(body, asked).catch(reject);
+  request.on('error', reject);
+  if (body === null || typeof body === 'string') request.end(body ?? undefined);
+  else pipeline(body, request).catch(reject);
   const answer = await promise;
   answer.on('error', () => undefined);
   const status = answer.statusCode ?? 0;
@@ -188,7 +192,7 @@ export async function sendRequest(url: URL, { method, headers, body, signal }: H
     location: redirects.has(status) ? (answer.headers.location ?? null) : null,
     [Symbol.dispose]() {
       // A connection can be used again only when both sides said all they had to.
-      if (!answer.complete || !asked.writableFinished) asked.destroy();
+      if (!answer.complete || !request.writableFinished) request.destroy();
     },
   };
 }

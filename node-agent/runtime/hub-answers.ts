@@ -9,11 +9,11 @@ import { jsonObject } from '../../shared/json.ts';
  * `shared/contract/nodes.ts` declares what a hub of this version answers.
  */
 
-const bounded = (least: number, most: number, otherwise: number) =>
+const bounded = (min: number, max: number, fallback: number) =>
   z
     .number()
-    .catch(otherwise)
-    .transform((value) => Math.min(most, Math.max(least, Math.round(value))));
+    .catch(fallback)
+    .transform((value) => Math.min(max, Math.max(min, Math.round(value))));
 
 const pace = z.object({ pollSeconds: bounded(1, 30, 25), heartbeatSeconds: bounded(1, 300, 15) });
 

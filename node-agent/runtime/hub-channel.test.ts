@@ -35,7 +35,7 @@ const never = 600_000;
 test('a poll for commands that is given up takes the channel along, so that the hub sends none to nobody', async () => {
   const { channel, hubSide, asked } = await openChannel();
   const stop = new AbortController();
-  const poll = channel.ask({ type: 'poll', body: { max: 4 } }, { signal: stop.signal, timeoutMs: never });
+  const poll = channel.send({ type: 'poll', body: { max: 4 } }, { signal: stop.signal, timeoutMs: never });
   await expect.poll(asked).toBe(1);
   const closed = once(hubSide, 'close');
   stop.abort(new Error('the companion stops'));
@@ -47,11 +47,11 @@ test('a poll for commands that is given up takes the channel along, so that the 
 test('one that could bring none leaves it as it is, and so does a request that is late', async () => {
   const { channel, asked } = await openChannel();
   const stop = new AbortController();
-  const poll = channel.ask({ type: 'poll', body: { max: 0 } }, { signal: stop.signal, timeoutMs: never });
+  const poll = channel.send({ type: 'poll', body: { max: 0 } }, { signal: stop.signal, timeoutMs: never });
   await expect.poll(asked).toBe(1);
   stop.abort(new Error('there is a place'));
   await expect(poll).rejects.toThrow('there is a place');
-  const beat = channel.ask({ type: 'heartbeat', body: {} }, { signal: new AbortController().signal, timeoutMs: 50 });
+  const beat = channel.send({ type: 'heartbeat', body: {} }, { signal: new AbortController().signal, timeoutMs: 50 });
   await expect(beat).rejects.toThrow('no answer within');
   expect(channel.isOpen).toBe(true);
 });
@@ -65,7 +65,7 @@ test('a channel that was closed is not opened again', async () => {
 
 test('a place that another companion took is not taken back at once, and its owner is told why', async () => {
   const { channel, hubSide } = await openChannel();
-  const poll = channel.ask(
+  const poll = channel.send(
     { type: 'poll', body: { max: 1 } },
     { signal: new AbortController().signal, timeoutMs: never },
   );

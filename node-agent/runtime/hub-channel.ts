@@ -13,28 +13,35 @@ import {
 import type { DeviceRequestType, HubAnswerFrame } from '../../shared/contract/nodes/channel.ts';
 import { backoffMs } from './backoff.ts';
 import { agentFor } from './http-agent.ts';
-import { answerTooLarge, channelLost, HubError, maxAnswerBytes, refusalOf } from './hub-error.ts';
+import { answerTooLarge, channelLost, HubError, maxAnswerBytes, toHubError } from './hub-error.ts';
 
 /** A channel that does not open within so long does not open at all, in milliseconds; */
 const openTimeoutMs = 15_000;
 /** so long is waited for it before requests are used instead. */
-const openPatienceMs = 3_000;
+const openWaitMs = 3_000;
 /** Where something in the way lets no channel through, for now or at all, it is tried again after so long, longer each time, in milliseconds. */
-const busyMs = { least: 2_000, most: 600_000 };
-const obstructedMs = { least: 60_000, most: 600_000 };
+const busyMs = { min: 2_000, max: 600_000 };
+const obstructedMs = { min: 60_000, max: 600_000 };
 /** After another companion with this identity took the place of the channel, in milliseconds. */
-const replacedMs = { least: 30_000, most: 600_000 };
+const replacedMs = { min: 30_000, max: 600_000 };
 /** A channel that ends by itself sooner than this was not let live, in milliseconds. */
 const shortLivedMs = 60_000;
 /** So many of those in a row, and something in the way lets none live. */
 const maxShortLived = 3;
 /** How often it is looked whether bytes still come, in milliseconds. */
-const listenEveryMs = 10_000;
+const silenceCheckMs = 10_000;
 /** Asked of all devices of a hub that stops, so that they come back spread out, in seconds. */
-const stopPauseSeconds = 1;
+const restartPauseSeconds = 1;
 const maxRefusalLength = 64 * 1024;
 /** The hub is not to be had at all, rather than somebody in the way. */
-const awayCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
+const unreachableCodes = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+]);
 const busyStatuses = new Set([429, 500, 502, 503, 504]);
 
 interface Pending {
@@ -69,12 +76,12 @@ export class HubChannel {
   #open: OpenChannel | undefined;
   #nextId = 0;
   /** The attempt under way. */
-  #attempt: Promise<void> | undefined;
+  #opening: Promise<void> | undefined;
   #failures = 0;
   #shortLived = 0;
-  #replaced = 0;
+  #replacements = 0;
   /** By the clock of `performance`. */
-  #tryAgainAt = 0;
+  #retryAt = 0;
   #isClosed = false;
 
   constructor(hub: string, nodeId: string, secret: string) {
@@ -89,52 +96,52 @@ export class HubChannel {
   }
 
   /** Has it tried again at once: the hub was away, and what answers now may be another one. */
-  tryAgain(): void {
-    this.#tryAgainAt = 0;
+  allowRetry(): void {
+    this.#retryAt = 0;
     this.#failures = 0;
   }
 
   /** Opens the channel unless it is open or was refused not long ago. Answers when that is decided, or takes long; never throws. */
   async ensureOpen(signal: AbortSignal): Promise<void> {
-    if (this.isOpen || this.#isClosed || signal.aborted || this.#attempt !== undefined) return;
-    if (performance.now() < this.#tryAgainAt) return;
-    const patience = new AbortController();
-    this.#attempt = this.#connect(signal)
+    if (this.isOpen || this.#isClosed || signal.aborted || this.#opening !== undefined) return;
+    if (performance.now() < this.#retryAt) return;
+    const waiting = new AbortController();
+    this.#opening = this.#connect(signal)
       .then(
         () => {
           this.#failures = 0;
         },
         (error: unknown) => {
           this.#failures += 1;
-          this.#tryAgainAt = performance.now() + pauseAfter(error, this.#failures);
+          this.#retryAt = performance.now() + pauseAfter(error, this.#failures);
         },
       )
       .finally(() => {
-        this.#attempt = undefined;
-        patience.abort();
+        this.#opening = undefined;
+        waiting.abort();
       });
-    await delay(openPatienceMs, undefined, { signal: patience.signal }).catch(() => undefined);
+    await delay(openWaitMs, undefined, { signal: waiting.signal }).catch(() => undefined);
   }
 
   /** Asks the hub; the answer is as over HTTP. @throws HubError when the channel ended first, or the signal's reason. */
-  async ask(
+  async send(
     request: ChannelRequest,
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
   ): Promise<HubAnswerFrame> {
     const open = this.#open;
-    if (open === undefined || !this.isOpen) throw this.#lost('its channel is closed');
+    if (open === undefined || !this.isOpen) throw this.#lostError('its channel is closed');
     const id = this.#nextId;
     this.#nextId += 1;
     const { promise, resolve, reject } = Promise.withResolvers<HubAnswerFrame>();
     open.pending.set(id, { resolve, reject });
-    const giveUp = (error: Error) => {
+    const abandon = (error: Error) => {
       reject(error as HubError);
       // Commands that come for it now are taken by nobody: the hub has to know.
-      if (isForCommands(request)) open.socket.terminate();
+      if (canReturnCommands(request)) open.socket.terminate();
     };
-    const onAbort = () => giveUp(signal.reason as Error);
+    const onAbort = () => abandon(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(() => giveUp(this.#lost(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    const timer = setTimeout(() => abandon(this.#lostError(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
     try {
       if (signal.aborted) throw signal.reason;
       open.socket.send(JSON.stringify({ id, ...request }));
@@ -167,7 +174,7 @@ export class HubChannel {
     signal.addEventListener('abort', onAbort, { once: true });
     let problem: Error | undefined;
     socket.once('unexpected-response', (_request, response) => {
-      void answerOf(response).then((error) => {
+      void readRefusal(response).then((error) => {
         reject(error);
         socket.terminate();
       });
@@ -185,7 +192,7 @@ export class HubChannel {
     });
     socket.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      reject(problem ?? this.#lost('its channel was closed'));
+      reject(problem ?? this.#lostError('its channel was closed'));
     });
     return promise;
   }
@@ -196,12 +203,12 @@ export class HubChannel {
     const openedAt = performance.now();
     let problem: NodeJS.ErrnoException | undefined;
     // The hub pings; a line on which no byte came for so long, of whatever, fell silent and says nothing of it.
-    let seen = -1;
-    let heardAt = openedAt;
-    const listening = setInterval(() => {
-      if (connection.bytesRead !== seen) [seen, heardAt] = [connection.bytesRead, performance.now()];
-      else if (performance.now() - heardAt > channelSilenceSeconds * 1000) socket.terminate();
-    }, listenEveryMs);
+    let bytesSeen = -1;
+    let lastByteAt = openedAt;
+    const silenceTimer = setInterval(() => {
+      if (connection.bytesRead !== bytesSeen) [bytesSeen, lastByteAt] = [connection.bytesRead, performance.now()];
+      else if (performance.now() - lastByteAt > channelSilenceSeconds * 1000) socket.terminate();
+    }, silenceCheckMs);
     socket.on('message', (data, isBinary) => {
       const frame = isBinary ? undefined : readFrame(data as Buffer);
       if (frame !== undefined) open.pending.get(frame.id)?.resolve(frame);
@@ -210,47 +217,49 @@ export class HubChannel {
       problem = error;
     });
     socket.once('close', (code) => {
-      clearInterval(listening);
+      clearInterval(silenceTimer);
       if (this.#open === open) this.#open = undefined;
-      const lastedMs = performance.now() - openedAt;
+      const durationMs = performance.now() - openedAt;
       // A hub says why it closes; whatever else cuts a line that pings kept busy is in its way.
-      this.#shortLived = code === 1006 && lastedMs < shortLivedMs ? this.#shortLived + 1 : 0;
+      this.#shortLived = code === 1006 && durationMs < shortLivedMs ? this.#shortLived + 1 : 0;
       if (this.#shortLived >= maxShortLived) {
         this.#shortLived = 0;
         this.#failures += 1;
-        this.#tryAgainAt = performance.now() + growing(obstructedMs, this.#failures);
+        this.#retryAt = performance.now() + growingPause(obstructedMs, this.#failures);
       }
       const isReplaced = code === channelCloseCodes.replaced;
-      this.#replaced = isReplaced ? this.#replaced + 1 : 0;
-      if (isReplaced) this.#tryAgainAt = performance.now() + growing(replacedMs, this.#replaced);
+      this.#replacements = isReplaced ? this.#replacements + 1 : 0;
+      if (isReplaced) this.#retryAt = performance.now() + growingPause(replacedMs, this.#replacements);
       const lost =
         problem?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
           ? new HubError(0, answerTooLarge, `The answer of ${this.#hub} has more than ${maxAnswerBytes} bytes.`)
           : isReplaced
-            ? this.#lost('another companion with the identity of this one took its place; unpair one of the two')
-            : this.#lost('its channel was closed', code === 1001 ? stopPauseSeconds : undefined);
+            ? this.#lostError('another companion with the identity of this one took its place; unpair one of the two')
+            : this.#lostError('its channel was closed', code === 1001 ? restartPauseSeconds : undefined);
       for (const { reject } of open.pending.values()) reject(lost);
     });
   }
 
-  #lost(reason: string, retryAfterSeconds?: number): HubError {
+  #lostError(reason: string, retryAfterSeconds?: number): HubError {
     return new HubError(0, channelLost, `The hub at ${this.#hub} can't be reached: ${reason}.`, { retryAfterSeconds });
   }
 }
 
 /** Whether commands may come for a request. */
-const isForCommands = ({ type, body }: ChannelRequest) => type === 'poll' && (body as { max?: number }).max !== 0;
+const canReturnCommands = ({ type, body }: ChannelRequest) => type === 'poll' && (body as { max?: number }).max !== 0;
 
 /** How long to wait after an attempt that failed, in milliseconds. */
 function pauseAfter(error: unknown, failures: number): number {
-  if (awayCodes.has((error as NodeJS.ErrnoException).code ?? '')) return backoffMs(error, failures);
+  if (unreachableCodes.has((error as NodeJS.ErrnoException).code ?? '')) return backoffMs(error, failures);
   const isBusy = error instanceof HubError && busyStatuses.has(error.status);
-  return isBusy ? Math.max(backoffMs(error, failures), growing(busyMs, failures)) : growing(obstructedMs, failures);
+  return isBusy
+    ? Math.max(backoffMs(error, failures), growingPause(busyMs, failures))
+    : growingPause(obstructedMs, failures);
 }
 
 /** A pause that doubles each time, and that not all devices make alike. */
-const growing = ({ least, most }: { least: number; most: number }, times: number) =>
-  Math.min(most, least * 2 ** (times - 1)) * (0.5 + Math.random() / 2);
+const growingPause = ({ min, max }: { min: number; max: number }, times: number) =>
+  Math.min(max, min * 2 ** (times - 1)) * (0.5 + Math.random() / 2);
 
 function readFrame(data: Buffer): HubAnswerFrame | undefined {
   try {
@@ -261,7 +270,7 @@ function readFrame(data: Buffer): HubAnswerFrame | undefined {
 }
 
 /** Why a hub, or what stands before it, does not open a channel. */
-async function answerOf(response: IncomingMessage): Promise<HubError> {
+async function readRefusal(response: IncomingMessage): Promise<HubError> {
   let answer: unknown;
   try {
     let text = '';
@@ -273,5 +282,5 @@ async function answerOf(response: IncomingMessage): Promise<HubError> {
   } catch {
     // Not a hub's answer.
   }
-  return refusalOf(response.statusCode ?? 0, answer, response.headers['retry-after'] ?? null);
+  return toHubError(response.statusCode ?? 0, answer, response.headers['retry-after'] ?? null);
 }

@@ -52,20 +52,20 @@ describe('only the hub itself', () => {
     ],
   ])('revokes a device or disowns a command: %s does neither', async (_name, answer) => {
     const error = await errorOf(answer);
-    expect([error.isRevocation, error.isRefusal, error.saysUnknown(commandId)]).toEqual([false, false, false]);
+    expect([error.isRevocation, error.isRefusal, error.isUnknownCommand(commandId)]).toEqual([false, false, false]);
   });
 
   test('is believed when it says so', async () => {
     expect((await errorOf(own(401, 'device_secret_invalid', 'x'))).isRevocation).toBe(true);
     expect((await errorOf(own(400, 'validation_failed', 'x'))).isRefusal).toBe(true);
     const unknown = await errorOf(own(404, 'not_found', `There is no command ${commandId} for this node.`));
-    expect([unknown.saysUnknown(commandId), unknown.saysUnknown(nodeId)]).toEqual([true, false]);
+    expect([unknown.isUnknownCommand(commandId), unknown.isUnknownCommand(nodeId)]).toEqual([true, false]);
     expect(
       (
         await errorOf(
           own(404, 'not_found', 'in other words', { details: [{ path: 'params.commandId', message: 'x' }] }),
         )
-      ).saysUnknown(commandId),
+      ).isUnknownCommand(commandId),
     ).toBe(true);
   });
 });

@@ -9,8 +9,8 @@ import { hubAnswers } from './hub-answers.ts';
 import type { HubAnswers } from './hub-answers.ts';
 import { fitsIntoFrame } from './hub-channel.ts';
 import type { ChannelRequest, HubChannel } from './hub-channel.ts';
-import { answerTooLarge, HubError, maxAnswerBytes, refusalOf } from './hub-error.ts';
-import { reasonOf } from './unreachable.ts';
+import { answerTooLarge, HubError, maxAnswerBytes, toHubError } from './hub-error.ts';
+import { describeFailure } from './unreachable.ts';
 
 type PollQuery = NonNullable<Input<'pollAutomationNodeCommands'>['query']>;
 
@@ -51,8 +51,8 @@ export class HubClient {
   ): Promise<HubAnswer<z.output<HubAnswers[Id]>>> {
     const request = this.#channel?.isOpen === true ? channelRequestOf(id, input, options) : null;
     if (request !== null) {
-      const { status, body, retryAfterSeconds = null } = await (this.#channel as HubChannel).ask(request, options);
-      if (status >= 300) throw refusalOf(status, body, retryAfterSeconds === null ? null : String(retryAfterSeconds));
+      const { status, body, retryAfterSeconds = null } = await (this.#channel as HubChannel).send(request, options);
+      if (status >= 300) throw toHubError(status, body, retryAfterSeconds === null ? null : String(retryAfterSeconds));
       return { body: this.#read(id, status, body), clockAheadMs: 0 };
     }
     const { method, url } = addressOf(this.#hub, id, input);
@@ -85,13 +85,13 @@ export class HubClient {
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
       if (error instanceof HubError) throw error;
-      const reason = timeout.signal.aborted ? `no answer within ${options.timeoutMs / 1000} s` : reasonOf(error);
+      const reason = timeout.signal.aborted ? `no answer within ${options.timeoutMs / 1000} s` : describeFailure(error);
       throw new HubError(0, 'unreachable', `The hub at ${this.#hub} can't be reached: ${reason}.`, { cause: error });
     } finally {
       clearTimeout(timer);
     }
     const answer = parseJson(text);
-    if (status < 200 || status > 299) throw refusalOf(status, answer, headers.get('retry-after'));
+    if (status < 200 || status > 299) throw toHubError(status, answer, headers.get('retry-after'));
     const date = Date.parse(headers.get('date') ?? '');
     return {
       body: this.#read(id, status, answer),
@@ -126,9 +126,13 @@ export class HubClient {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof CommandError) throw error;
-      throw new CommandError('hub_unreachable', `The artefact ${artifactId} could not be read: ${reasonOf(error)}.`, {
-        cause: error,
-      });
+      throw new CommandError(
+        'hub_unreachable',
+        `The artefact ${artifactId} could not be read: ${describeFailure(error)}.`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 

@@ -7,7 +7,7 @@ import { HubClient } from './hub-client.ts';
 import { channelLost, HubError } from './hub-error.ts';
 import { ResultSender } from './result-sender.ts';
 
-const unpairedExitCode = 3;
+const revokedExitCode = 3;
 
 export interface HubConnectionOptions {
   identity: Identity;
@@ -28,7 +28,7 @@ export class HubConnection {
   lastError: string | null = null;
   #revocation: CompanionError | undefined;
   /** Whether the hub did not answer to a request since it last did. */
-  #wasAway = false;
+  #wasUnreachable = false;
 
   constructor(options: HubConnectionOptions) {
     this.#options = options;
@@ -54,9 +54,9 @@ export class HubConnection {
   }
 
   /** Says that the hub answered, which came by `by`. */
-  established(by: 'channel' | 'poll'): void {
-    if (this.#wasAway) this.#channel?.tryAgain();
-    this.#wasAway = false;
+  markConnected(by: 'channel' | 'poll'): void {
+    if (this.#wasUnreachable) this.#channel?.allowRetry();
+    this.#wasUnreachable = false;
     if (this.isUp) return;
     this.isUp = true;
     this.lastError = null;
@@ -64,7 +64,7 @@ export class HubConnection {
   }
 
   /** Tells of a lost connection; answers how long to wait before the next attempt, in milliseconds. */
-  lost(error: unknown, failures: number): number {
+  markLost(error: unknown, failures: number): number {
     const waitMs = backoffMs(error, failures);
     const reason = (error as Error).message;
     if (this.isUp || reason !== this.lastError)
@@ -72,8 +72,8 @@ export class HubConnection {
     this.isUp = false;
     this.lastError = reason;
     // Another hub may answer next; one that only lost our channel is the same.
-    if (!(error instanceof HubError) || error.code !== channelLost) this.#wasAway = true;
-    this.sender.forgetHub();
+    if (!(error instanceof HubError) || error.code !== channelLost) this.#wasUnreachable = true;
+    this.sender.resetHubFeatures();
     return waitMs;
   }
 
@@ -82,7 +82,7 @@ export class HubConnection {
     if (!(error instanceof HubError) || !error.isRevocation) return false;
     this.#revocation ??= new CompanionError(
       `The hub does not know this machine any more (${error.message}) Pair it again with: outrigger-companion pair CODE --force --hub ${this.#options.identity.hub}`,
-      { exitCode: unpairedExitCode },
+      { exitCode: revokedExitCode },
     );
     this.#options.onRevoked(this.#revocation);
     return true;

@@ -68,7 +68,7 @@ export class HubError extends Error {
   }
 
   /** The hub does not have this command for this device. That it has nothing at a path is another thing: so speaks a wrong hub, too. */
-  saysUnknown(commandId: string): boolean {
+  isUnknownCommand(commandId: string): boolean {
     if (this.code !== 'not_found' || this.body === undefined) return false;
     const { details = [], message } = this.body;
     return (
@@ -78,7 +78,7 @@ export class HubError extends Error {
 }
 
 /** What an answer that is no success says: a hub's own error, or that something else answered. */
-export function refusalOf(status: number, answer: unknown, retryAfter: string | null): HubError {
+export function toHubError(status: number, answer: unknown, retryAfter: string | null): HubError {
   const retryAfterSeconds = retryAfterOf(retryAfter);
   const parsed = errorBody.safeParse(answer);
   if (!parsed.success || parsed.data.statusCode !== status)

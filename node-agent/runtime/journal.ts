@@ -61,7 +61,7 @@ interface OpenEntry extends StartedEntry {
   line: CommandFacts & { time: string };
 }
 
-const maxRemembered = 10_000;
+const maxRememberedIds = 10_000;
 
 /**
  * What the companion has begun and finished, on disk before it acts and before it reports: whatever kills it, a command that
@@ -70,8 +70,8 @@ const maxRemembered = 10_000;
  */
 export class Journal {
   readonly #folder: string;
-  readonly #seen = new Set<string>();
-  #seenFile: number | undefined;
+  readonly #startedIds = new Set<string>();
+  #startedFile: number | undefined;
   /** Whether the last line of `seen.log` may not be whole. */
   #isTorn = false;
 
@@ -86,12 +86,12 @@ export class Journal {
   open(): void {
     const path = join(this.#folder, 'seen.log');
     try {
-      const ids = readIds(path).slice(-maxRemembered);
+      const ids = readIds(path).slice(-maxRememberedIds);
       writeFileSync(`${path}.new`, ids.map((id) => `${id}\n`).join(''), { mode: 0o600, flush: true });
       renameSync(`${path}.new`, path);
       syncFolder(this.#folder);
-      this.#seenFile = openSync(path, 'a', 0o600);
-      for (const id of ids) this.#seen.add(id);
+      this.#startedFile = openSync(path, 'a', 0o600);
+      for (const id of ids) this.#startedIds.add(id);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new CompanionError(
@@ -108,12 +108,12 @@ export class Journal {
 
   /** Enters a command that acts and waits for its owner, so that a companion that dies meanwhile knows that nothing was done. */
   receive(commandId: string, { type, acts, line }: OpenEntry): void {
-    if (acts && !this.#seen.has(commandId)) this.#enter(commandId, 'received.json', { type, acts, line });
+    if (acts && !this.#startedIds.has(commandId)) this.#write(commandId, 'received.json', { type, acts, line });
   }
 
   /** Whether a command that acts began before, so that it must not begin again. */
-  hasBegun(commandId: string): boolean {
-    return this.#seen.has(commandId);
+  hasStarted(commandId: string): boolean {
+    return this.#startedIds.has(commandId);
   }
 
   /**
@@ -123,8 +123,8 @@ export class Journal {
   begin(commandId: string, { type, acts, line }: OpenEntry): boolean {
     // A command that only reads may be done again, and is when its lease ran out; only one that acts is worth the disk.
     if (!acts) return true;
-    if (this.#seen.has(commandId)) return false;
-    this.#enter(commandId, 'started.json', { type, acts, line });
+    if (this.#startedIds.has(commandId)) return false;
+    this.#write(commandId, 'started.json', { type, acts, line });
     this.#remember(commandId);
     return true;
   }
@@ -132,7 +132,7 @@ export class Journal {
   /** Keeps a result until the hub has it. */
   finish(finished: FinishedCommand, { type, acts }: StartedEntry): void {
     if (!acts && finished.artifacts.length === 0) return;
-    this.#enter(finished.commandId, 'finished.json', { ...finished, type, acts });
+    this.#write(finished.commandId, 'finished.json', { ...finished, type, acts });
   }
 
   /** Replaces a result that is not to be sent any more by one without artefacts. */
@@ -168,22 +168,22 @@ export class Journal {
   }
 
   close(): void {
-    if (this.#seenFile !== undefined) closeSync(this.#seenFile);
-    this.#seenFile = undefined;
+    if (this.#startedFile !== undefined) closeSync(this.#startedFile);
+    this.#startedFile = undefined;
   }
 
   #remember(commandId: string): void {
-    if (this.#seenFile === undefined) throw new Error('the journal is not open');
+    if (this.#startedFile === undefined) throw new Error('the journal is not open');
     const line = Buffer.from(`${this.#isTorn ? '\n' : ''}${commandId}\n`);
     this.#isTorn = true;
     // On a disk that is all but full one write takes a part of it, and says so by no error.
-    for (let done = 0; done < line.length;) done += writeSync(this.#seenFile, line, done);
-    fsyncSync(this.#seenFile);
+    for (let done = 0; done < line.length;) done += writeSync(this.#startedFile, line, done);
+    fsyncSync(this.#startedFile);
     this.#isTorn = false;
-    this.#seen.add(commandId);
+    this.#startedIds.add(commandId);
   }
 
-  #enter(commandId: string, name: string, value: unknown): void {
+  #write(commandId: string, name: string, value: unknown): void {
     const folder = this.folderOf(commandId);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, name);
@@ -195,11 +195,11 @@ export class Journal {
 }
 
 /** Ids at any place of a line: one that was torn may stand right before the next. */
-const anyId = /(?=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))/gi;
+const idPattern = /(?=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))/gi;
 
 function readIds(path: string): string[] {
   try {
-    return [...readFileSync(path, 'utf8').matchAll(anyId)].map(([, id]) => id as string);
+    return [...readFileSync(path, 'utf8').matchAll(idPattern)].map(([, id]) => id as string);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

@@ -32,7 +32,7 @@ export async function changeSettings(
     // The count comes first, because the log cuts a long list.
     const words = changes.length === 0 ? '' : ` (${changes.length} changes): ${changes.join('; ')}`;
     audit.note('owner.change', `${change.change.replaceAll('_', ' ')}${words}`, {
-      ...settled(folder, settings),
+      ...recordSettingsHash(folder, settings),
       ...(pairing === null ? {} : { pairing }),
     });
     return settings;
@@ -45,7 +45,7 @@ export async function changeSettings(
     (settings, before) => {
       // Who pauses what is paused changed nothing.
       if (JSON.stringify(settings) !== JSON.stringify(before))
-        audit.note('owner.change', describeChange(change), settled(folder, settings));
+        audit.note('owner.change', describeChange(change), recordSettingsHash(folder, settings));
     },
   );
 }
@@ -60,7 +60,7 @@ function assertNoDataFolder(path: string, folder: DataFolder): void {
 }
 
 /** Records the settings in force, for the entry of the log that notes their change. */
-export function settled(folder: DataFolder, effectiveSettings?: LocalSettings): { settings?: string } {
+export function recordSettingsHash(folder: DataFolder, effectiveSettings?: LocalSettings): { settings?: string } {
   const settings = folder.recordSettings(effectiveSettings);
   return settings === undefined ? {} : { settings };
 }

@@ -229,7 +229,7 @@ describe('the word of an owner', () => {
     const program = join(folder, 'tool');
     copyFileSync('/bin/echo', program);
     chmodSync(program, 0o755);
-    data.holdSettings({ onEdit: () => undefined });
+    data.openSettingsStore({ onEdit: () => undefined });
     await changeSettings(data, { change: 'ask', ask: true });
     const prompts = new Prompts(20_000, () => undefined);
     const ask = () =>

@@ -32,7 +32,7 @@ export const answerWords: Record<PromptAnswer, string> = {
   never: 'never allowed',
 };
 
-interface AskedCommand {
+interface ProgramRequest {
   commandId: string;
   input: z.output<typeof systemRun.input>;
   approvedBy: string | null;
@@ -41,7 +41,7 @@ interface AskedCommand {
   endsInMs?: number | undefined;
 }
 
-export interface OwnerWordDependencies {
+export interface OwnerConsentDependencies {
   folder: DataFolder;
   prompts: Prompts | undefined;
   signal: AbortSignal;
@@ -57,8 +57,8 @@ export interface OwnerWordDependencies {
  * @throws CommandError `denied_by_device` when they do not; the signal's reason.
  */
 export async function assertOwnerAllows(
-  { commandId, input, approvedBy, origin, endsInMs }: AskedCommand,
-  { folder, prompts, signal, onAsk, onAnswer }: OwnerWordDependencies,
+  { commandId, input, approvedBy, origin, endsInMs }: ProgramRequest,
+  { folder, prompts, signal, onAsk, onAnswer }: OwnerConsentDependencies,
 ): Promise<void> {
   const cwd = folderOf(input);
   const settings = folder.settingsInForce();
@@ -112,7 +112,7 @@ export async function assertOwnerAllows(
 }
 
 /** Why a program that is under way has to end, because a rule of the owner's refuses it now; null when none does. */
-export async function refusalOf(type: string, input: unknown, settings: LocalSettings): Promise<CommandError | null> {
+export async function ruleDenial(type: string, input: unknown, settings: LocalSettings): Promise<CommandError | null> {
   const { system } = settings;
   if (type !== definition.type || !system.rules.some(({ decision }) => decision === 'deny')) return null;
   const run = definition.input.parse(input);

@@ -38,7 +38,7 @@ export async function pair(
   audit = new AuditLog(folder.audit),
 ): Promise<{ nodeId: string; hub: string }> {
   const hub = hubAddress(request.hub, request.insecure);
-  const paired = request.force ? readable(folder) : folder.readPairing();
+  const paired = request.force ? readablePairing(folder) : folder.readPairing();
   if (paired !== null && !request.force)
     throw new CompanionError(`This machine is paired with ${paired.hub} already; unpair it first, or use --force.`);
   secrets.assertUsable(request.secretInFile);
@@ -55,11 +55,11 @@ export async function pair(
     pairedAt: new Date().toISOString(),
   };
   await secrets.keep(folder, identity, request.secretInFile);
-  const place = paired === null ? '' : `, in the place of ${paired.hub} as node ${paired.nodeId}`;
-  audit.note('owner.change', `pair with ${hub} as node ${body.nodeId}${place}`, {
+  const replacing = paired === null ? '' : `, in the place of ${paired.hub} as node ${paired.nodeId}`;
+  audit.note('owner.change', `pair with ${hub} as node ${body.nodeId}${replacing}`, {
     pairing: { hub, nodeId: body.nodeId },
   });
-  folder.held?.trustPairing();
+  folder.settingsStore?.trustPairing();
   return { nodeId: body.nodeId, hub };
 }
 
@@ -78,14 +78,14 @@ export async function proveHub(
     throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
   const signal = AbortSignal.timeout(pairDeadlineMs);
   const { nodeId, deviceSecret } = await secrets.open(folder, pairing, signal);
-  const asked = { hub, nonce: randomBytes(32).toString('hex') };
+  const challenge = { hub, nonce: randomBytes(32).toString('hex') };
   const { body } = await new HubClient(hub, null).call(
     'proveAutomationHub',
-    { params: { id: nodeId }, body: asked },
+    { params: { id: nodeId }, body: challenge },
     { signal, timeoutMs: pairDeadlineMs },
   );
   const key = createHash('sha256').update(deviceSecret).digest();
-  const expected = createHmac('sha256', key).update(hubProofText(nodeId, asked)).digest();
+  const expected = createHmac('sha256', key).update(hubProofText(nodeId, challenge)).digest();
   const given = Buffer.from(body.proof, 'hex');
   if (given.length !== expected.length || !timingSafeEqual(given, expected))
     throw new CompanionError(
@@ -112,7 +112,7 @@ export async function unpair(
   secrets: DeviceSecrets,
   audit = new AuditLog(folder.audit),
 ): Promise<{ nodeId: string | null; hubKnows: boolean }> {
-  const pairing = readable(folder);
+  const pairing = readablePairing(folder);
   if (pairing === null) {
     folder.removePairing();
     return { nodeId: null, hubKnows: true };
@@ -136,12 +136,12 @@ export async function unpair(
     `unpair from ${pairing.hub} as node ${pairing.nodeId}${hubKnows ? '' : ', which could not be told'}`,
     { pairing: null },
   );
-  folder.held?.trustPairing();
+  folder.settingsStore?.trustPairing();
   return { nodeId: pairing.nodeId, hubKnows };
 }
 
 /** The pairing that can be read; one that is broken is forgotten like none. */
-function readable(folder: DataFolder): Pairing | null {
+function readablePairing(folder: DataFolder): Pairing | null {
   try {
     return folder.readPairing();
   } catch {

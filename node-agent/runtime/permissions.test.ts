@@ -25,7 +25,7 @@ function folder(): string {
 async function look(settings: Parameters<typeof localSettings.parse>[0] = {}, host?: HostPort) {
   await using guard = new ProcessGuard();
   using reader = new PermissionReader(guard, host);
-  return await reader.lookAtPermissions(localSettings.parse(settings), signal, 20_000);
+  return await reader.readPermissions(localSettings.parse(settings), signal, 20_000);
 }
 
 /** The app's side of the port: answers what it is told to. */
@@ -181,7 +181,7 @@ test('what does not answer holds nobody up, is looked at once however often it i
   const answered = Promise.withResolvers<SystemPermission>();
   const host = hostThat((power) => (power === 'camera' ? answered.promise : Promise.resolve(null)), ['camera']);
   using reader = new PermissionReader(guard, host);
-  const ask = (waitMs: number) => reader.lookAtPermissions(localSettings.parse({}), signal, waitMs);
+  const ask = (waitMs: number) => reader.readPermissions(localSettings.parse({}), signal, waitMs);
   const early = await Promise.all([ask(50), ask(50), ask(50)]);
   expect(early.map(({ camera }) => camera.state)).not.toContain('granted');
   expect(early[0]?.system.state).toBe('granted');
@@ -196,7 +196,7 @@ test('a folder that is shared now is seen now', async () => {
   await using guard = new ProcessGuard();
   using reader = new PermissionReader(guard);
   const ask = (sharedFolders: string[]) =>
-    reader.lookAtPermissions(localSettings.parse({ sharedFolders }), signal, 20_000);
+    reader.readPermissions(localSettings.parse({ sharedFolders }), signal, 20_000);
   const [first, second] = [folder(), folder()];
   expect((await ask([first])).files.detail).toBe(first);
   expect((await ask([first, second])).files.detail).toBe(`${first}, ${second}`);
@@ -206,7 +206,7 @@ test('what is known of other folders is not said of one that has not answered', 
   await using guard = new ProcessGuard();
   using reader = new PermissionReader(guard);
   const ask = (sharedFolders: string[], waitMs: number) =>
-    reader.lookAtPermissions(localSettings.parse({ sharedFolders }), signal, waitMs);
+    reader.readPermissions(localSettings.parse({ sharedFolders }), signal, waitMs);
   const home = folder();
   expect((await ask([home], 20_000)).files.state).toBe('granted');
   // So many that they take longer than nobody waits.

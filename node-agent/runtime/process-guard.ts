@@ -33,7 +33,7 @@ exit 0`;
 const graceMs = { asked: 2_000, paused: 300 };
 const prlimit = '/usr/bin/prlimit';
 /** Looks for what a killed command left; whoever forks during one look is found by the next. */
-const maxLooks = 5;
+const maxScans = 5;
 
 /**
  * A number that stands for a mark: above any real-time limit in use, and far from overflow. The kernel hands limits down to every
@@ -85,11 +85,11 @@ export class ProcessGuard implements AsyncDisposable {
     const { pid } = child;
     if (pid === undefined) return { [Symbol.asyncDispose]: async () => undefined };
     const entry = `${pid} ${mark} ${limitOf(mark)}`;
-    this.#tell(`add ${entry}`);
+    this.#writeToGuard(`add ${entry}`);
     return {
       [Symbol.asyncDispose]: async () => {
         killTree(pid, mark, 'SIGKILL');
-        this.#tell(`del ${entry}`);
+        this.#writeToGuard(`del ${entry}`);
       },
     };
   }
@@ -112,7 +112,7 @@ export class ProcessGuard implements AsyncDisposable {
     this.#guard = undefined;
   }
 
-  #tell(line: string): void {
+  #writeToGuard(line: string): void {
     if (process.platform === 'win32') return;
     if (this.#guard === undefined || this.#guard.exitCode !== null) {
       // Its own session: what ends the companion's group must not end the guard with it.
@@ -139,7 +139,7 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
   tryKill(-group, signal);
   if (process.platform !== 'linux') return;
   const limit = ` ${limitOf(mark)} `;
-  for (let look = 0; look < (signal === 'SIGKILL' ? maxLooks : 1); look += 1) {
+  for (let scan = 0; scan < (signal === 'SIGKILL' ? maxScans : 1); scan += 1) {
     const left = readdirSync('/proc')
       .map(Number)
       .filter((pid) => {
@@ -160,19 +160,19 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
  */
 export function isStartedByCommand(pid: number): boolean {
   if (process.platform !== 'linux') return pid === process.pid && process.env[commandMarker] !== undefined;
-  for (let at = pid; at > 1;) {
-    const status = read(`/proc/${at}/status`);
-    const limits = read(`/proc/${at}/limits`);
+  for (let ancestor = pid; ancestor > 1;) {
+    const status = read(`/proc/${ancestor}/status`);
+    const limits = read(`/proc/${ancestor}/limits`);
     // Processes above it may be those of another user, which some systems hide.
-    if (status === '' || limits === '') return at === pid;
+    if (status === '' || limits === '') return ancestor === pid;
     if (
-      read(`/proc/${at}/environ`)
+      read(`/proc/${ancestor}/environ`)
         .split('\0')
         .some((entry) => entry.startsWith(`${commandMarker}=`))
     )
       return true;
     if (isMarkedByLimit(limits)) return true;
-    at = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
+    ancestor = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
   }
   return false;
 }

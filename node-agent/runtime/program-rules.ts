@@ -169,9 +169,9 @@ function matchesCommandLine({ pattern, decision }: ProgramRule, argv: readonly s
 }
 
 /** Whatever way leads to a refused program, and whatever it is called on that way. */
-function isRefused(name: string, asked: string, program: string): boolean {
-  const ways = [asked, program, ...waysOf(asked)];
-  const names = ways.flatMap((way) => [way, basename(way)]);
+function isRefused(name: string, requested: string, program: string): boolean {
+  const paths = [requested, program, ...pathsOf(requested)];
+  const names = paths.flatMap((path) => [path, basename(path)]);
   const refused = realPathOf(name);
   return names.some((known) => matchesGlob(name, known)) || (refused !== null && isSameFile(refused, program));
 }
@@ -184,15 +184,15 @@ function isSameFile(one: string, other: string): boolean {
 }
 
 /** A name permits the program that it means here, and no other of that name; a path the file that it leads to. */
-function isPermitted(name: string, asked: string, program: string): boolean {
+function isPermitted(name: string, requested: string, program: string): boolean {
   if (name === '*') return true;
-  if (!name.includes('/')) return !asked.includes('/') && matchesGlob(name, asked);
+  if (!name.includes('/')) return !requested.includes('/') && matchesGlob(name, requested);
   return matchesGlob(name, program) || (!name.includes('*') && realPathOf(name) === program);
 }
 
-function waysOf(asked: string): string[] {
+function pathsOf(requested: string): string[] {
   try {
-    return waysTo(findProgram(asked));
+    return waysTo(findProgram(requested));
   } catch {
     return [];
   }

@@ -12,7 +12,7 @@ const maxWaiting = 16;
 /** Characters of all that wait, as JSON: each state that is told has them whole. */
 const maxCharacters = 8_000_000;
 
-interface Open {
+interface OpenPrompt {
   prompt: Prompt;
   /** What tells it from others; the same again gets the same answer. */
   key: string;
@@ -22,7 +22,7 @@ interface Open {
 
 /** Commands that wait for the word of this machine's owner, who may answer from the window or the command line. */
 export class Prompts {
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenPrompt>();
   readonly #waitMs: number;
   readonly #onChange: () => void;
 
@@ -58,13 +58,13 @@ export class Prompts {
         `${maxWaiting} commands wait for the word of this machine's owner already.`,
       );
     const characters = JSON.stringify(question).length;
-    const held = [...this.#open.values()].reduce((sum, open) => sum + open.characters, 0);
+    const waitingCharacters = [...this.#open.values()].reduce((sum, open) => sum + open.characters, 0);
     if (characters > maxCharacters)
       throw new CommandError(
         'denied_by_device',
         `What would run has ${characters} characters; nobody could look through it.`,
       );
-    if (held + characters > maxCharacters)
+    if (waitingCharacters + characters > maxCharacters)
       throw new CommandError(
         'denied_by_device',
         "Too much waits for the word of this machine's owner already; ask again when they have answered.",

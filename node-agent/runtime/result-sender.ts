@@ -15,7 +15,7 @@ const pieceTimeoutMs = 120_000;
 /** A piece takes about so long, so that little is sent twice and no proxy is tried too hard. */
 const pieceMs = 10_000;
 const firstPieceBytes = 256 * 1024;
-const [leastPieceBytes, mostPieceBytes] = [64 * 1024, 8 * 1024 * 1024];
+const [minPieceBytes, maxPieceBytes] = [64 * 1024, 8 * 1024 * 1024];
 const chunkBytes = 64 * 1024;
 /** A file whose bytes arrive wrong so often is not sent again. */
 const maxMismatches = 3;
@@ -52,7 +52,7 @@ export class ResultSender {
   }
 
   /** Another hub may answer next. */
-  forgetHub(): void {
+  resetHubFeatures(): void {
     this.#takesPieces = true;
   }
 
@@ -83,10 +83,10 @@ export class ResultSender {
       const outcome = await this.#uploadAll(finished, delivery, uploading, onProgress);
       withheld.throwIfAborted();
       // Nobody wants the artefacts of a command that is over, and the hub will say so of the result.
-      if (outcome !== 'unknown') {
+      if (outcome !== 'unsupported') {
         await this.#complete(
           finished,
-          outcome === 'over' ? result : { ...result, uploads: artifacts.map(({ name }) => name) },
+          outcome === 'ended' ? result : { ...result, uploads: artifacts.map(({ name }) => name) },
           signal,
         );
         return;
@@ -123,16 +123,16 @@ export class ResultSender {
     delivery: Delivery,
     signal: AbortSignal,
     onProgress: () => void,
-  ): Promise<'there' | 'over' | 'unknown'> {
+  ): Promise<'uploaded' | 'ended' | 'unsupported'> {
     try {
       for (const artifact of artifacts) await this.#upload(commandId, artifact, delivery, signal, onProgress);
-      return 'there';
+      return 'uploaded';
     } catch (error) {
       if (!(error instanceof HubError)) throw error;
-      if (error.isUnknownOperation) return 'unknown';
-      if (error.code === 'command_ended') return 'over';
+      if (error.isUnknownOperation) return 'unsupported';
+      if (error.code === 'command_ended') return 'ended';
       delivery.wasTried = true;
-      delivery.pieceBytes = Math.max(leastPieceBytes, Math.floor(delivery.pieceBytes / 4));
+      delivery.pieceBytes = Math.max(minPieceBytes, Math.floor(delivery.pieceBytes / 4));
       if (error.code === 'checksum_mismatch') {
         delivery.mismatches += 1;
         if (delivery.mismatches === maxMismatches)
@@ -179,11 +179,7 @@ export class ResultSender {
       onProgress();
       const tookMs = Math.max(1, performance.now() - startedAt);
       delivery.pieceBytes = Math.floor(
-        Math.min(
-          mostPieceBytes,
-          delivery.pieceBytes * 4,
-          Math.max(leastPieceBytes, ((end - start) * pieceMs) / tookMs),
-        ),
+        Math.min(maxPieceBytes, delivery.pieceBytes * 4, Math.max(minPieceBytes, ((end - start) * pieceMs) / tookMs)),
       );
     }
   }
@@ -193,11 +189,11 @@ async function factsOf(
   { name, contentType, filePath }: StoredArtifact,
   { facts }: Delivery,
 ): Promise<Omit<UploadMetadata, 'offset'>> {
-  const known = facts.get(name);
-  if (known !== undefined) return known;
+  const cached = facts.get(name);
+  if (cached !== undefined) return cached;
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(filePath) as AsyncIterable<Buffer>) hash.update(chunk);
-  const made = { bytes: (await stat(filePath)).size, sha256: hash.digest('hex'), contentType };
-  facts.set(name, made);
-  return made;
+  const computed = { bytes: (await stat(filePath)).size, sha256: hash.digest('hex'), contentType };
+  facts.set(name, computed);
+  return computed;
 }

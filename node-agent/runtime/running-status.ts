@@ -19,7 +19,7 @@ export interface RunningStatus {
 }
 
 /** Asks the companion that runs on a data folder for its status; null when none does. */
-export async function askStatus(folder: DataFolder): Promise<RunningStatus | null> {
+export async function readRunningStatus(folder: DataFolder): Promise<RunningStatus | null> {
   const state = await askCompanion(folder, 'state', {});
   return state === null ? null : statusOf(state);
 }

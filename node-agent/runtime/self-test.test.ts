@@ -18,7 +18,7 @@ import type { HostPort } from './host-port.ts';
 import { PermissionReader } from './permissions.ts';
 import { decodePicture } from './picture.ts';
 import { ProcessGuard } from './process-guard.ts';
-import { judgeCamera, runSelfTest } from './self-test.ts';
+import { evaluateCamera, runSelfTest } from './self-test.ts';
 import { localSettings } from './settings.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -157,13 +157,13 @@ test('a camera is judged by its picture (no camera can be had here: its frames a
     const data = Buffer.from(Array.from({ length: 1280 * 720 * 4 }, (_value, at) => valueAt(at)));
     return jpeg.encode({ width: 1280, height: 720, data }, 90).data;
   };
-  const covered = judgeCamera(frame((at) => at % 7));
+  const covered = evaluateCamera(frame((at) => at % 7));
   expect(covered).toMatchObject({
     state: 'failed',
     detail: 'The picture of the camera, 1280x720, is all black.',
     permission: { remedy: { text: expect.stringContaining('shutter') as string } },
   });
-  const seen = judgeCamera(frame((at) => (at >> 10) % 256));
+  const seen = evaluateCamera(frame((at) => (at >> 10) % 256));
   expect(seen).toMatchObject({ state: 'passed', permission: null });
   const picture = Buffer.from(seen.picture?.base64 ?? '', 'base64');
   expect(await imageSize(picture)).toEqual({ width: 640, height: 360 });

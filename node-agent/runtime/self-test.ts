@@ -21,7 +21,7 @@ import type { PermissionReader } from './permissions.ts';
 import { decodePicture, faultOf, shrink } from './picture.ts';
 import type { ProcessGuard } from './process-guard.ts';
 import { emptyCamera, emptyScreen, faultText, maybeOnlyWallpaper, silentMicrophone } from './self-test-verdicts.ts';
-import { listenTo } from './sound.ts';
+import { measureSound } from './sound.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** What a self-test works with: the very parts that commands of a hub do. */
@@ -105,16 +105,16 @@ async function runPart(part: TestPart, deps: SelfTestDeps, signal: AbortSignal):
     if (!isAllowed(settings, part, Date.now()))
       return off(`Switched off, so nothing was tried; switch it on with: outrigger-companion allow ${part}`);
   }
-  const late = new AbortController();
+  const timedOut = new AbortController();
   const seconds = deadlinesMs[part] / 1000;
   const timer = setTimeout(
-    () => late.abort(new CommandError('timeout', `It took longer than ${seconds} s.`)),
+    () => timedOut.abort(new CommandError('timeout', `It took longer than ${seconds} s.`)),
     deadlinesMs[part],
   );
   let folder: string | undefined;
   try {
     folder = await mkdtemp(join(deps.temporary, 'test-'));
-    const ends = AbortSignal.any([signal, late.signal]);
+    const ends = AbortSignal.any([signal, timedOut.signal]);
     return await untilAborted(tests[part](contextOf(deps, settings, folder, ends)), ends);
   } catch (error) {
     signal.throwIfAborted();
@@ -159,7 +159,7 @@ async function explain(
 ): Promise<Outcome> {
   const { message } = error;
   if (part === 'hub') return failed(message);
-  const permission = (await deps.permissions.lookAtPermissions(settings, signal))[part];
+  const permission = (await deps.permissions.readPermissions(settings, signal))[part];
   if (permission.state === 'missing' || permission.state === 'denied') return failed(permission.detail, permission);
   // The system says that it may: what failed knows better.
   if (error instanceof CommandError && error.code === 'permission_needed')
@@ -189,11 +189,11 @@ async function testScreen({ deps, command, captured }: PartContext): Promise<Out
 async function testCamera({ deps, command, captured }: PartContext): Promise<Outcome> {
   const { 'node.capture_camera': capture } = captureHandlers(deps.guard, deps.host);
   await capture(captureCamera.input.parse({}), command);
-  return judgeCamera(await captured());
+  return evaluateCamera(await captured());
 }
 
 /** What a camera's picture is worth. @throws CommandError `failed` when it is none. */
-export function judgeCamera(bytes: Buffer): Outcome {
+export function evaluateCamera(bytes: Buffer): Outcome {
   const picture = decodePicture(bytes);
   const size = `${picture.width}x${picture.height}`;
   const fault = faultOf(picture, 'camera');
@@ -207,7 +207,7 @@ export function judgeCamera(bytes: Buffer): Outcome {
 async function testAudio({ deps, command, captured }: PartContext): Promise<Outcome> {
   const { 'node.capture_audio': capture } = captureHandlers(deps.guard, deps.host);
   await capture(captureAudio.input.parse({ seconds: 1 }), command);
-  const { durationMs, decibels, isSilent } = listenTo(await captured());
+  const { durationMs, decibels, isSilent } = measureSound(await captured());
   const length = `${(durationMs / 1000).toFixed(1)} s`;
   if (!isSilent) return passed(`${length} of sound at ${Math.round(decibels)} dBFS.`);
   const muted = await isMuted(deps.guard, command.signal).catch(() => false);
@@ -221,11 +221,11 @@ async function testProgram({ deps, command }: PartContext): Promise<Outcome> {
   const { exitCode, stdout, stderr } = await run(systemRun.input.parse({ argv }), command);
   if (exitCode === 0 && stdout.trim() === word)
     return passed(`${argv[0]} ran as ${userInfo().username}, and its output came back whole.`);
-  const said = `${stdout} ${stderr}`.trim().slice(0, 300);
+  const output = `${stdout} ${stderr}`.trim().slice(0, 300);
   return failed(
     exitCode === 0
-      ? `${argv[0]} printed something else than it was given: ${said}`
-      : `${argv[0]} ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`}: ${said}`,
+      ? `${argv[0]} printed something else than it was given: ${output}`
+      : `${argv[0]} ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`}: ${output}`,
   );
 }
 

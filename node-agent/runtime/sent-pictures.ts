@@ -15,11 +15,11 @@ const partial = '.partial';
 
 const isCommandId = (text: string) => z.uuid().safeParse(text).success;
 
-interface KeptPicture {
+interface StoredPicture {
   path: string;
   contentType: string;
   bytes: number;
-  keptAt: number;
+  storedAt: number;
 }
 
 /** Keeps the pictures that were sent for the owner to look at; never in the way of a command. */
@@ -36,7 +36,7 @@ export class SentPictures implements Disposable {
   readonly #now: () => number;
   readonly #sweeper: NodeJS.Timeout;
   /** By the id of their command, oldest first. */
-  readonly #kept = new Map<string, KeptPicture>();
+  readonly #pictures = new Map<string, StoredPicture>();
   #totalBytes = 0;
 
   /** Finds what earlier processes kept, sweeps it, and sweeps every hour until it is disposed. */
@@ -64,7 +64,7 @@ export class SentPictures implements Disposable {
       chmodSync(path + partial, 0o600);
       this.#forget(commandId);
       renameSync(path + partial, path);
-      this.#remember(commandId, { path, contentType, bytes, keptAt: this.#now() });
+      this.#remember(commandId, { path, contentType, bytes, storedAt: this.#now() });
       this.sweep();
     } catch {
       // A full disk costs the picture, not the command.
@@ -73,13 +73,13 @@ export class SentPictures implements Disposable {
   }
 
   has(commandId: string): boolean {
-    const picture = this.#kept.get(commandId);
+    const picture = this.#pictures.get(commandId);
     return picture !== undefined && !this.#isOld(picture);
   }
 
   /** The picture that a command sent, or null when none is kept. */
   async read(commandId: string): Promise<{ contentType: string; bytes: Buffer } | null> {
-    const picture = this.#kept.get(commandId);
+    const picture = this.#pictures.get(commandId);
     if (picture === undefined || this.#isOld(picture)) return null;
     try {
       return { contentType: picture.contentType, bytes: await readFile(picture.path) };
@@ -90,7 +90,7 @@ export class SentPictures implements Disposable {
 
   /** Removes what is older than a day, and the oldest of what is too much. */
   sweep(): void {
-    for (const [commandId, picture] of this.#kept) {
+    for (const [commandId, picture] of this.#pictures) {
       if (!this.#isOld(picture) && this.#totalBytes <= maxAllBytes) return;
       this.#forget(commandId);
     }
@@ -98,42 +98,44 @@ export class SentPictures implements Disposable {
 
   /** Removes every picture: for an owner who wants none kept any more. */
   clear(): void {
-    for (const commandId of this.#kept.keys()) this.#forget(commandId);
+    for (const commandId of this.#pictures.keys()) this.#forget(commandId);
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#sweeper);
   }
 
-  #isOld({ keptAt }: KeptPicture): boolean {
-    return this.#now() - keptAt > maxAgeMs;
+  #isOld({ storedAt }: StoredPicture): boolean {
+    return this.#now() - storedAt > maxAgeMs;
   }
 
-  #remember(commandId: string, picture: KeptPicture): void {
-    this.#kept.set(commandId, picture);
+  #remember(commandId: string, picture: StoredPicture): void {
+    this.#pictures.set(commandId, picture);
     this.#totalBytes += picture.bytes;
   }
 
   #forget(commandId: string): void {
-    const picture = this.#kept.get(commandId);
+    const picture = this.#pictures.get(commandId);
     if (picture === undefined) return;
     remove(picture.path);
-    this.#kept.delete(commandId);
+    this.#pictures.delete(commandId);
     this.#totalBytes -= picture.bytes;
   }
 
   #recover(): void {
-    const found: { commandId: string; picture: KeptPicture }[] = [];
+    const found: { commandId: string; picture: StoredPicture }[] = [];
     for (const name of namesIn(this.#folder)) {
       const path = join(this.#folder, name);
       const { name: commandId, ext } = parse(name);
       const [contentType] = Object.entries(extensions).find(([, extension]) => ext === `.${extension}`) ?? [];
-      const kept = statOf(path);
+      const file = statOf(path);
       if (ext === partial) remove(path);
-      else if (contentType !== undefined && kept?.isFile() === true && isCommandId(commandId))
-        found.push({ commandId, picture: { path, contentType, bytes: kept.size, keptAt: kept.mtimeMs } });
+      else if (contentType !== undefined && file?.isFile() === true && isCommandId(commandId))
+        found.push({ commandId, picture: { path, contentType, bytes: file.size, storedAt: file.mtimeMs } });
     }
-    for (const { commandId, picture } of found.toSorted((left, right) => left.picture.keptAt - right.picture.keptAt))
+    for (const { commandId, picture } of found.toSorted(
+      (left, right) => left.picture.storedAt - right.picture.storedAt,
+    ))
       this.#remember(commandId, picture);
   }
 }

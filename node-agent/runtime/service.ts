@@ -33,7 +33,7 @@ function quote(word: string): string {
 }
 
 /** systemd takes no quotes and the like in the path of a program; a shell in front of it does. */
-const startOf = (words: string[]) =>
+const startCommand = (words: string[]) =>
   /["'\\$%]/.test(words[0] ?? '') ? ['/bin/sh', '-c', 'exec "$0" "$@"', ...words] : words;
 
 /** The unit of this program for a data folder; one that is not the usual one has a name of its own, so that each hub has its service. */
@@ -51,7 +51,7 @@ ${isDesktop ? `After=${target}\nPartOf=${target}\n` : ''}StartLimitIntervalSec=6
 StartLimitBurst=10
 
 [Service]
-ExecStart=${startOf([...program, '--data-folder', folder, 'run'])
+ExecStart=${startCommand([...program, '--data-folder', folder, 'run'])
     .map(quote)
     .join(' ')}
 Restart=on-failure
@@ -80,7 +80,7 @@ async function systemctl(...args: string[]): Promise<{ code: number | string; te
   }
 }
 
-async function needSystemd(): Promise<void> {
+async function assertSystemd(): Promise<void> {
   const { code, text } = await systemctl('show-environment');
   if (code === 0) return;
   const why =
@@ -90,7 +90,7 @@ async function needSystemd(): Promise<void> {
   );
 }
 
-async function must(...args: string[]): Promise<void> {
+async function runSystemctl(...args: string[]): Promise<void> {
   const { code, text } = await systemctl(...args);
   if (code !== 0)
     throw new CompanionError(
@@ -104,14 +104,14 @@ export async function installService(unit: Unit, isPaired: boolean): Promise<str
     throw new CompanionError(
       'This machine is not paired; pair it first, with: outrigger-companion pair CODE --hub URL',
     );
-  await needSystemd();
+  await assertSystemd();
   mkdirSync(resolve(unit.path, '..'), { recursive: true });
-  const aside = `${unit.path}.new-${process.pid}`;
-  writeFileSync(aside, unit.text, { mode: 0o644, flush: true });
-  renameSync(aside, unit.path);
-  await must('daemon-reload');
-  await must('enable', unit.name);
-  await must('restart', unit.name);
+  const temporary = `${unit.path}.new-${process.pid}`;
+  writeFileSync(temporary, unit.text, { mode: 0o644, flush: true });
+  renameSync(temporary, unit.path);
+  await runSystemctl('daemon-reload');
+  await runSystemctl('enable', unit.name);
+  await runSystemctl('restart', unit.name);
   const isShortLived = serviceProgram.some((word) => word.includes('/_npx/'));
   return [
     `Wrote ${unit.path}, and started it; it starts again whenever you sign in.`,
@@ -126,10 +126,10 @@ export async function installService(unit: Unit, isPaired: boolean): Promise<str
 /** Stops a unit and removes it; answers what to tell the owner. */
 export async function uninstallService(unit: Unit): Promise<string> {
   if (!existsSync(unit.path)) return `There is no ${unit.path}; nothing was changed.`;
-  await needSystemd();
-  await must('disable', '--now', unit.name);
+  await assertSystemd();
+  await runSystemctl('disable', '--now', unit.name);
   rmSync(unit.path, { force: true });
-  await must('daemon-reload');
+  await runSystemctl('daemon-reload');
   return `Stopped it, and removed ${unit.path}. This machine stays paired; forget the hub with: outrigger-companion unpair`;
 }
 

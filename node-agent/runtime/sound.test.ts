@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listenTo } from './sound.ts';
+import { measureSound } from './sound.ts';
 
 const rate = 16_000;
 
@@ -27,11 +27,11 @@ const tone = (amplitude: number) => (index: number) => amplitude * Math.sin((ind
 
 test('a tone is heard at its level, also when the file claims to be longer than it is', () => {
   for (const claimed of [rate * 2, 0xffff_ffff]) {
-    const sound = listenTo(wav(tone(32_767), claimed));
+    const sound = measureSound(wav(tone(32_767), claimed));
     expect(sound).toMatchObject({ durationMs: 1000, isSilent: false });
     expect(sound.decibels).toBeCloseTo(-3, 1);
   }
-  expect(listenTo(wav(tone(30))).isSilent).toBe(false);
+  expect(measureSound(wav(tone(30))).isSilent).toBe(false);
 });
 
 test.each([
@@ -39,7 +39,7 @@ test.each([
   ['a constant', () => -12_000],
   ['the last bit now and then', (index: number) => (index % 100 === 0 ? 1 : 0)],
 ])('%s are silence', (_kind, sampleAt) => {
-  expect(listenTo(wav(sampleAt))).toMatchObject({ durationMs: 1000, isSilent: true });
+  expect(measureSound(wav(sampleAt))).toMatchObject({ durationMs: 1000, isSilent: true });
 });
 
 test.each([
@@ -47,5 +47,5 @@ test.each([
   ['a text', Buffer.from('no sound at all, but long enough to be one of them')],
   ['a clip without a sample', wav(() => 0).subarray(0, 36 + 14 + 8)],
 ])('%s is refused', (_kind, bytes) => {
-  expect(() => listenTo(bytes)).toThrow(/recorded/);
+  expect(() => measureSound(bytes)).toThrow(/recorded/);
 });

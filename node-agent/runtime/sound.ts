@@ -12,7 +12,7 @@ export interface Sound {
 }
 
 /** Listens to a WAV of 16-bit samples. @throws CommandError `failed` when it is none, or holds no sample. */
-export function listenTo(wav: Buffer): Sound {
+export function measureSound(wav: Buffer): Sound {
   const format = chunkOf(wav, 'fmt ');
   const data = chunkOf(wav, 'data');
   if (format === null || data === null || format.length < 16 || format.readUInt16LE(14) !== 16)

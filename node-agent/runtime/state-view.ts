@@ -37,20 +37,20 @@ export function readOwnFiles(folder: DataFolder): {
 } {
   const broken: CompanionState['broken'] = [];
   let problem: string | null = null;
-  const readOr = <Value>(read: () => Value, otherwise: () => Value): Value => {
+  const readOrFallback = <Value>(read: () => Value, fallback: () => Value): Value => {
     try {
       return read();
     } catch (error) {
       problem ??= (error as Error).message;
       if (error instanceof BrokenFileError) broken.push({ file: error.file, path: error.path, detail: error.detail });
-      return otherwise();
+      return fallback();
     }
   };
-  const settings = readOr(
+  const settings = readOrFallback(
     () => folder.readSettings(),
     () => localSettings.parse({ files: { allowed: false } }),
   );
-  const pairing = readOr(
+  const pairing = readOrFallback(
     () => folder.readPairing(),
     () => null,
   );

@@ -14,7 +14,7 @@ import type { CompanionEvent } from './event-log.ts';
 import { appVersion } from './facts.ts';
 import { historyEntryOf, readHistory } from './history.ts';
 import type { HostPort } from './host-port.ts';
-import { changeSettings, settled } from './owner-changes.ts';
+import { changeSettings, recordSettingsHash } from './owner-changes.ts';
 import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { PermissionReader } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
@@ -35,11 +35,11 @@ export interface SupervisorOptions {
 }
 
 /** Changes of one moment are told together, in milliseconds. */
-const gatherMs = 100;
+const stateDelayMs = 100;
 /** A state that tells of a change does not wait for slow looks, in milliseconds. */
-const eventPatienceMs = 200;
+const eventStateWaitMs = 200;
 /** How often it is looked whether another program paired this machine. */
-const pairingBeatMs = 1_000;
+const pairingCheckMs = 1_000;
 
 /**
  * The one owner of a data folder: answers the owner's programs, and keeps a companion at work as long as this machine is paired.
@@ -58,22 +58,22 @@ export class Supervisor {
   readonly #permissions: PermissionReader;
   readonly #subscribers = new Set<ControlConnection>();
   /** Aborts when another companion took over the data folder. */
-  readonly #taken = new AbortController();
+  readonly #takenOver = new AbortController();
   #companion: Companion | undefined;
   /** Ends the companion that is at work, for a pairing to change. */
-  #release: AbortController | undefined;
-  #released: Promise<unknown> = Promise.resolve();
+  #endCompanion: AbortController | undefined;
+  #companionEnded: Promise<unknown> = Promise.resolve();
   #problem: string | null = null;
   /** Pairings are changed one after the other. */
-  #pairing: Promise<unknown> = Promise.resolve();
-  #wake: (() => void) | undefined;
-  #telling: NodeJS.Timeout | undefined;
+  #pairingQueue: Promise<unknown> = Promise.resolve();
+  #endWaitForPairing: (() => void) | undefined;
+  #stateTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
-    this.#options = { ...options, signal: AbortSignal.any([options.signal, this.#taken.signal]) };
+    this.#options = { ...options, signal: AbortSignal.any([options.signal, this.#takenOver.signal]) };
     const { folder, host } = options;
     this.#secrets = new DeviceSecrets(host);
-    this.#audit = new AuditLog(folder.audit, (line) => this.#tellCommand(line));
+    this.#audit = new AuditLog(folder.audit, (line) => this.#broadcastCommand(line));
     this.#browser = new BrowserSession(folder.browserProfile);
     this.#pictures = new SentPictures(folder.pictures);
     this.#permissions = new PermissionReader(this.#guard, host ?? undefined);
@@ -90,30 +90,31 @@ export class Supervisor {
     using _permissions = this.#permissions;
     await using _control = await ControlServer.listen(folder, this.#handlers(), {
       runsProgram: () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
-      onReplaced: () => this.#audit.note('control.replaced', 'another program moved or replaced the control socket'),
-      onTaken: (error) => this.#taken.abort(error),
+      onSocketRestored: () =>
+        this.#audit.note('control.replaced', 'another program moved or replaced the control socket'),
+      onTakenOver: (error) => this.#takenOver.abort(error),
     });
     // From here on this process is the one that writes both.
     const recorded = folder.recordedSettings();
-    const held = folder.holdSettings({
+    const store = folder.openSettingsStore({
       notBefore: this.#audit.lastAt,
       recorded,
       onEdit: () => this.#noteEdit(),
     });
-    if (recorded === undefined && held.pairingChange === null && folder.stampOf('settings.json') !== null)
-      this.#audit.note('settings.recorded', 'recorded the settings of the first start', settled(folder));
-    if (!this.#audit.verify().ok) held.distrust();
-    else if (held.needsRecord || held.pairingChange !== null) this.#noteEdit();
-    this.#recordPairing(held.pairingChange === null);
+    if (recorded === undefined && store.pairingChange === null && folder.stampOf('settings.json') !== null)
+      this.#audit.note('settings.recorded', 'recorded the settings of the first start', recordSettingsHash(folder));
+    if (!this.#audit.verify().ok) store.distrust();
+    else if (store.needsRecord || store.pairingChange !== null) this.#noteEdit();
+    this.#recordPairing(store.pairingChange === null);
     using _pictures = this.#pictures;
     folder.emptyTemporary();
     try {
-      while (!signal.aborted) await this.#work();
-      this.#taken.signal.throwIfAborted();
+      while (!signal.aborted) await this.#runPairing();
+      this.#takenOver.signal.throwIfAborted();
     } finally {
-      clearTimeout(this.#telling);
+      clearTimeout(this.#stateTimer);
       // What the hub has is written here, too.
-      await this.#pairing;
+      await this.#pairingQueue;
     }
   }
 
@@ -130,28 +131,28 @@ export class Supervisor {
   /** Records the settings in force after another program changed the file or the log. */
   #noteEdit(): void {
     const { folder } = this.#options;
-    this.#audit.note('settings.edited', folder.held?.editSummary ?? '', settled(folder));
+    this.#audit.note('settings.edited', folder.settingsStore?.editSummary ?? '', recordSettingsHash(folder));
     // On a full disk the next start would find the log as the hub then knows it, without this entry.
-    if (this.#audit.problem !== null && this.#audit.pending > 0) folder.held?.persist();
+    if (this.#audit.problem !== null && this.#audit.pending > 0) folder.settingsStore?.persist();
     this.#changed();
   }
 
   /** One pairing, from its beginning to its end; or waits for one. */
-  async #work(): Promise<void> {
+  async #runPairing(): Promise<void> {
     const { folder, host, signal, onEvent, channel, staysUnpaired } = this.#options;
     // While it is changed, what stands on the disk is what was.
-    await this.#pairing;
+    await this.#pairingQueue;
     const stamp = folder.stampOf('identity.json');
-    const release = new AbortController();
-    const over = Promise.withResolvers<void>();
-    const ends = AbortSignal.any([signal, release.signal]);
-    [this.#release, this.#released] = [release, over.promise];
+    const ending = new AbortController();
+    const ended = Promise.withResolvers<void>();
+    const ends = AbortSignal.any([signal, ending.signal]);
+    [this.#endCompanion, this.#companionEnded] = [ending, ended.promise];
     try {
       const pairing = folder.readPairing();
       if (pairing === null)
         throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
       const change = folder.pairingChange(pairing);
-      if (change !== null) folder.held?.doubtPairing(change);
+      if (change !== null) folder.settingsStore?.distrustPairing(change);
       const identity = await this.#secrets.open(folder, pairing, ends);
       this.#problem = null;
       if (ends.aborted) return;
@@ -166,7 +167,7 @@ export class Supervisor {
         pictures: this.#pictures,
         audit: this.#audit,
         onChange: () => this.#changed(),
-        onCommand: (line) => this.#tellCommand(line),
+        onCommand: (line) => this.#broadcastCommand(line),
         ...(channel === undefined ? {} : { channel }),
       });
       await this.#companion.run();
@@ -177,8 +178,8 @@ export class Supervisor {
       this.#problem = folder.stampOf('identity.json') === null ? null : error.message;
     } finally {
       this.#companion = undefined;
-      this.#release = undefined;
-      over.resolve();
+      this.#endCompanion = undefined;
+      ended.resolve();
       this.#changed();
     }
     await this.#waitForPairing(stamp);
@@ -190,12 +191,12 @@ export class Supervisor {
       const end = () => {
         clearInterval(timer);
         signal.removeEventListener('abort', end);
-        this.#wake = undefined;
+        this.#endWaitForPairing = undefined;
         done();
       };
-      const timer = setInterval(() => folder.stampOf('identity.json') === stamp || end(), pairingBeatMs);
+      const timer = setInterval(() => folder.stampOf('identity.json') === stamp || end(), pairingCheckMs);
       signal.addEventListener('abort', end, { once: true });
-      this.#wake = end;
+      this.#endWaitForPairing = end;
       if (signal.aborted) end();
     });
   }
@@ -250,7 +251,7 @@ export class Supervisor {
       setAside: async ({ file }) => {
         // A pairing that is changed at the moment is whole when it is done.
         const aside = await this.#changePairing(false, () => folder.setAside(file));
-        this.#audit.note('owner.change', `set aside ${aside}`, settled(folder));
+        this.#audit.note('owner.change', `set aside ${aside}`, recordSettingsHash(folder));
         this.#companion?.settingsChanged();
         this.#changed();
         return this.#state();
@@ -277,7 +278,7 @@ export class Supervisor {
       },
       {
         signal: AbortSignal.any([connection.signal, signal]),
-        onResult: (result) => connection.tell({ event: 'test', result }),
+        onResult: (result) => connection.send({ event: 'test', result }),
       },
     );
     return { results };
@@ -285,25 +286,25 @@ export class Supervisor {
 
   /** @param ends Whether the companion of the pairing that there is ends first, so that what it still had to say was said. */
   #changePairing<Result>(ends: boolean, change: () => Promise<Result>): Promise<Result> {
-    const changed = this.#pairing.then(async () => {
+    const changed = this.#pairingQueue.then(async () => {
       if (ends) {
-        this.#release?.abort(new Error('the pairing changes'));
-        await this.#released;
+        this.#endCompanion?.abort(new Error('the pairing changes'));
+        await this.#companionEnded;
       }
       const result = await change();
-      this.#wake?.();
+      this.#endWaitForPairing?.();
       return result;
     });
-    this.#pairing = changed.catch(() => undefined);
+    this.#pairingQueue = changed.catch(() => undefined);
     return changed;
   }
 
   /** @param patienceMs how long it may take to look what the system allows. */
-  async #state(patienceMs = 1_000): Promise<CompanionState> {
+  async #state(waitMs = 1_000): Promise<CompanionState> {
     const { folder } = this.#options;
     const { settings } = readOwnFiles(folder);
     const powers = await describePowers(settings, this.#companion?.view.hubAllows ?? {}, (asked) =>
-      this.#permissions.lookAtPermissions(asked, this.#options.signal, patienceMs),
+      this.#permissions.readPermissions(asked, this.#options.signal, waitMs),
     );
     // What changes by the moment is read last.
     const { pairing, problem, broken } = readOwnFiles(folder);
@@ -318,7 +319,7 @@ export class Supervisor {
       problem: problem ?? this.#problem,
       broken,
       audit: { problem: this.#audit.problem, unwritten: this.#audit.pending },
-      edited: folder.held?.edited ?? null,
+      edited: folder.settingsStore?.edited ?? null,
       running: view?.running ?? [],
       prompts: this.#prompts.waiting,
       settings,
@@ -328,20 +329,20 @@ export class Supervisor {
 
   #changed(): void {
     if (this.#subscribers.size === 0) return;
-    this.#telling ??= setTimeout(() => {
-      this.#telling = undefined;
-      void this.#state(eventPatienceMs).then(
-        (state) => this.#tell({ event: 'state', state }),
+    this.#stateTimer ??= setTimeout(() => {
+      this.#stateTimer = undefined;
+      void this.#state(eventStateWaitMs).then(
+        (state) => this.#broadcast({ event: 'state', state }),
         () => undefined,
       );
-    }, gatherMs).unref();
+    }, stateDelayMs).unref();
   }
 
-  #tellCommand(line: AuditLine): void {
-    if (this.#subscribers.size > 0) this.#tell({ event: 'command', entry: historyEntryOf(line, this.#pictures) });
+  #broadcastCommand(line: AuditLine): void {
+    if (this.#subscribers.size > 0) this.#broadcast({ event: 'command', entry: historyEntryOf(line, this.#pictures) });
   }
 
-  #tell(event: ControlEvent): void {
-    for (const subscriber of this.#subscribers) subscriber.tell(event);
+  #broadcast(event: ControlEvent): void {
+    for (const subscriber of this.#subscribers) subscriber.send(event);
   }
 }

@@ -1,33 +1,33 @@
 import { ProxyError } from './http-agent.ts';
 
-const lookAtAddress = 'look at the address and its port, and whether the hub runs';
-const notTrusted =
+const checkAddress = 'look at the address and its port, and whether the hub runs';
+const untrusted =
   'its certificate is signed by nobody whom this machine trusts; install the authority that signed it here, or give the hub a certificate of a public one';
-const ended = `it ended the connection before it answered; ${lookAtAddress}`;
-const noWay = `nothing answered there; look at the address, a firewall, and whether this machine is on the network`;
+const closedEarly = `it ended the connection before it answered; ${checkAddress}`;
+const noRoute = `nothing answered there; look at the address, a firewall, and whether this machine is on the network`;
 
 /** What the codes of the system and of TLS mean to whoever typed the address, with what to do. */
-const words: Readonly<Record<string, string>> = {
+const explanations: Readonly<Record<string, string>> = {
   ENOTFOUND:
     'no host has this name; look for a typing error in the address, and whether this machine is on the network',
   EAI_AGAIN: 'its name can not be looked up now; look whether this machine is on the network',
-  ECONNREFUSED: `nothing listens there; ${lookAtAddress}`,
-  ECONNRESET: ended,
-  EPIPE: ended,
-  ETIMEDOUT: noWay,
-  EHOSTUNREACH: noWay,
+  ECONNREFUSED: `nothing listens there; ${checkAddress}`,
+  ECONNRESET: closedEarly,
+  EPIPE: closedEarly,
+  ETIMEDOUT: noRoute,
+  EHOSTUNREACH: noRoute,
   ENETUNREACH: 'no network leads there; look whether this machine is on the network',
-  EHOSTDOWN: noWay,
+  EHOSTDOWN: noRoute,
   EACCES: 'this system does not let the companion connect to it; look at its firewall',
   EPERM: 'this system does not let the companion connect to it; look at its firewall',
   CERT_HAS_EXPIRED: 'its certificate is over; it has to be renewed at the hub (or the clock of this machine is wrong)',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet; look at the clock of this machine',
-  DEPTH_ZERO_SELF_SIGNED_CERT: notTrusted,
-  SELF_SIGNED_CERT_IN_CHAIN: notTrusted,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: notTrusted,
-  UNABLE_TO_GET_ISSUER_CERT: notTrusted,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: notTrusted,
-  CERT_UNTRUSTED: notTrusted,
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  CERT_UNTRUSTED: untrusted,
   CERT_REVOKED: 'its certificate was revoked; the hub needs another one',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'its certificate is for another name; use the address that the certificate names, or give the hub one for this address',
@@ -39,7 +39,7 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** Failures that are known by their message, since they have no code or one of the HTTP parser. */
-const refusals: readonly (readonly [pattern: RegExp, words: string])[] = [
+const messagePatterns: readonly (readonly [pattern: RegExp, explanations: string])[] = [
   [/redirect/i, 'it sends to another address; use the one to which it leads'],
   [/HTTP\/1\.1 protocol|parse error/i, 'what answers there is no web server; look at the address and its port'],
 ];
@@ -51,26 +51,28 @@ interface Cause {
 }
 
 /** Why a request got no answer, in words that say what to do; what nobody foresaw in its own. */
-export function reasonOf(error: unknown): string {
+export function describeFailure(error: unknown): string {
   // What failed is the way to the proxy, not to the hub: the message names it.
   if (error instanceof ProxyError) return error.message;
   const { code, message, errors } = ((error as { cause?: unknown }).cause ?? error) as Cause;
   // Several addresses of a name were tried.
   const first = Array.isArray(errors) ? (errors[0] as Cause | undefined)?.code : undefined;
-  const known = [code, first].find((one) => typeof one === 'string' && Object.hasOwn(words, one)) as string | undefined;
-  if (known !== undefined) return words[known] as string;
-  const said = typeof message === 'string' && message !== '' ? message : (error as Error).message;
-  const refusal = refusals.find(([pattern]) => pattern.test(said));
+  const known = [code, first].find((one) => typeof one === 'string' && Object.hasOwn(explanations, one)) as
+    | string
+    | undefined;
+  if (known !== undefined) return explanations[known] as string;
+  const text = typeof message === 'string' && message !== '' ? message : (error as Error).message;
+  const refusal = messagePatterns.find(([pattern]) => pattern.test(text));
   if (refusal !== undefined) return refusal[1];
-  return typeof code === 'string' ? `${said} (${code})` : said;
+  return typeof code === 'string' ? `${text} (${code})` : text;
 }
 
 /** What an answer means that is none of a hub, by its HTTP status. */
 export function describeForeignAnswer(status: number): string {
-  const said = `and not by a hub (HTTP ${status})`;
+  const text = `and not by a hub (HTTP ${status})`;
   if (status === 401 || status === 403 || status === 407)
-    return `It was answered ${said}: what stands before the hub wants a sign-in of its own, or the address is another's.`;
-  if (status === 429) return `It was answered ${said}: what stands before the hub gets too many requests.`;
-  if (status >= 500) return `It was answered ${said}: a proxy does not reach the hub now, or the address is another's.`;
-  return `It was answered ${said}; is the address right?`;
+    return `It was answered ${text}: what stands before the hub wants a sign-in of its own, or the address is another's.`;
+  if (status === 429) return `It was answered ${text}: what stands before the hub gets too many requests.`;
+  if (status >= 500) return `It was answered ${text}: a proxy does not reach the hub now, or the address is another's.`;
+  return `It was answered ${text}; is the address right?`;
 }

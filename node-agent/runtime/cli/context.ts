@@ -35,16 +35,16 @@ export function makeContext(program: Command): CliContext {
 }
 
 /** Carries out a wish of the owner: by the companion that runs, so that it takes effect at once, else by itself. */
-export async function change(folder: DataFolder, wish: OwnerChange): Promise<LocalSettings> {
+export async function change(folder: DataFolder, requested: OwnerChange): Promise<LocalSettings> {
   try {
-    const state = await askCompanion(folder, 'change', wish);
+    const state = await askCompanion(folder, 'change', requested);
     if (state !== null) return state.settings;
   } catch (error) {
     // One that does not answer still looks at the file, and takes from it what denies more.
-    if (error instanceof ControlRefusal || !onlyDenies(wish)) throw error;
+    if (error instanceof ControlRefusal || !onlyDenies(requested)) throw error;
   }
-  if (!onlyDenies(wish)) assertOwner();
-  return changeSettings(folder, wish);
+  if (!onlyDenies(requested)) assertOwner();
+  return changeSettings(folder, requested);
 }
 
 /**

@@ -8,7 +8,7 @@ import { askCompanion } from '../control/client.ts';
 import { assertId, json } from './context.ts';
 import type { CliContext } from './context.ts';
 import { localTime } from './local-time.ts';
-import { noneRuns } from './settings-commands.ts';
+import { notRunning } from './settings-commands.ts';
 
 /** Commands that wait for the owner's word, on the command line. */
 export function addPromptCommands({ program, dataFolder, print }: CliContext): void {
@@ -18,7 +18,7 @@ export function addPromptCommands({ program, dataFolder, print }: CliContext): v
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
       const state = await askCompanion(dataFolder(), 'state', {});
-      if (state === null) throw noneRuns();
+      if (state === null) throw notRunning();
       print(state.prompts, options.json, state.prompts.map(describePrompt).join('\n\n') || 'Nothing waits for you.');
     });
 
@@ -31,7 +31,7 @@ export function addPromptCommands({ program, dataFolder, print }: CliContext): v
     .action(async (promptId: string, answer: PromptAnswer, options: { json?: boolean }) => {
       assertId(promptId, 'prompt', 'prompts');
       const state = await askCompanion(dataFolder(), 'answerPrompt', { promptId, answer });
-      if (state === null) throw noneRuns();
+      if (state === null) throw notRunning();
       print({ promptId, answer }, options.json, `Answered: ${answer}.`);
     });
 }

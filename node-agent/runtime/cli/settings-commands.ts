@@ -268,4 +268,4 @@ const describeRule = (rule: ProgramRule) => {
 };
 
 /** What a command that needs a running companion says without one. */
-export const noneRuns = () => new CompanionError('No companion runs; start it with: outrigger-companion run');
+export const notRunning = () => new CompanionError('No companion runs; start it with: outrigger-companion run');

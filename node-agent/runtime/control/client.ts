@@ -20,7 +20,7 @@ import type { DataFolder } from '../data-folder.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
 import { machineTime } from './machine-time.ts';
-import { processKeys, showFingerprint, standingOf } from './peer.ts';
+import { processKeys, showFingerprint, peerKindOf } from './peer.ts';
 import { sealedLines } from './sealed-lines.ts';
 import type { Agreement, SealedLines } from './sealed-lines.ts';
 import { controlPath } from './socket-path.ts';
@@ -104,12 +104,12 @@ export class ControlClient implements Disposable {
       client.#end();
     });
     readLines(socket, maxControlLine, (value) => {
-      if (isOpen) return client.#hear(value);
+      if (isOpen) return client.#onLine(value);
       if (agreement === undefined) {
         const hello = controlHello.safeParse(value);
         if (!hello.success)
           return fail(`What listens for ${folder.path} is no companion of this version; stop it first.`);
-        if (standingOf(hello.data) === 'program')
+        if (peerKindOf(hello.data) === 'program')
           return fail(
             `Process ${hello.data.pid}, which listens for ${folder.path}, is not your companion: a program of a workflow may have replaced its socket. End that process, and start the companion again.`,
           );
@@ -197,7 +197,7 @@ export class ControlClient implements Disposable {
     this.#socket.destroy();
   }
 
-  #hear(line: unknown): void {
+  #onLine(line: unknown): void {
     let value: unknown;
     try {
       value = this.#lines?.open(line);

@@ -11,7 +11,7 @@ import { isStartedByCommand } from '../process-guard.ts';
  */
 
 /** `owner`: no workflow started it. `program`: a workflow did, or it did not show which process it is. `unknown`: this system does not show the process. */
-export type Standing = 'owner' | 'program' | 'unknown';
+export type PeerKind = 'owner' | 'program' | 'unknown';
 
 /** What one end of a control channel states about itself. */
 export interface Peer {
@@ -69,7 +69,7 @@ export function showFingerprint(): Disposable {
 }
 
 /** Whether the process that a peer states has the peer's key, and whether a workflow started the process. */
-export function standingOf({ pid, publicKey }: Peer): Standing {
+export function peerKindOf({ pid, publicKey }: Peer): PeerKind {
   if (process.platform !== 'linux') return 'unknown';
   try {
     if (readFileSync(`/proc/${pid}/comm`, 'utf8').trimEnd() !== fingerprintOf(publicKey)) return 'program';

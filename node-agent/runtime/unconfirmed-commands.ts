@@ -8,9 +8,9 @@ import { newDelivery } from './result-sender.ts';
 import type { ResultSender } from './result-sender.ts';
 
 /** Commands that a poll or a heartbeat can name. While so many wait for the hub to take their results, no further one is begun. */
-export const maxHeld = 64;
+export const maxUnconfirmed = 64;
 
-export interface HeldCommandsDependencies {
+export interface UnconfirmedCommandsDependencies {
   sender: ResultSender;
   journal: Journal;
   /** Ends all attempts; what was not confirmed is in the journal. */
@@ -34,13 +34,13 @@ interface Sending {
 }
 
 /** Commands that came here, running or finished, until the hub confirmed their results. */
-export class HeldCommands {
-  readonly #deps: HeldCommandsDependencies;
+export class UnconfirmedCommands {
+  readonly #deps: UnconfirmedCommandsDependencies;
   /** False once the hub wants it no more. */
   readonly #held = new Map<string, boolean>();
   readonly #sending = new Map<string, Sending>();
 
-  constructor(dependencies: HeldCommandsDependencies) {
+  constructor(dependencies: UnconfirmedCommandsDependencies) {
     this.#deps = dependencies;
   }
 
@@ -53,7 +53,7 @@ export class HeldCommands {
     return [...this.#held]
       .filter(([, isWanted]) => isWanted)
       .map(([id]) => id)
-      .slice(0, maxHeld);
+      .slice(0, maxUnconfirmed);
   }
 
   /** Commands whose artefacts are on their way to the hub, as the owner sees them. */
@@ -133,7 +133,7 @@ export class HeldCommands {
           sent = failedWith(finished, 'failed', message);
           continue;
         }
-        if (known?.saysUnknown(finished.commandId) === true || (known?.isRefusal === true && isRefused)) {
+        if (known?.isUnknownCommand(finished.commandId) === true || (known?.isRefusal === true && isRefused)) {
           onRefused(known.message);
           break;
         }

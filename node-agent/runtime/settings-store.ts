@@ -29,7 +29,7 @@ interface SettingsFile {
   write: (settings: LocalSettings) => void;
 }
 
-export interface HoldOptions {
+export interface SettingsStoreOptions {
   /** When the owner's log was last written, in milliseconds since 1970: a clock that was turned back since does not count. */
   notBefore?: number;
   /** The settings that the owner's log recorded last; undefined when none were recorded before, as at the first start. */
@@ -60,7 +60,7 @@ export interface RecordedSettings {
  * takes effect only after the owner accepts it. The same rule applies at the start, compared with the settings that the owner's log recorded last. So a program
  * that the companion runs cannot allow itself anything by writing the file, also when it ends the companion.
  */
-export class HeldSettings {
+export class SettingsStore {
   readonly #file: SettingsFile;
   readonly #onEdit: () => void;
   readonly #startedAt = performance.now();
@@ -71,7 +71,7 @@ export class HeldSettings {
   #proposed: LocalSettings | undefined;
   /** Whether the file keeps what waits, so that a later start finds it again. Otherwise the file has what is in force. */
   #fileKeepsProposed = false;
-  #seen: string | null;
+  #lastStamp: string | null;
   #isWritten = true;
   /** Whether the file was another one at the start than when the owner's log was last written. */
   #foundEdited = false;
@@ -80,15 +80,15 @@ export class HeldSettings {
   /** What the first readable settings of the file are compared with; undefined when none were recorded. */
   readonly #recorded: RecordedSettings | undefined;
 
-  constructor(file: SettingsFile, { notBefore = 0, recorded, pairingChange = null, onEdit }: HoldOptions) {
+  constructor(file: SettingsFile, { notBefore = 0, recorded, pairingChange = null, onEdit }: SettingsStoreOptions) {
     this.#file = file;
     this.#onEdit = onEdit;
     this.#recorded = recorded;
     this.#pairingChange = pairingChange;
     this.#notBefore = Math.max(Date.now(), notBefore);
-    this.#seen = file.stamp();
+    this.#lastStamp = file.stamp();
     try {
-      this.#begin(file.read());
+      this.#initialize(file.read());
     } catch {
       // Each read reports the error.
     }
@@ -121,7 +121,7 @@ export class HeldSettings {
 
   /** The settings in force: everything is denied while a pairing waits. @throws BrokenFileError while the file can not be read as settings. */
   read(): LocalSettings {
-    return structuredClone(this.#effectiveSettings(this.#look()));
+    return structuredClone(this.#effectiveSettings(this.#refresh()));
   }
 
   #effectiveSettings(own: LocalSettings): LocalSettings {
@@ -140,15 +140,15 @@ export class HeldSettings {
 
   /** What another program did to the file; null when nothing. */
   get edited(): CompanionState['edited'] {
-    const offered = this.#proposed ?? this.#own;
+    const toAccept = this.#proposed ?? this.#own;
     if (this.#proposed !== undefined || this.#pairingChange !== null)
       return {
         needsConsent: true,
-        hash: offered === null ? null : this.#hashOfOffer(offered),
+        hash: toAccept === null ? null : this.#hashToAccept(toAccept),
         pairing: this.#pairingChange !== null,
         changes: [
           ...(this.#pairingChange === null ? [] : [this.#pairingChange.text]),
-          ...(this.#own === null || offered === null ? [] : differences(this.#effectiveSettings(this.#own), offered)),
+          ...(this.#own === null || toAccept === null ? [] : differences(this.#effectiveSettings(this.#own), toAccept)),
         ].slice(0, maxChanges),
         detail: editDetails[this.#pairingChange === null ? this.#source : 'pairing'],
       };
@@ -173,19 +173,20 @@ export class HeldSettings {
     apply: (settings: LocalSettings) => LocalSettings,
     { mustWrite = false } = {},
   ): { settings: LocalSettings; before: LocalSettings } {
-    const before = structuredClone(this.#look());
+    const before = structuredClone(this.#refresh());
     const settings = apply(structuredClone(before));
-    const waits = this.#proposed === undefined ? undefined : appliedIfPossible(this.#proposed, apply);
-    const proposed = waits === undefined || allowsNoMore(waits, settings) ? undefined : waits;
+    const changedProposal = this.#proposed === undefined ? undefined : applyIfPossible(this.#proposed, apply);
+    const proposed =
+      changedProposal === undefined || allowsNoMore(changedProposal, settings) ? undefined : changedProposal;
     const tightens = allowsNoMore(settings, before);
-    if (tightens) this.#take(settings, proposed);
+    if (tightens) this.#apply(settings, proposed);
     try {
       this.#write(proposed !== undefined && this.#fileKeepsProposed ? proposed : settings);
     } catch (error) {
       if (!tightens || mustWrite) throw error;
       this.#isWritten = false;
     }
-    if (!tightens) this.#take(settings, proposed);
+    if (!tightens) this.#apply(settings, proposed);
     return { settings: structuredClone(settings), before };
   }
 
@@ -194,21 +195,21 @@ export class HeldSettings {
    * @param seen Hash of the edit that the owner saw. Returns null, and changes nothing, when the file was edited again since.
    * @throws the error of the file system.
    */
-  accept(seen?: string): LocalSettings | null {
-    const next = this.#look();
+  accept(seenHash?: string): LocalSettings | null {
+    const next = this.#refresh();
     const accepted = this.#proposed ?? next;
-    if (seen !== undefined && seen !== this.#hashOfOffer(accepted)) return null;
+    if (seenHash !== undefined && seenHash !== this.#hashToAccept(accepted)) return null;
     this.#write(accepted);
     this.#pairingChange = null;
-    this.#take(accepted);
+    this.#apply(accepted);
     return structuredClone(accepted);
   }
 
   /** Drops what waits, and replaces the file by what is in force. @throws the error of the file system. */
   discard(): LocalSettings {
-    const own = this.#look();
+    const own = this.#refresh();
     this.#write(own);
-    this.#take(own);
+    this.#apply(own);
     return structuredClone(own);
   }
 
@@ -226,7 +227,7 @@ export class HeldSettings {
   }
 
   /** Denies everything until the owner accepts a pairing that the log did not record. */
-  doubtPairing(change: PairingChange): void {
+  distrustPairing(change: PairingChange): void {
     if (this.#pairingChange?.text === change.text) return;
     this.#pairingChange = change;
     this.#onEdit();
@@ -238,15 +239,15 @@ export class HeldSettings {
   }
 
   /** Identifies what the owner accepts: the settings, and the pairing if one waits. */
-  #hashOfOffer(settings: LocalSettings): string {
+  #hashToAccept(settings: LocalSettings): string {
     const pairing = this.#pairingChange?.pairing;
     return hashOfSettings(pairing === undefined ? settings : { settings, pairing });
   }
 
   /** Begins with what the file says now. */
   reset(): void {
-    this.#seen = this.#file.stamp();
-    this.#take(this.#file.read());
+    this.#lastStamp = this.#file.stamp();
+    this.#apply(this.#file.read());
     this.#isWritten = true;
   }
 
@@ -268,7 +269,7 @@ export class HeldSettings {
   }
 
   /** Puts the first readable settings of the file in force as far as the recorded settings allow them. The file stays as it is. */
-  #begin(found: LocalSettings): LocalSettings {
+  #initialize(found: LocalSettings): LocalSettings {
     const { hash, settings } = this.#recorded ?? {};
     // A log that records neither settings nor the pairing may have been removed.
     const isUnknown = hash === undefined && this.#pairingChange !== null;
@@ -290,7 +291,7 @@ export class HeldSettings {
     this.#fileKeepsProposed = this.#proposed !== undefined;
   }
 
-  #take(settings: LocalSettings, proposed?: LocalSettings): void {
+  #apply(settings: LocalSettings, proposed?: LocalSettings): void {
     this.#own = structuredClone(settings);
     this.#proposed = proposed;
     if (proposed !== undefined) return;
@@ -301,24 +302,24 @@ export class HeldSettings {
 
   #write(settings: LocalSettings): void {
     this.#file.write(settings);
-    this.#seen = this.#file.stamp();
+    this.#lastStamp = this.#file.stamp();
     this.#isWritten = true;
   }
 
   /** Answers what counts, after a look at the file. */
-  #look(): LocalSettings {
+  #refresh(): LocalSettings {
     const stamp = this.#file.stamp();
     if (this.#own === null) {
       const found = this.#file.read();
-      this.#seen = stamp;
-      const own = this.#begin(found);
+      this.#lastStamp = stamp;
+      const own = this.#initialize(found);
       if (this.#isUnrecorded) this.#onEdit();
       return own;
     }
     // What could not be written is not what the file says.
-    if (stamp === this.#seen || !this.#isWritten) return this.#own;
+    if (stamp === this.#lastStamp || !this.#isWritten) return this.#own;
     const found = this.#file.read();
-    this.#seen = stamp;
+    this.#lastStamp = stamp;
     const own = stricterOf(this.#own, found);
     // A file that keeps what waits may only lose permissions, as when the owner denies something without the companion.
     const narrows = this.#fileKeepsProposed && this.#proposed !== undefined && allowsNoMore(found, this.#proposed);
@@ -340,7 +341,7 @@ export class HeldSettings {
 }
 
 /** Settings with a change; as they are when the change cannot be applied to them. */
-function appliedIfPossible(settings: LocalSettings, apply: (settings: LocalSettings) => LocalSettings): LocalSettings {
+function applyIfPossible(settings: LocalSettings, apply: (settings: LocalSettings) => LocalSettings): LocalSettings {
   try {
     return apply(structuredClone(settings));
   } catch {
