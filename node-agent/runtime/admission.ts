@@ -12,7 +12,7 @@ import type { ReceivedCommand } from './hub-answers.ts';
 import { assertOwnerAllows } from './owner-consent.ts';
 import type { Prompts } from './prompts.ts';
 
-/** What a hub of this version can send is less. */
+/** Characters of JSON. A hub of this version sends shorter inputs. */
 const maxInputLength = 2_500_000;
 
 export interface AdmissionDependencies {
@@ -22,11 +22,14 @@ export interface AdmissionDependencies {
   signal: AbortSignal;
   /** Called before the owner is asked. */
   onAsk: () => void;
-  /** Hears what the owner said when they were asked, and of which command line. */
+  /** Called with the owner's answer and the command line that the owner was asked about. */
   onAnswer: (answer: PromptAnswer, words: string) => void;
 }
 
-/** Resolves to a command's parsed input and the settings under which it may begin. @throws CommandError that says why it may not; the signal's reason. */
+/**
+ * Resolves to a command's parsed input and the settings under which it may start.
+ * @throws CommandError when the command may not start; the signal's reason.
+ */
 export async function admit(
   command: ReceivedCommand,
   known: CommandDefinition | undefined,
@@ -66,7 +69,7 @@ export async function admit(
       { commandId, input, approvedBy: approval?.approvedBy ?? null, origin, endsInMs },
       { folder, prompts, signal, onAsk, onAnswer },
     );
-    // What they changed while they were asked counts.
+    // The owner may have changed the settings while the prompt was open.
     settings = assertNotDenied();
   }
   return { definition, input: parsed.data, settings };
@@ -81,7 +84,7 @@ function settingsOf(folder: DataFolder): LocalSettings {
   }
 }
 
-/** The hub's word that somebody approved counts only for exactly what is about to run, on this very node. */
+/** An approval is valid only for exactly this request on this node. */
 function assertApproved({ input, approval }: ReceivedCommand, nodeId: string): void {
   if (approval === undefined)
     throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');

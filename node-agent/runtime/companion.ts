@@ -26,47 +26,47 @@ import { UnconfirmedCommands, maxUnconfirmed } from './unconfirmed-commands.ts';
 export interface CompanionOptions {
   folder: DataFolder;
   identity: Identity;
-  /** Aborts to stop: what runs is ended, results are sent. */
+  /** Aborts to stop the companion: running commands are ended, and results are sent. */
   signal: AbortSignal;
   onEvent: (event: CompanionEvent) => void;
-  /** Hears of each command that is over. */
+  /** Called with the log entry of each command that ended. */
   onCommand?: (line: AuditLine) => void;
-  /** Hears that something of `view` changed. */
+  /** Called when `view` changed. */
   onChange?: () => void;
   prompts?: Prompts;
   pictures?: PictureKeeper;
-  /** The owner's log, where others write into it as well. */
+  /** The owner's log, when other parts of the process also write to it. */
   audit?: AuditLog;
   /** The app around this runtime. */
   host?: HostPort | null;
-  /** The one browser of the data folder's profile; a session of its own when left out. */
+  /** The browser session of the data folder's profile. When left out, the companion creates one. */
   browser?: BrowserSession;
-  /** False where everything is to go by requests, also where a channel could be had. */
+  /** False to use HTTP requests only, and no WebSocket channel. */
   channel?: boolean;
 }
 
 const maxRunning = 4;
-/** Runs that one heartbeat may name: as many as pages may be open. */
+/** Runs that one heartbeat may name. It equals the number of pages that may be open. */
 const maxBrowserRuns = 100;
-/** An empty answer that came sooner than this was not waited for, in milliseconds; asking again at once would go round in circles. */
+/** An empty answer within this time, in milliseconds, was no long poll. A pause then prevents a busy loop. */
 const immediateAnswerMs = 1_000;
-/** How long to wait for a place before the hub is asked for nothing but withdrawals, in milliseconds. */
+/** How long to wait for a free slot before polling for withdrawals only, in milliseconds. */
 const slotWaitMs = 100;
 const requestTimeoutMs = 20_000;
-/** A poll costs nothing while a channel holds it, in seconds. */
+/** Duration of a poll over a channel, in seconds. It is long because a waiting poll costs nothing there. */
 const channelPollSeconds = 600;
 const settingsCheckMs = 250;
 const stopDeadlineMs = 8_000;
 
 const isAbort = (signal: AbortSignal) => signal.aborted;
 
-/** What the hub lets workflows do with this machine, as far as it said. */
+/** What the hub lets workflows do with this machine. A field is absent until the hub sent it. */
 export interface HubSwitches {
   system?: boolean;
   browser?: boolean;
 }
 
-/** What its owner sees of a companion at work. */
+/** The state of a running companion that the owner sees. */
 export interface CompanionView {
   isUp: boolean;
   by: 'channel' | 'poll';
@@ -76,8 +76,8 @@ export interface CompanionView {
 }
 
 /**
- * A companion at work: polls its hub, carries commands out, reports results until the hub has them, and lives through lost
- * connections, restarts of the hub and sleep.
+ * Polls the hub, runs commands, and sends each result until the hub confirms it. Survives lost connections, restarts of
+ * the hub and sleep of the machine.
  */
 export class Companion {
   readonly #options: CompanionOptions;
@@ -88,34 +88,35 @@ export class Companion {
   readonly #dispatcher: Dispatcher;
   readonly #facts: FactReader;
   readonly #stopping = new AbortController();
-  /** Aborts some time after a stop, which still gives results their chance; giving up is the journal's business, not ours. */
+  /** Aborts some time after a stop, so that results can still be sent. Unsent results stay in the journal. */
   readonly #givingUp = new AbortController();
   readonly #reports = new Set<Promise<void>>();
   readonly #unconfirmed: UnconfirmedCommands;
   #pace = { pollSeconds: 25, heartbeatSeconds: 15 };
-  /** Interrupts a poll that was begun without a free place, and so can be handed nothing; never one that could be. */
+  /** Aborts a poll that was started without a free slot. A poll that can return commands is never aborted. */
   #fullPoll: AbortController | undefined;
-  /** Ends the moment that is waited for a free place before such a poll. */
+  /** Ends the wait for a free slot that precedes such a poll. */
   #onSlotFreed: (() => void) | undefined;
-  /** Commands that one answer may bring: one while answers with more turn out too large to be read. */
+  /** Commands that one poll may return. It is 1 while larger answers exceed the size limit. */
   #maxPerPoll = maxRunning;
-  /** Whether this hub knows `runningIsComplete`. */
+  /** Whether polls send `runningIsComplete`, which earlier hubs do not know. */
   #sendsRunningIsComplete = true;
-  /** When the settings were written that are in force. */
+  /** Identifies the version of the settings file that was applied last. */
   #settingsStamp: string | null | undefined;
-  /** Whether they could not be read at the last look. */
+  /** Whether the settings could not be read at the last check. */
   #isUnreadable = false;
-  /** When something of them ends by itself, in milliseconds since 1970. */
+  /** When the next permission expires, in milliseconds since 1970. */
   #nextExpiry: number | null = null;
-  /** Whether the log was compared with what the hub knows of it. */
+  /** Whether the log was compared with the hub's record of it. */
   #isAnchored = false;
   /**
-   * Whether the log was compared with the hub's record and then reported. Before, no command is requested: the log that proves the settings may have been cut, and
-   * a first program could remove a log that the hub has no record of.
+   * Whether the log was compared with the hub's record and then reported. Before that, no command is requested: the
+   * log that proves the settings may have been cut, and a first program could remove a log of which the hub has no
+   * record.
    */
   #isLogChecked = false;
   #checkingLog: Promise<void> | undefined;
-  /** The hub's own switches, once it said them. */
+  /** The hub's own switches, after its first heartbeat answer. */
   #hubAllows: HubSwitches = {};
 
   constructor(options: CompanionOptions) {
@@ -167,7 +168,7 @@ export class Companion {
       pictures: options.pictures,
       readArtifact: (commandId, artifactId, limits) =>
         this.#connection.client.readArtifact(identity.nodeId, commandId, artifactId, limits),
-      // Without an answer of the hub the command fails as it would have.
+      // When the hub does not answer, the command fails because too many pages are open.
       onBrowserFull: () => this.#heartbeat().catch(() => undefined),
       onChange: () => options.onChange?.(),
       onOutcome: (line) => {
@@ -184,20 +185,20 @@ export class Companion {
   }
 
   /**
-   * Works until the signal aborts. The data folder must be this process's alone.
-   * @throws CompanionError when its journal can't be kept, or the hub revoked this device.
+   * Runs until the signal aborts. No other process may use the data folder.
+   * @throws CompanionError when the journal cannot be written, or the hub revoked this device.
    */
   async run(): Promise<void> {
     const { signal } = this.#options;
     this.#journal.open();
     await using _guard = this.#guard;
     await using dispatcher = this.#dispatcher;
-    // With the poll that is given up the channel ends, so that no command comes for it any more.
+    // Closing the channel tells the hub that the aborted poll cannot receive commands any more.
     this.#stopping.signal.addEventListener('abort', () => this.#connection.closeChannel(), { once: true });
     const stop = () => this.#stopping.abort(new Error('the companion stops'));
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    // Every later change is compared with this first look.
+    // Later changes are compared with the settings that this first call reads.
     this.#watchSettings();
     this.#recover();
     const settings = setInterval(() => this.#watchSettings(), settingsCheckMs);
@@ -207,7 +208,7 @@ export class Companion {
       clearInterval(settings);
       dispatcher.endAll('withdrawn', 'The companion was stopped.', 'companion_stopped');
       const deadline = delay(stopDeadlineMs, undefined, { ref: false });
-      // Whoever revoked this machine meanwhile, its owner reads what was done on it.
+      // Also after a revocation, the ends of all commands are written to the owner's log.
       await Promise.race([dispatcher.idle(), deadline]);
       while (this.#reports.size > 0 && this.#connection.revocation === undefined) {
         if ((await Promise.race([Promise.allSettled(this.#reports).then(() => 'done'), deadline])) !== 'done') break;
@@ -218,7 +219,7 @@ export class Companion {
     if (this.#connection.revocation !== undefined) throw this.#connection.revocation;
   }
 
-  /** Reports what an earlier process left behind. */
+  /** Sends results that an earlier process left, and reports the commands that it did not finish. */
   #recover(): void {
     const { finished, unfinished } = this.#journal.recover();
     for (const result of finished) this.#report(result, true);
@@ -260,13 +261,13 @@ export class Companion {
         if (this.#fullPoll?.signal.aborted === true) continue;
         if (this.#connection.endIfRevoked(error)) return;
         if (this.#sendsRunningIsComplete && error instanceof HubError && error.isRefusal) {
-          // A hub of an earlier version takes no field that it does not know.
+          // A hub of an earlier version refuses fields that it does not know.
           this.#sendsRunningIsComplete = false;
           continue;
         }
         if (error instanceof HubError && error.code === answerTooLarge) this.#maxPerPoll = 1;
         const waitMs = this.#connection.markLost(error, failures);
-        // Another hub may answer next.
+        // The next answer may come from another hub.
         this.#sendsRunningIsComplete = true;
         failures += 1;
         await this.#pause(waitMs);
@@ -282,7 +283,7 @@ export class Companion {
     if (!this.#isLogChecked) await this.#checkLog();
     const running = this.#unconfirmed.wanted;
     const longest = by === 'channel' ? channelPollSeconds : this.#pace.pollSeconds;
-    // That a channel could be opened says that the hub is there.
+    // An open channel proves that the hub answers.
     if (by === 'channel') this.#connection.markConnected(by);
     const wait = this.#connection.isUp ? Math.ceil(spreadPeriod(longest)) : 0;
     const max = Math.min(this.#freeSlots, this.#maxPerPoll);
@@ -290,7 +291,7 @@ export class Companion {
     const startedAt = performance.now();
     const { body } = await this.#connection.client.call(
       'pollAutomationNodeCommands',
-      // What runs or waits to be confirmed is all that this device has: the hub may hand out again at once what got lost on its way.
+      // The list is complete, so the hub can immediately deliver again a command that was lost on its way.
       {
         params: { id: identity.nodeId },
         query: {
@@ -312,7 +313,7 @@ export class Companion {
     );
     this.#connection.markConnected(by);
     for (const id of body.withdrawn) this.#withdraw(id);
-    // A hub that sends more than it was asked for has it handed out again.
+    // Excess commands are ignored. The hub delivers them again.
     for (const command of body.commands.slice(0, max)) this.#accept(command);
     for (const { id, problem } of body.unreadable.slice(0, maxRunning)) {
       const message = `This companion (${appVersion}) can't read the command: ${problem}; update it.`.slice(0, 4000);
@@ -334,7 +335,7 @@ export class Companion {
   }
 
   #accept(command: ReceivedCommand): void {
-    // Handed out again while it runs here or its result is on the way.
+    // The hub delivered the command again although it runs here or its result is being sent.
     if (this.#unconfirmed.has(command.id)) return;
     this.#unconfirmed.hold(command.id);
     const work = this.#dispatcher.execute(command).then((finished) => {
@@ -349,14 +350,14 @@ export class Companion {
     this.#unconfirmed.withdraw(commandId);
   }
 
-  /** Ends a poll that was begun when there was no place for a command, once there is one. */
+  /** Aborts a poll that was started without a free slot, once a slot is free. */
   #endFullPoll(): void {
     if (this.#freeSlots === 0) return;
     this.#fullPoll?.abort();
     this.#onSlotFreed?.();
   }
 
-  /** Commands that end at once make place before a poll without one is worth its way. */
+  /** Waits a moment for a free slot: short commands often end before a poll without a slot is worthwhile. */
   async #waitForSlot(): Promise<void> {
     const freed = new AbortController();
     this.#onSlotFreed = () => freed.abort();
@@ -372,13 +373,13 @@ export class Companion {
         await (this.#isLogChecked ? this.#heartbeat() : this.#checkLog());
       } catch (error) {
         if (this.#connection.endIfRevoked(error)) return;
-        // The poll tells of a lost connection and paces the attempts; a missed beat is made up by the next.
+        // The poll reports lost connections and paces the attempts. The next heartbeat replaces a missed one.
       }
       await this.#pause(spreadPeriod(this.#pace.heartbeatSeconds) * 1000);
     }
   }
 
-  /** Compares the log with the hub's record, then reports the log. The first heartbeat brings the record. */
+  /** Compares the log with the hub's record, then reports the log. The first heartbeat returns the record. */
   #checkLog(): Promise<void> {
     const heartbeat = () =>
       this.#heartbeat().catch((error: unknown) => {
@@ -394,7 +395,7 @@ export class Companion {
     return this.#checkingLog;
   }
 
-  /** @param isShort Whether only the fields are sent that every version of a hub knows. */
+  /** @param isShort Whether to send only the fields that every version of the hub knows. */
   async #heartbeat(isShort = false): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
@@ -408,7 +409,7 @@ export class Companion {
         params: { id: identity.nodeId },
         body: {
           paused: settings.paused,
-          // Only once it is known what the hub had of it: a log that was cut is not reported as whole.
+          // Sent only after the log was compared with the hub's record, so that a cut log is not reported as intact.
           ...(reportsLog ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
           running: this.#unconfirmed.wanted,
           ...(isShort
@@ -443,7 +444,7 @@ export class Companion {
     this.#track(this.#sendUntilConfirmed(finished, wasTried));
   }
 
-  /** Records that the owner's settings kept a result from the hub; the log has the command itself as a success. */
+  /** Logs that the owner's settings do not let a result be sent. The log has the command itself as a success. */
   #noteWithheld({ commandId, source }: FinishedCommand, { code, message, reason }: CommandError): void {
     if (source === undefined) return;
     const { type, line: facts } = source;
@@ -472,12 +473,12 @@ export class Companion {
     this.#endFullPoll();
   }
 
-  /** What the owner changed takes effect now, not with the next look at the file. */
+  /** Applies a change of the owner now, without waiting for the next check of the file. */
   settingsChanged(): void {
     this.#watchSettings(true);
   }
 
-  /** A command that waits for its owner leaves its place to others. */
+  /** A command that waits for the owner's answer frees its slot. */
   promptsChanged(): void {
     this.#endFullPoll();
   }
@@ -502,7 +503,7 @@ export class Companion {
       this.#track(this.#dispatcher.applySettings(this.#options.folder.settingsInForce()));
     } catch (error) {
       if (!this.#isUnreadable) {
-        // An editor may be in the middle of writing it; meanwhile nothing begins.
+        // An editor may be writing the file. No command starts until the next check.
         [this.#isUnreadable, this.#settingsStamp] = [true, isFirst ? undefined : 'unreadable'];
         return;
       }
@@ -518,7 +519,7 @@ export class Companion {
     this.#track(this.#heartbeat().catch(() => undefined));
   }
 
-  /** Writes what the disk did not take before. */
+  /** Writes settings and log entries that could not be written before, such as on a full disk. */
   #writePending(): void {
     const { settingsStore } = this.#options.folder;
     if (this.#audit.pending === 0 && settingsStore?.isWritten !== false) return;
@@ -531,7 +532,7 @@ export class Companion {
     this.#options.onChange?.();
   }
 
-  /** Turns off for good what was allowed until now, so that a clock that is turned back does not allow it again. */
+  /** Removes expired permissions from the settings, so that turning back the clock does not restore them. */
   async #removeExpiredPermissions(): Promise<void> {
     const { folder } = this.#options;
     const now = folder.now();

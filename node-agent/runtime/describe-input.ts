@@ -3,7 +3,7 @@ import { commandLine } from './program-rules.ts';
 type Input = Record<string, unknown>;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-/** Adds the page and the folder for downloads, which every browser command can name. */
+/** Adds the page and the folder for downloads, which every browser command can have. */
 const withPage = (input: Input, words: string) =>
   [
     words,
@@ -53,7 +53,7 @@ const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.lengt
 const onTarget = (preposition: string, value: unknown): string =>
   value === undefined ? '' : `${preposition} ${target(value)}`;
 
-/** A single character may be part of a password that is typed key by key. */
+/** Hides a single character, because it may be part of a password that is typed key by key. */
 function keyOf(value: unknown): string {
   const key = textOf(value);
   return [...key].length === 1 ? 'one character' : key;
@@ -128,10 +128,10 @@ const describers: Record<string, (input: Input) => string> = {
   'browser.close': (input) => withPage(input, ''),
 };
 
-/** Fields that may hold a secret or a person's text: only their length is noted. */
+/** Fields that may hold a secret or private text: only their length is recorded. */
 const privateFields = new Set(['stdin', 'text', 'promptText', 'expression', 'env', 'value', 'content', 'password']);
 
-/** A command of a later version, field by field. */
+/** Describes a command of a later version field by field. */
 function describeFields(input: Input): string {
   return Object.entries(input)
     .map(([name, value]) => {
@@ -141,7 +141,7 @@ function describeFields(input: Input): string {
     .join(', ');
 }
 
-/** Says in plain words what a command was given, without what may be secret in it. The input may be anything: the hub sent it. */
+/** Describes the input of a command in plain words, without secrets. The input is not validated: the hub sent it. */
 export function describeInput(type: string, input: Input): string {
   const describe = Object.hasOwn(describers, type) ? describers[type] : undefined;
   return (describe ?? describeFields)(input);

@@ -5,8 +5,8 @@ import type { HostPort } from './host-port.ts';
 const sealDeadlineMs = 20_000;
 
 /**
- * Where the device secret lies: in the system's key store, where the app around the runtime offers one, else in a file that only its owner can read. What a
- * key store sealed, only the app of the same user on the same machine opens.
+ * Stores the device secret: in the system's key store when the app around the runtime offers one, else in a file that
+ * only the owner can read. Only the app of the same user on the same machine can open a sealed secret.
  */
 export class DeviceSecrets {
   readonly #host: HostPort | null;
@@ -15,20 +15,23 @@ export class DeviceSecrets {
     this.#host = host;
   }
 
-  /** Its name as its user knows it; null where there is none. */
+  /** The display name of the key store. Null without one. */
   get keyStore(): string | null {
     return this.#host?.offer.keyStore ?? null;
   }
 
-  /** A pairing with its secret. One that still lies in a file moves to the key store where there is one. @throws CompanionError when it can't be had. */
+  /**
+   * Reads the secret of a pairing. A secret in a file is moved to the key store if there is one.
+   * @throws CompanionError when the secret cannot be read.
+   */
   async open(folder: DataFolder, pairing: Pairing, signal: AbortSignal): Promise<Identity> {
     const { sealedSecret, deviceSecret, ...rest } = pairing;
     if (deviceSecret !== undefined) {
       if (this.keyStore !== null) {
         const stamp = folder.stampOf('identity.json');
-        // A key store that fails now has it another time.
+        // If the key store fails, the next start tries again.
         const sealed = await this.#seal(deviceSecret, signal).catch(() => null);
-        // Somebody may have paired this machine anew meanwhile.
+        // This machine may have been paired again in the meantime.
         if (sealed !== null && !signal.aborted && folder.stampOf('identity.json') === stamp)
           folder.writePairing({ ...rest, sealedSecret: sealed });
       }
@@ -50,7 +53,7 @@ export class DeviceSecrets {
     }
   }
 
-  /** Keeps a new pairing. @throws CompanionError when there is no key store and the owner did not agree to a file. */
+  /** Stores a new pairing. @throws CompanionError when there is no key store and the owner did not agree to a file. */
   async keep(folder: DataFolder, { deviceSecret, ...rest }: Identity, mayUseFile: boolean): Promise<void> {
     if (this.keyStore !== null) {
       const sealed = await this.#seal(deviceSecret, new AbortController().signal).catch((error: unknown) => {
@@ -66,7 +69,7 @@ export class DeviceSecrets {
     folder.writePairing({ ...rest, deviceSecret });
   }
 
-  /** Before a code is used up. */
+  /** Checks that a secret could be stored. Called before a pairing code is used up. */
   assertUsable(mayUseFile: boolean): void {
     if (this.keyStore === null && !mayUseFile)
       throw new CompanionError(

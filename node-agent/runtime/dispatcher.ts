@@ -46,7 +46,7 @@ const begunBefore =
 const unwritable = (error: unknown) =>
   `The command was not begun, because this machine can not record it: its data folder can not be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Make room on its disk, then run the command again.`;
 
-/** What is the same in all entries of a command. */
+/** The fields that all log entries of a command share. */
 export function auditFactsOf({ id, type, input, approval, origin }: ReceivedCommand) {
   const script = scriptOf(type, input);
   return {
@@ -70,7 +70,7 @@ function sourceOf(
 }
 
 interface Running {
-  /** The owner's settings in force; null before the command is admitted, unless they change meanwhile. */
+  /** The owner's settings in force. Null until the command is admitted or the settings change. */
   settings: LocalSettings | null;
   type: string;
   input: Record<string, unknown>;
@@ -78,7 +78,7 @@ interface Running {
   abort: AbortController;
 }
 
-/** Ends a command that new settings deny, or that cannot be compared with them: a program can remove its own file. */
+/** Ends a command that the new settings deny, or that cannot be checked: a program can remove its own file. */
 async function endIfDenied({ type, input, abort }: Running, settings: LocalSettings): Promise<void> {
   const definition = isCommandType(type) ? (commands[type] as CommandDefinition) : undefined;
   const parsed = definition?.input.safeParse(input);
@@ -104,11 +104,11 @@ export interface DispatcherOptions {
   audit: AuditLog;
   nodeId: string;
   guard: ProcessGuard;
-  /** The one browser of the data folder's profile, where others use it as well. */
+  /** The browser session of the data folder's profile, when other parts of the process also use it. */
   browser: BrowserSession | undefined;
-  /** The app around this runtime, which may be the one that captures. */
+  /** The app around this runtime, which may capture the screen, camera and sound itself. */
   host: HostPort | null;
-  /** Who asks the owner; without it nobody can, and what would be asked is refused. */
+  /** Prompts for the owner. Without them, commands that need the owner's answer are refused. */
   prompts: Prompts | undefined;
   pictures: PictureKeeper | undefined;
   /** Reads an artefact of a command's run from the hub. @throws CommandError */
@@ -117,14 +117,15 @@ export interface DispatcherOptions {
     artifactId: string,
     options: { signal: AbortSignal; maxBytes: number },
   ) => Promise<HubFile>;
-  /** Called when the browser has as many pages as it may, to close those of runs that are over. */
+  /** Called when the maximum number of pages is open, to close the pages of runs that ended. */
   onBrowserFull: () => Promise<void>;
   onChange: () => void;
   onOutcome: (line: AuditLine) => void;
 }
 
 /**
- * Carries commands out: parses them again, applies the owner's settings, journals, and never runs one that acts twice.
+ * Runs commands: parses them again, applies the owner's settings, and writes the journal. A command that acts never
+ * runs twice.
  */
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
@@ -147,7 +148,7 @@ export class Dispatcher implements AsyncDisposable {
     };
   }
 
-  /** Commands being carried out now. */
+  /** Commands that run now. */
   get running(): RunningCommand[] {
     return [...this.#running].map(([id, { type, input, startedAt }]) => ({
       id,
@@ -157,7 +158,7 @@ export class Dispatcher implements AsyncDisposable {
     }));
   }
 
-  /** Ends a command that nobody wants any more. */
+  /** Ends a command that the hub withdrew. */
   withdraw(commandId: string): void {
     this.#running.get(commandId)?.abort.abort(new CommandError('withdrawn', 'The hub withdrew the command.'));
   }
@@ -168,13 +169,13 @@ export class Dispatcher implements AsyncDisposable {
     for (const { abort } of this.#running.values()) abort.abort(new CommandError(code, message, options));
   }
 
-  /** Ends every command, for the reason given, and the browser: pages act without a command. */
+  /** Ends every command, for the reason given, and the browser, because pages can act without a command. */
   async denyAll(code: string, message: string): Promise<void> {
     this.endAll(code, message);
     await this.#browser.end(message.replace(/\.$/, ''));
   }
 
-  /** Ends at once what new settings deny: commands under way, and pages that are open. */
+  /** Immediately ends running commands and closes open pages that the new settings deny. */
   async applySettings(settings: LocalSettings): Promise<void> {
     for (const running of this.#running.values()) running.settings = settings;
     const compared = [...this.#running.values()].map((running) => endIfDenied(running, settings));
@@ -195,8 +196,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Carries one command out and answers what to report, whatever happens. One that acts and was begun before is not carried out
-   * again.
+   * Runs one command. It always resolves to a result for the hub. A command that acts and was started before does not
+   * run again.
    */
   execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const executed = this.#execute(command).finally(() => this.#executing.delete(executed));
@@ -204,7 +205,7 @@ export class Dispatcher implements AsyncDisposable {
     return executed;
   }
 
-  /** Resolves once nothing is being carried out: then all of it stands in the journal and in the audit. */
+  /** Resolves when no command runs. All results are then in the journal and in the owner's log. */
   async idle(): Promise<void> {
     while (this.#executing.size > 0) await Promise.allSettled(this.#executing);
   }
@@ -241,7 +242,7 @@ export class Dispatcher implements AsyncDisposable {
       this.#options.audit.appendLater(line);
       this.#options.journal.finish(finished, entry);
     } catch (error) {
-      // What was done is reported all the same; it only would not outlive this process.
+      // The result is still sent. It is lost only if this process ends before that.
       line.message = `${line.message ?? 'done'}; the data folder can't be written: ${(error as Error).message}`;
     }
     if (finished.artifacts.length > 0 && this.#options.folder.keepsPictures)
@@ -296,12 +297,15 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
-  /** Records on the disk that a command begins. @throws CommandError when that can not be recorded; the command must not begin then. */
+  /**
+   * Records on the disk that a command starts.
+   * @throws CommandError when that fails; the command must not start then.
+   */
   #begin(command: ReceivedCommand, entry: Begun): void {
     const { audit, journal } = this.#options;
     try {
       const line = auditFactsOf(command);
-      // The entry of the end has the text, also after a kill: the journal keeps it.
+      // The entry of the end contains the text. The journal keeps the text, so this holds also after a kill.
       const script = line.script === undefined ? {} : { script: { ...line.script, text: '' } };
       audit.append({ ...line, ...script, phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
       if (!journal.begin(command.id, { ...entry, line })) throw new CommandError('outcome_unknown', begunBefore);
@@ -335,7 +339,8 @@ export class Dispatcher implements AsyncDisposable {
       running.settings ??= settings;
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const timedOut = new AbortController();
-      // A browser action knows better why it did not get there; it is ended from outside only when it does not say so itself.
+      // A browser action reports better why it timed out. It is aborted only if it does not do so within the grace
+      // time.
       const graceMs = definition.gate === 'browser' ? browserGraceMs : 0;
       const timer = setTimeout(
         () => timedOut.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)),
@@ -371,7 +376,7 @@ export class Dispatcher implements AsyncDisposable {
       }
     } catch (error) {
       const cause = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
-      // What a handler reports after it was told to end follows from that.
+      // An error that a handler reports after its abort is a consequence of the abort.
       const failure =
         entry.beganAt !== null && commandScope.signal.aborted && cause.code !== 'timeout'
           ? interruption(entry, commandScope.signal.reason as CommandError, performance.now() - entry.beganAt)

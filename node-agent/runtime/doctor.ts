@@ -15,21 +15,21 @@ import { proxyFor } from './proxy.ts';
 import { describeRunning, statusOf } from './running-status.ts';
 import { readOwnFiles } from './state-view.ts';
 
-/** One thing that was looked at; `warn` is no failure. */
+/** The result of one check. `warn` is not a failure. */
 export interface DoctorCheck {
   check: string;
   state: 'ok' | 'warn' | 'fail';
   detail: string;
 }
 
-/** What an owner should know who is not asked before a program runs. */
+/** Warning for an owner who is not asked before a program runs. */
 export const unattended =
   'programs that are approved at the hub run here without asking you; be asked with: outrigger-companion ask on';
 
 const fullBelowBytes = 64 * 1024;
 const lowBelowBytes = 20 * 1024 * 1024;
 
-/** Whether the disk of the data folder takes more: nothing begins while it takes none. */
+/** Checks the free space of the data folder's disk. No command starts on a full disk. */
 function lookAtDisk(path: string): [DoctorCheck['state'], string] {
   const { bavail, bsize, files, ffree } = statfsSync(path);
   const bytes = bavail * bsize;
@@ -47,7 +47,7 @@ function lookAtDisk(path: string): [DoctorCheck['state'], string] {
 const deadlineMs = 15_000;
 const lookMs = 10_000;
 
-/** How the hub stands to a machine whose secret only the app can open: the app is asked, where it runs. */
+/** Checks the hub through the running app, for a machine whose secret only the app can open. */
 async function hubOfApp(folder: DataFolder, signal: AbortSignal): Promise<[DoctorCheck['state'], string]> {
   const tested = await askCompanion(folder, 'test', { parts: ['hub'] }, { signal });
   if (tested === null)
@@ -61,7 +61,7 @@ async function hubOfApp(folder: DataFolder, signal: AbortSignal): Promise<[Docto
     : [result.state === 'passed' ? 'ok' : 'fail', result.detail];
 }
 
-/** Looks at everything that the companion needs on this machine. */
+/** Checks everything that the companion needs on this machine. */
 export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   const checks: DoctorCheck[] = [];
   const add = (check: string, state: DoctorCheck['state'], detail: string) => checks.push({ check, state, detail });
@@ -119,7 +119,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     settings.paused ? 'yes; go on with: outrigger-companion resume' : 'no',
   );
   using reader = new PermissionReader(guard);
-  // What the system allows it allows to the one that works, which may have a screen that this terminal has not.
+  // The permissions of the running companion count: it may have a screen that this terminal does not have.
   const permissions =
     state === null
       ? await reader.readPermissions(settings, signal, lookMs)

@@ -1,6 +1,6 @@
 import { visibleLine } from '../../shared/visible-text.ts';
 
-/** What a running companion tells its owner, a line each. */
+/** Events that a running companion writes to its log, one line each. */
 export type CompanionEvent =
   | { event: 'connected'; hub: string; by: 'channel' | 'poll' }
   | { event: 'disconnected'; reason: string; retryInSeconds: number }
@@ -10,15 +10,15 @@ export type CompanionEvent =
   | { event: 'stopped'; reason: string };
 
 const windowMs = 60_000;
-/** Connections that were lost and came back, told of in one minute. */
+/** Disconnections that are reported per minute. */
 const maxDisconnects = 10;
 
-/** An event as it is told: with how often it came since the last that was. */
+/** A reported event, with the number of times it occurred since the last report. */
 export type ThrottledEvent = CompanionEvent & { times?: number };
 
 /**
- * Tells events, but a thing that lasts only once when it begins and once a minute while it does: a hub that is away for a night makes a line a minute,
- * however often it is tried and whatever each try says; a connection that comes and goes all the time, ten pairs.
+ * Reports events, but limits those about the connection: a lost connection is reported when it starts and then once a
+ * minute, and at most `maxDisconnects` disconnections a minute are reported.
  */
 export function throttleEvents(
   report: (event: ThrottledEvent) => void,
@@ -53,7 +53,7 @@ export function throttleEvents(
   };
 }
 
-/** An event as its owner reads it. */
+/** An event as a line of text for the owner. */
 export function describeEvent(event: ThrottledEvent): string {
   switch (event.event) {
     case 'connected':

@@ -3,8 +3,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Names the process that works on a data folder, in a file of its own: a control socket that was moved or removed does not free the folder. On Windows the
- * control pipe suffices, because no other process can remove it.
+ * Names the process that works on a data folder, in a separate file: so a control socket that was moved or removed does
+ * not free the folder. On Windows the control pipe suffices, because no other process can remove it.
  */
 export class FolderClaim implements Disposable {
   readonly #path: string;
@@ -21,7 +21,7 @@ export class FolderClaim implements Disposable {
     return this.#text === null || this.#read() === this.#text;
   }
 
-  /** The living process that the file names; null when there is none. */
+  /** The running process that the file names; null when there is none. */
   get holder(): number | null {
     const text = this.#text === null ? '' : this.#read();
     const pid = Number.parseInt(text, 10);
@@ -46,7 +46,7 @@ export class FolderClaim implements Disposable {
   }
 }
 
-/** What tells a process from a later one with its number: when it started. Null when there is no such process. */
+/** Start time of a process, which distinguishes it from later processes with the same ID. Null for no such process. */
 function startOf(pid: number): string | null {
   try {
     if (process.platform !== 'linux')
@@ -54,7 +54,7 @@ function startOf(pid: number): string | null {
         execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: { LC_ALL: 'C' } }).trim() ||
         null
       );
-    // The name of the process, in parentheses, can hold anything; the start is the 20th field after it.
+    // The process name, in parentheses, may contain any character. The start time is the 20th field after it.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return fields[19] === undefined ? null : `${fields[19]} ${boot}`;

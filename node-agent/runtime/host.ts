@@ -8,11 +8,12 @@ import type { HostPort } from './host-port.ts';
 import { Supervisor } from './supervisor.ts';
 
 /**
- * The runtime inside the app: started as a utility process, which gives it a port to the process around it. The first message says what the app offers and where
- * the data folder is; then both send requests and answers, and the app `{ stop: true }` when it quits.
+ * The runtime inside the app. The app starts it as a utility process and talks to it over a message port. The first
+ * message states what the app offers and where the data folder is. Then both sides send requests and answers. The app
+ * sends `{ stop: true }` when it quits.
  */
 
-/** What Electron gives a utility process; declared here, because the runtime knows no Electron. */
+/** The port of a utility process. Declared here because the runtime does not depend on Electron. */
 interface ParentPort {
   on(event: 'message', listener: (message: { data: unknown }) => void): void;
   postMessage(message: unknown): void;

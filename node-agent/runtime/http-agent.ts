@@ -12,7 +12,7 @@ const tunnelTimeoutMs = 15_000;
 const keepAlive: AgentOptions = { keepAlive: true, keepAliveMsecs: 20_000 };
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** A proxy that opens no tunnel. Its message names the proxy and the variable, without credentials. */
+/** A proxy did not open a tunnel. The message names the proxy and the variable, without credentials. */
 export class ProxyError extends Error {
   readonly code: string | undefined;
 
@@ -25,7 +25,7 @@ export class ProxyError extends Error {
 
 type Created = (error: Error | null, socket: Duplex) => void;
 
-/** Connections to http servers through a proxy, by CONNECT like those of https: a WebSocket needs the tunnel. */
+/** Connects to http servers through a proxy. It uses CONNECT like https, because a WebSocket needs the tunnel. */
 class TunnelHttpAgent extends HttpAgent {
   readonly #proxy: Proxy;
 
@@ -42,7 +42,7 @@ class TunnelHttpAgent extends HttpAgent {
   }
 }
 
-/** Connections to https servers through a proxy; TLS is spoken with the server itself, so the proxy can't read along. */
+/** Connects to https servers through a proxy. TLS is end to end with the server, so the proxy cannot read the data. */
 class TunnelHttpsAgent extends HttpsAgent {
   readonly #proxy: Proxy;
 
@@ -59,7 +59,7 @@ class TunnelHttpsAgent extends HttpsAgent {
   }
 }
 
-/** Asks a proxy for a tunnel. @throws ProxyError */
+/** Opens a tunnel through a proxy. @throws ProxyError */
 function openTunnel(
   proxy: Proxy,
   { host, port }: { host?: string | null; port?: number | string | null },
@@ -123,8 +123,8 @@ function describeRefusal(
 const agents = new Map<string, HttpAgent>();
 
 /**
- * The agent for connections to an address: direct, or through the proxy that the environment names. Agents of our own ignore
- * `NODE_USE_ENV_PROXY`, so that setting changes nothing here.
+ * The agent for connections to an address: direct, or through the proxy that the environment names. These agents ignore
+ * `NODE_USE_ENV_PROXY`.
  * @throws ProxySettingError
  */
 export function agentFor(url: URL): HttpAgent {
@@ -149,21 +149,24 @@ export function agentFor(url: URL): HttpAgent {
 export interface HttpRequest {
   method: string;
   headers: Record<string, string>;
-  /** Text, or bytes that are taken from their source as fast as they leave. */
+  /** Text, or bytes that are read from their source as fast as they are sent. */
   body: string | AsyncIterable<Uint8Array> | null;
   signal: AbortSignal;
 }
 
-/** An answer whose body is read piece by piece. */
+/** An answer whose body is read in chunks. */
 export interface HttpResponse extends Disposable {
   status: number;
   headers: Headers;
   body: AsyncIterable<Uint8Array>;
-  /** Where it redirects to; null for an answer that does not redirect. Redirects are not followed. */
+  /** Target of a redirect; null for other answers. Redirects are not followed. */
   location: string | null;
 }
 
-/** Sends a request, through a proxy where the environment names one. Dispose the answer: that ends what is left of both. @throws Error */
+/**
+ * Sends a request, through a proxy if the environment names one. Dispose the answer to end a request or an answer that
+ * is not complete. @throws Error
+ */
 export async function sendRequest(url: URL, { method, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
   signal.throwIfAborted();
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
@@ -178,7 +181,7 @@ export async function sendRequest(url: URL, { method, headers, body, signal }: H
   });
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request.once('response', resolve);
-  // Kept for as long as the request is: one that breaks after its answer came must not end the process.
+  // The listener stays, because an error after the answer would otherwise end the process.
   request.on('error', reject);
   if (body === null || typeof body === 'string') request.end(body ?? undefined);
   else pipeline(body, request).catch(reject);
@@ -191,7 +194,7 @@ export async function sendRequest(url: URL, { method, headers, body, signal }: H
     body: answer,
     location: redirects.has(status) ? (answer.headers.location ?? null) : null,
     [Symbol.dispose]() {
-      // A connection can be used again only when both sides said all they had to.
+      // A connection can be reused only when both the request and the answer are complete.
       if (!answer.complete || !request.writableFinished) request.destroy();
     },
   };

@@ -15,25 +15,25 @@ import { backoffMs } from './backoff.ts';
 import { agentFor } from './http-agent.ts';
 import { answerTooLarge, channelLost, HubError, maxAnswerBytes, toHubError } from './hub-error.ts';
 
-/** A channel that does not open within so long does not open at all, in milliseconds; */
+/** Time limit for opening a channel, in milliseconds. */
 const openTimeoutMs = 15_000;
-/** so long is waited for it before requests are used instead. */
+/** How long a poll waits for the channel to open before it uses a request, in milliseconds. */
 const openWaitMs = 3_000;
-/** Where something in the way lets no channel through, for now or at all, it is tried again after so long, longer each time, in milliseconds. */
+/** Pauses after a refusal that is temporary (`busy`) or lasting (`obstructed`). They double, in milliseconds. */
 const busyMs = { min: 2_000, max: 600_000 };
 const obstructedMs = { min: 60_000, max: 600_000 };
-/** After another companion with this identity took the place of the channel, in milliseconds. */
+/** Pauses after another companion with this identity replaced the channel, in milliseconds. */
 const replacedMs = { min: 30_000, max: 600_000 };
-/** A channel that ends by itself sooner than this was not let live, in milliseconds. */
+/** A channel that is cut within this time, in milliseconds, counts as short-lived. */
 const shortLivedMs = 60_000;
-/** So many of those in a row, and something in the way lets none live. */
+/** After so many short-lived channels in a row, a proxy is assumed to cut channels. */
 const maxShortLived = 3;
-/** How often it is looked whether bytes still come, in milliseconds. */
+/** Interval at which the channel is checked for received bytes, in milliseconds. */
 const silenceCheckMs = 10_000;
-/** Asked of all devices of a hub that stops, so that they come back spread out, in seconds. */
+/** Pause after a hub stops, in seconds. With jitter, its devices do not reconnect at the same time. */
 const restartPauseSeconds = 1;
 const maxRefusalLength = 64 * 1024;
-/** The hub is not to be had at all, rather than somebody in the way. */
+/** Errors that mean that the hub cannot be reached at all, rather than that a proxy blocks channels. */
 const unreachableCodes = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -61,13 +61,13 @@ export interface ChannelRequest {
   body: unknown;
 }
 
-/** Whether a request is small enough to go through the channel, in which all else waits behind it. */
+/** Whether a request is small enough for the channel, where it delays the requests behind it. */
 export const fitsIntoFrame = (request: ChannelRequest): boolean =>
   Buffer.byteLength(JSON.stringify(request)) <= maxChannelFrameBytes / 8;
 
 /**
- * The channel to a hub: one WebSocket that is opened when it is wanted and may be. It never stands in the way: where a proxy or an older
- * hub lets none through, everything goes by requests, and the channel is tried again now and then.
+ * One WebSocket to the hub, opened on demand. When a proxy or an older hub does not allow WebSockets, everything goes
+ * by HTTP requests, and the channel is tried again from time to time.
  */
 export class HubChannel {
   readonly #hub: string;
@@ -75,12 +75,12 @@ export class HubChannel {
   readonly #secret: string;
   #open: OpenChannel | undefined;
   #nextId = 0;
-  /** The attempt under way. */
+  /** The attempt that is in progress. */
   #opening: Promise<void> | undefined;
   #failures = 0;
   #shortLived = 0;
   #replacements = 0;
-  /** By the clock of `performance`. */
+  /** Time of `performance.now()`. */
   #retryAt = 0;
   #isClosed = false;
 
@@ -95,13 +95,16 @@ export class HubChannel {
     return this.#open !== undefined && this.#open.socket.readyState === WebSocket.OPEN;
   }
 
-  /** Has it tried again at once: the hub was away, and what answers now may be another one. */
+  /** Allows an attempt immediately, because the hub that answers now may be another one. */
   allowRetry(): void {
     this.#retryAt = 0;
     this.#failures = 0;
   }
 
-  /** Opens the channel unless it is open or was refused not long ago. Answers when that is decided, or takes long; never throws. */
+  /**
+   * Opens the channel, unless it is open or an attempt failed recently. Resolves when the channel is open or has
+   * failed, or after `openWaitMs`. Never throws.
+   */
   async ensureOpen(signal: AbortSignal): Promise<void> {
     if (this.isOpen || this.#isClosed || signal.aborted || this.#opening !== undefined) return;
     if (performance.now() < this.#retryAt) return;
@@ -123,7 +126,10 @@ export class HubChannel {
     await delay(openWaitMs, undefined, { signal: waiting.signal }).catch(() => undefined);
   }
 
-  /** Asks the hub; the answer is as over HTTP. @throws HubError when the channel ended first, or the signal's reason. */
+  /**
+   * Sends a request; the answer is the same as over HTTP.
+   * @throws HubError when the channel ends first; the signal's reason.
+   */
   async send(
     request: ChannelRequest,
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
@@ -136,7 +142,7 @@ export class HubChannel {
     open.pending.set(id, { resolve, reject });
     const abandon = (error: Error) => {
       reject(error as HubError);
-      // Commands that come for it now are taken by nobody: the hub has to know.
+      // Closing the channel tells the hub that commands for this request were not received.
       if (canReturnCommands(request)) open.socket.terminate();
     };
     const onAbort = () => abandon(signal.reason as Error);
@@ -153,7 +159,7 @@ export class HubChannel {
     }
   }
 
-  /** Ends it for good; from now on everything goes by requests. */
+  /** Closes the channel for good. From now on everything goes by HTTP requests. */
   close(): void {
     this.#isClosed = true;
     this.#open?.socket.terminate();
@@ -164,7 +170,7 @@ export class HubChannel {
       headers: { authorization: `Bearer ${this.#secret}` },
       handshakeTimeout: openTimeoutMs,
       perMessageDeflate: false,
-      // A hub has no reason to send its devices elsewhere, and the secret must not go along.
+      // A hub has no reason to redirect its devices, and the secret must not be sent elsewhere.
       followRedirects: false,
       maxPayload: maxAnswerBytes,
       agent: agentFor(new URL(this.#url)),
@@ -202,7 +208,7 @@ export class HubChannel {
     this.#open = open;
     const openedAt = performance.now();
     let problem: NodeJS.ErrnoException | undefined;
-    // The hub pings; a line on which no byte came for so long, of whatever, fell silent and says nothing of it.
+    // The hub sends pings. A connection without received bytes for this long is dead, although no error was reported.
     let bytesSeen = -1;
     let lastByteAt = openedAt;
     const silenceTimer = setInterval(() => {
@@ -220,7 +226,7 @@ export class HubChannel {
       clearInterval(silenceTimer);
       if (this.#open === open) this.#open = undefined;
       const durationMs = performance.now() - openedAt;
-      // A hub says why it closes; whatever else cuts a line that pings kept busy is in its way.
+      // A hub closes with a code. Code 1006 means that something else cut a connection that pings kept busy.
       this.#shortLived = code === 1006 && durationMs < shortLivedMs ? this.#shortLived + 1 : 0;
       if (this.#shortLived >= maxShortLived) {
         this.#shortLived = 0;
@@ -245,10 +251,10 @@ export class HubChannel {
   }
 }
 
-/** Whether commands may come for a request. */
+/** Whether the answer to a request may contain commands. */
 const canReturnCommands = ({ type, body }: ChannelRequest) => type === 'poll' && (body as { max?: number }).max !== 0;
 
-/** How long to wait after an attempt that failed, in milliseconds. */
+/** How long to wait after a failed attempt, in milliseconds. */
 function pauseAfter(error: unknown, failures: number): number {
   if (unreachableCodes.has((error as NodeJS.ErrnoException).code ?? '')) return backoffMs(error, failures);
   const isBusy = error instanceof HubError && busyStatuses.has(error.status);
@@ -257,7 +263,7 @@ function pauseAfter(error: unknown, failures: number): number {
     : growingPause(obstructedMs, failures);
 }
 
-/** A pause that doubles each time, and that not all devices make alike. */
+/** A pause that doubles each time, with jitter. */
 const growingPause = ({ min, max }: { min: number; max: number }, times: number) =>
   Math.min(max, min * 2 ** (times - 1)) * (0.5 + Math.random() / 2);
 
@@ -269,7 +275,7 @@ function readFrame(data: Buffer): HubAnswerFrame | undefined {
   }
 }
 
-/** Why a hub, or what stands before it, does not open a channel. */
+/** Reads why a hub, or a proxy before it, refused to open a channel. */
 async function readRefusal(response: IncomingMessage): Promise<HubError> {
   let answer: unknown;
   try {

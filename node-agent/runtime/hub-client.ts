@@ -16,27 +16,27 @@ type PollQuery = NonNullable<Input<'pollAutomationNodeCommands'>['query']>;
 
 export interface CallOptions {
   signal: AbortSignal;
-  /** For all of it; with `content`, since its last byte left. */
+  /** For the whole call; with `content`, since the last byte was sent. */
   timeoutMs: number;
-  /** Instead of the JSON body: bytes, taken from their source as fast as they leave. */
+  /** Instead of the JSON body: bytes, read from their source as fast as they are sent. */
   content?: AsyncIterable<Uint8Array>;
   /** Instead of the JSON body. */
   form?: FormData;
 }
 
-/** An answer, and how far the hub's clock is ahead of ours, in milliseconds. */
+/** An answer, and how far the hub's clock is ahead of this machine's clock, in milliseconds. */
 export interface HubAnswer<Body> {
   body: Body;
   clockAheadMs: number;
 }
 
-/** Speaks the device operations of the contract with a hub. */
+/** Calls the device operations of a hub. */
 export class HubClient {
   readonly #hub: string;
   readonly #secret: string | null;
   readonly #channel: HubChannel | null;
 
-  /** With a channel, what it can carry goes through it while it is open. */
+  /** @param channel Used for the requests that it supports while it is open. */
   constructor(hub: string, secret: string | null, channel: HubChannel | null = null) {
     this.#hub = hub.replace(/(?<!\/)\/+$/, '');
     this.#secret = secret;
@@ -144,7 +144,7 @@ export class HubClient {
   }
 }
 
-/** What stands for a request in a channel; null for what a channel does not carry. */
+/** A request in the form that the channel sends. Null when the channel does not support it. */
 function channelRequestOf(id: keyof HubAnswers, input: object, { content, form }: CallOptions): ChannelRequest | null {
   const { params, query, body } = input as { params?: Record<string, string>; query?: PollQuery; body?: unknown };
   switch (id) {
@@ -178,7 +178,7 @@ const noArtifact = (id: string, status: number): CommandError =>
       )
     : new CommandError('hub_unreachable', `The artefact ${id} could not be read: the hub answered ${status}.`);
 
-/** The name that an attachment says, without any path. */
+/** The file name of an attachment, without any path. */
 function fileNameOf(headers: Headers): string | undefined {
   const disposition = headers.get('content-disposition') ?? '';
   const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
@@ -201,13 +201,13 @@ async function readBytes(response: HttpResponse, maxBytes: number, artifactId: s
   return Buffer.concat(chunks);
 }
 
-/** An answer whole, as long as it is none that would fill the memory. */
+/** Reads a whole answer, up to the limit that protects the memory. */
 async function readText(response: HttpResponse, hub: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    // To leave the loop ends the connection.
+    // Leaving the loop ends the connection.
     if (bytes > maxAnswerBytes)
       throw new HubError(
         response.status,
@@ -219,7 +219,7 @@ async function readText(response: HttpResponse, hub: string): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-/** Passes chunks on; each begins the time-out anew. */
+/** Passes chunks on. Each chunk restarts the time-out. */
 async function* eachRefreshing(content: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
   for await (const chunk of content) {
     timer.refresh();

@@ -4,12 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const waitMs = 2_000;
 const pollIntervalMs = 5;
-/** A lock without a process number that is older than this was left by a process that ended before it wrote the number. */
+/** A lock without a process ID that is older than this is stale: its process ended before it wrote the ID. */
 const graceMs = 1_000;
-/** A lock whose age differs more than this from 0 is stale, whatever process has its number now: its holder writes one file only. The time can lie in the future after the clock was turned back. */
+/**
+ * A lock older than this is stale, also when a process has its ID: a holder writes only one file. The same holds for a
+ * time that is further in the future, because the clock was turned back.
+ */
 const maxHoldMs = 10_000;
 
-/** What stands in a lock, and what tells this lock from a later one of the same path. */
+/** The content of a lock file, and a stamp that identifies this lock among later ones at the same path. */
 interface LockHolder {
   text: string;
   pid: number;
@@ -18,8 +21,9 @@ interface LockHolder {
 }
 
 /**
- * Holds a lock among processes until it is disposed, at once where nobody has it; that of a process that is gone counts for nothing.
- * @returns null where another process held it all the time that it was waited for. @throws the error of a file system that takes no lock.
+ * Acquires a lock among processes, until it is disposed. The lock of a process that ended is removed.
+ * @returns null when another process holds the lock for the whole waiting time.
+ * @throws the error of the file system when the lock file cannot be created.
  */
 export async function lockFile(path: string): Promise<Disposable | null> {
   const deadline = performance.now() + waitMs;
@@ -37,14 +41,14 @@ export async function lockFile(path: string): Promise<Disposable | null> {
   };
 }
 
-/** False where there is one already. */
+/** Returns false when a lock exists. */
 function tryCreate(path: string, text: string): boolean {
   let handle: number;
   try {
     handle = openSync(path, 'wx', 0o600);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    // Windows says the latter two of a file that is being removed.
+    // Windows reports EPERM or EACCES for a file that is being removed.
     if (code === 'EEXIST' || (process.platform === 'win32' && ['EPERM', 'EACCES'].includes(code))) return false;
     throw error;
   }
@@ -84,11 +88,14 @@ function isStale({ pid, ageMs }: LockHolder): boolean {
   }
 }
 
-/** Of several that find the same dead one's lock, one alone removes it, and answers true: the others would remove the lock of whoever came next. */
+/**
+ * Removes a stale lock. Of several processes that find the same stale lock, only one removes it and gets true: the
+ * others could otherwise remove the next holder's lock.
+ */
 function removeStaleLock(path: string, { stamp }: LockHolder): boolean {
   const removalLock = `${path}.${createHash('sha256').update(stamp).digest('hex').slice(0, 16)}`;
   if (!tryCreate(removalLock, '')) {
-    // Its own was left in the middle of this.
+    // A process that ended here left its removal lock.
     const createdAt = statSync(removalLock, { throwIfNoEntry: false })?.mtimeMs;
     if (createdAt !== undefined && Math.abs(Date.now() - createdAt) > graceMs) rmSync(removalLock, { force: true });
     return false;

@@ -15,7 +15,7 @@ const unpairDeadlineMs = 10_000;
 
 export type PairRequest = z.output<ControlMethods['pair']['params']>;
 
-/** A hub's address as it is kept. Plain http would show the device secret to whoever is on the way. @throws CompanionError */
+/** Normalises a hub's address. Plain http would expose the device secret on the network. @throws CompanionError */
 export function hubAddress(hub: string, insecure: boolean): string {
   if (!URL.canParse(hub) || !['http:', 'https:'].includes(new URL(hub).protocol))
     throw new CompanionError(`--hub must be an http or https address (it is "${hub.slice(0, 100)}").`);
@@ -30,7 +30,10 @@ export function hubAddress(hub: string, insecure: boolean): string {
   return `${origin}${pathname.replace(/(?<!\/)\/+$/, '')}`;
 }
 
-/** Pairs this machine with a hub by a code, which works once. @throws CompanionError or HubError that says why not; then nothing changed here. */
+/**
+ * Pairs this machine with a hub by a single-use code.
+ * @throws CompanionError or HubError that says why it failed. Nothing changed on this machine then.
+ */
 export async function pair(
   folder: DataFolder,
   secrets: DeviceSecrets,
@@ -64,8 +67,8 @@ export async function pair(
 }
 
 /**
- * Finds out whether the hub of this machine answers at another address, without sending the device secret there. Answers the address.
- * @throws CompanionError or HubError that says why not.
+ * Verifies that the hub of this machine answers at another address, without sending the device secret there.
+ * @returns the normalised address. @throws CompanionError or HubError that says why the verification failed.
  */
 export async function proveHub(
   folder: DataFolder,
@@ -94,19 +97,19 @@ export async function proveHub(
   return hub;
 }
 
-/** Keeps the pairing under another address of the hub, which `proveHub` found. */
+/** Stores another address of the hub, which `proveHub` verified. */
 export function keepHubAddress(folder: DataFolder, hub: string, audit = new AuditLog(folder.audit)): void {
   const pairing = folder.readPairing();
   if (pairing === null) throw new CompanionError('This machine is not paired any more.');
   folder.writePairing({ ...pairing, hub });
   const summary = `hub set ${hub}, in the place of ${pairing.hub}`;
   const { nodeId } = pairing;
-  // A pairing that is not the recorded one stays so at another address.
+  // A pairing that the log did not record stays unrecorded at another address.
   if (folder.pairingChange(pairing) !== null) audit.note('owner.change', summary);
   else audit.note('owner.change', summary, { pairing: { hub, nodeId } });
 }
 
-/** Forgets the hub, after it was told where it can be reached: then it knows that this machine left. */
+/** Removes the pairing, after an attempt to inform the hub. */
 export async function unpair(
   folder: DataFolder,
   secrets: DeviceSecrets,
@@ -127,7 +130,7 @@ export async function unpair(
     );
     hubKnows = true;
   } catch (error) {
-    // One that does not know this machine any more knows all there is to know.
+    // A hub that does not know this machine any more needs no information.
     hubKnows = error instanceof HubError && error.isRevocation;
   }
   folder.removePairing();
@@ -140,7 +143,7 @@ export async function unpair(
   return { nodeId: pairing.nodeId, hubKnows };
 }
 
-/** The pairing that can be read; one that is broken is forgotten like none. */
+/** The pairing; null when there is none or it is broken. */
 function readablePairing(folder: DataFolder): Pairing | null {
   try {
     return folder.readPairing();

@@ -11,13 +11,13 @@ import type { Display, MediaDevice } from './commands/capture-devices.ts';
 import { isMoved } from './commands/files.ts';
 import { findTool, toolHint } from './commands/media-tool.ts';
 
-/** What was seen of the devices; undefined is what did not answer. */
+/** The devices that the system listed. A field is undefined when the system did not answer. */
 export interface DeviceCheck {
   displays?: Display[] | undefined;
   cameras?: MediaDevice[] | undefined;
   microphones?: MediaDevice[] | undefined;
   soundServer?: boolean | undefined;
-  /** What the app around this runtime said. */
+  /** The answers of the app around this runtime. */
   host: Partial<Record<Power, SystemPermission>>;
 }
 
@@ -27,11 +27,11 @@ export interface FolderCheck {
   isOwn: boolean;
 }
 
-/** A remedy as one line, with what to copy. */
+/** A remedy as one line, with the command to copy. */
 export const describeRemedy = ({ text, action }: Remedy) =>
   action?.kind === 'copy' ? `${text.replace(/[.]$/, '')}: ${action.command}` : text;
 
-/** A permission as one line: what is known, and how to mend it. */
+/** A permission as one line: its state, and how to solve a problem. */
 export const describePermission = ({ detail, remedy }: SystemPermission) =>
   remedy === null ? detail : `${detail} ${describeRemedy(remedy)}`;
 
@@ -49,7 +49,7 @@ const quoted = (path: string) => `'${path.replaceAll("'", String.raw`'\''`)}'`;
 const missingTool = (name: string, what: string): SystemPermission =>
   notGranted('missing', `${what} needs ${name}, which is not installed.`, `Install ${name}.`, copy(toolHint(name)));
 
-/** What decides on systems that answer a program without a word, with black or silence: only doing it tells. */
+/** Hint for systems that do not report a denial but return black pictures or silence: only a test shows it. */
 const runTestHint = 'Run the test: it shows whether the system lets the companion.';
 const panes = {
   screen: { name: 'Screen Recording', pane: 'screen' },
@@ -57,7 +57,7 @@ const panes = {
   audio: { name: 'Microphone', pane: 'microphone' },
 } as const;
 
-/** How to allow a power in the system's own settings; null where the system has no such pane. */
+/** How to allow a power in the system's own settings. Null when the system has no such pane. */
 export function paneRemedy(power: 'screen' | 'camera' | 'audio'): Remedy | null {
   const { name, pane } = panes[power];
   if (process.platform === 'darwin')
@@ -79,7 +79,7 @@ const unknownPermission = (power: 'screen' | 'camera' | 'audio', detail: string)
   remedy: paneRemedy(power) ?? { text: runTestHint, action: null },
 });
 
-/** Whether programs of X see only each other, because a Wayland desktop draws the screen. */
+/** Whether X programs can capture only each other, because a Wayland desktop draws the screen. */
 export const isBehindWayland = () =>
   process.platform === 'linux' && (process.env['WAYLAND_DISPLAY'] ?? '') !== '' && process.env['DISPLAY'] !== undefined;
 
@@ -121,7 +121,7 @@ export function cameraPermission({ cameras, host }: DeviceCheck, captures: Captu
   const byApp = captures.includes('camera');
   const list = cameras?.map(({ id, name }) => (id === name ? name : `${name} (${id})`)).join(', ') ?? '';
   if (!byApp && findTool('ffmpeg') === null) return missingTool('ffmpeg', 'Taking a picture');
-  // Outside Linux they are listed by ffmpeg, which the app does without.
+  // On other systems ffmpeg lists the cameras, and the app does not need ffmpeg.
   if (byApp && process.platform !== 'linux')
     return unknownPermission('camera', list || 'The app takes pictures with the camera itself.');
   if (cameras === undefined) return unknownPermission('camera', 'The system has not named its cameras yet.');
@@ -181,7 +181,7 @@ export function audioPermission({ microphones, soundServer, host }: DeviceCheck,
   );
 }
 
-/** Looks at one shared folder; the promise is as slow as its disk. */
+/** Checks one shared folder. It takes as long as its disk needs. */
 export async function checkSharedFolder(path: string): Promise<FolderCheck> {
   try {
     const found = await stat(path);
@@ -199,7 +199,7 @@ export async function checkSharedFolder(path: string): Promise<FolderCheck> {
   }
 }
 
-/** What stands in the way of one shared folder, or null. */
+/** Why one shared folder cannot be used, or null. */
 function folderProblem({ path, problem, isOwn }: FolderCheck): SystemPermission | null {
   const unshare = `outrigger-companion unshare ${quoted(path)}`;
   switch (problem) {
@@ -295,7 +295,7 @@ function canAccess(path: string, mode: number): boolean {
   }
 }
 
-/** The name of the group that a file belongs to, unless it is the superuser's own. */
+/** The name of a file's group, unless it is root's group. */
 function groupOf(path: string): string | null {
   try {
     const { gid } = statSync(path);

@@ -23,13 +23,13 @@ import type { ProcessGuard } from './process-guard.ts';
 
 export type SystemPermissions = Record<Power, SystemPermission>;
 
-/** Lists of devices and folders hold so long, in milliseconds: whoever shows them asks often. */
+/** How long lists of devices and folders are cached, in milliseconds. The window requests them often. */
 const freshMs = 10_000;
-/** How long an answer waits for a look that is under way, in milliseconds. */
+/** How long a call waits for a check in progress, in milliseconds. */
 const defaultWaitMs = 3_000;
 const hostTimeoutMs = 5_000;
 
-/** Reads what the system lets the companion use, at once or nearly so: what takes long is read by one look at a time and kept for some seconds. */
+/** Reads what the system lets the companion use. Slow checks run one at a time, and their results are cached. */
 export class PermissionReader implements Disposable {
   readonly #guard: ProcessGuard;
   readonly #host: HostPort | undefined;
@@ -42,7 +42,10 @@ export class PermissionReader implements Disposable {
     this.#host = host;
   }
 
-  /** What the system says to each power; what does not answer within `waitMs` is `unknown`. @throws the signal's reason. */
+  /**
+   * The system's permission for each power; `unknown` when a check takes longer than `waitMs`.
+   * @throws the signal's reason.
+   */
   async readPermissions(
     settings: LocalSettings,
     signal: AbortSignal,
@@ -71,7 +74,7 @@ export class PermissionReader implements Disposable {
     };
   }
 
-  /** Ends a look that is under way. */
+  /** Ends checks in progress. */
   [Symbol.dispose](): void {
     this.#stop.abort(new Error('the companion stops'));
   }
@@ -79,7 +82,7 @@ export class PermissionReader implements Disposable {
   async #checkDevices(): Promise<DeviceCheck> {
     const { signal } = this.#stop;
     const [displays, cameras, microphones, soundServer, ...answers] = await Promise.all([
-      // Where there is no screen, to look for displays takes long and finds none.
+      // Without a screen, listing displays takes long and finds none.
       screenProblem() === null ? orUndefined(listDisplays(this.#guard, signal)) : [],
       orUndefined(listCameras(this.#guard, signal)),
       orUndefined(listMicrophones(this.#guard, signal)),
@@ -104,12 +107,14 @@ export class PermissionReader implements Disposable {
 
 const orUndefined = <Value>(promise: Promise<Value>): Promise<Value | undefined> => promise.catch(() => undefined);
 
-/** What a look last saw. There is never more than one under way, however long it takes: a disk that hangs holds one thread, not all of them. */
+/**
+ * Caches the result of a slow check. Only one check runs at a time, so that a disk that hangs blocks only one thread.
+ */
 class CachedRead<Value> {
   #last: { key: string; value: Value; at: number } | undefined;
   #running: Promise<void> | undefined;
 
-  /** The value for a key: a fresh one where it comes in time, else the last one of the same key, or undefined. */
+  /** The value for a key: a fresh one if it is read in time, else the last value of the same key, or undefined. */
   async get(key: string, read: () => Promise<Value>, signal: AbortSignal, waitMs: number): Promise<Value | undefined> {
     const isFresh = () => this.#last?.key === key && performance.now() - this.#last.at < freshMs;
     const timeUp = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
@@ -131,7 +136,7 @@ class CachedRead<Value> {
   }
 }
 
-/** Resolves when a look is over, or the signal aborts. */
+/** Resolves when the work is done or the signal aborts. */
 async function untilDone(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => aborted.resolve(), { once: true });

@@ -3,7 +3,7 @@ import { visibleLine } from '../../shared/visible-text.ts';
 import { askCompanion } from './control/client.ts';
 import type { DataFolder } from './data-folder.ts';
 
-/** What a running companion says of itself, shortened for the command line. */
+/** The state of a running companion, shortened for the command line. */
 export interface RunningStatus {
   pid: number;
   connected: boolean;
@@ -12,19 +12,19 @@ export interface RunningStatus {
   nodeId: string | null;
   running: { id: string; type: string }[];
   lastError: string | null;
-  /** Why the log can not be trusted, and entries that the disk has not taken yet. */
+  /** Why the log cannot be trusted, and the number of entries that are not on the disk yet. */
   audit: CompanionState['audit'];
   /** How another program changed the settings file. */
   edited: CompanionState['edited'];
 }
 
-/** Asks the companion that runs on a data folder for its status; null when none does. */
+/** The status of the companion that runs on a data folder. Null when none runs. */
 export async function readRunningStatus(folder: DataFolder): Promise<RunningStatus | null> {
   const state = await askCompanion(folder, 'state', {});
   return state === null ? null : statusOf(state);
 }
 
-/** A state, shortened so. */
+/** Shortens a state. */
 export function statusOf(state: CompanionState): RunningStatus {
   const { pid, connection, paired, running, problem, audit, edited } = state;
   return {
@@ -40,7 +40,7 @@ export function statusOf(state: CompanionState): RunningStatus {
   };
 }
 
-/** The process and its connection, as they are shown to the owner. */
+/** Describes the process and its connection for the owner. */
 export function describeRunning({ pid, connected, byChannel, lastError }: RunningStatus): string {
   const connection = connected ? `connected by ${byChannel ? 'a channel' : 'polls'}` : 'not connected';
   return `process ${pid}, ${connection}${connected || lastError === null ? '' : `: ${visibleLine(lastError)}`}`;

@@ -2,7 +2,7 @@ import type { SystemPermission } from '../../shared/companion/state.ts';
 import { isBehindWayland, paneRemedy } from './permission-answers.ts';
 import type { PictureFault } from './picture.ts';
 
-/** Who may be behind a capture that brought nothing, and what to do. A system that denies a power often says so by black and silence alone. */
+/** Possible causes of an empty capture, and remedies. Many systems deny a power only by black pictures or silence. */
 
 const withText = (state: SystemPermission['state'], detail: string, text: string): SystemPermission => ({
   state,
@@ -12,7 +12,7 @@ const withText = (state: SystemPermission['state'], detail: string, text: string
 
 export const faultText: Record<PictureFault, string> = { black: 'all black', one_colour: 'all one colour' };
 
-/** @param byApp whether the app around this runtime took the picture. */
+/** @param byApp Whether the app around this runtime took the picture. */
 export function emptyScreen(byApp: boolean): SystemPermission {
   if (process.platform === 'darwin')
     return {
@@ -39,7 +39,7 @@ export function emptyScreen(byApp: boolean): SystemPermission {
   );
 }
 
-/** What macOS shows to whom it does not let see the screen: a picture that no program can tell from a real one. */
+/** Without the permission, macOS returns the wallpaper alone. A program cannot distinguish that from a real picture. */
 export const maybeOnlyWallpaper = (): SystemPermission => ({
   state: 'unknown',
   detail: 'Where the picture shows the wallpaper without any window, macOS does not let the companion see the screen.',

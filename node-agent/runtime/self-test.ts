@@ -24,13 +24,13 @@ import { emptyCamera, emptyScreen, faultText, maybeOnlyWallpaper, silentMicropho
 import { measureSound } from './sound.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** What a self-test works with: the very parts that commands of a hub do. */
+/** The dependencies of a self-test. They are the ones that the hub's commands use. */
 export interface SelfTestDeps {
-  /** Read anew before each part, so that what is denied meanwhile is not tried. */
+  /** Read before each part, so that a part that the owner denied in the meantime is not tested. */
   settings: () => LocalSettings;
-  /** Asked for when the hub is tested, since a key store may ask its owner; null where the machine is not paired. */
+  /** Called only for the test of the hub, because a key store may prompt. Null when the machine is not paired. */
   identity: () => Promise<Pick<Identity, 'hub' | 'nodeId' | 'deviceSecret'> | null>;
-  /** A folder for what is captured; it is gone when the test is over. */
+  /** Parent of the folder for captured files, which is removed after the test. */
   temporary: string;
   guard: ProcessGuard;
   browser: BrowserSession;
@@ -44,7 +44,7 @@ interface PartContext {
   deps: SelfTestDeps;
   settings: LocalSettings;
   command: CommandContext;
-  /** The bytes of what a handler attached. */
+  /** The bytes that the handler attached. */
   captured: () => Promise<Buffer>;
 }
 
@@ -68,9 +68,8 @@ const tests: Record<TestPart, (part: PartContext) => Promise<Outcome>> = {
 };
 
 /**
- * Tries what workflows may use by using it, one part after the other: what is captured is looked at here and goes nowhere else. A part that its owner
- * switched off is not touched.
- * @throws the signal's reason.
+ * Tests what workflows may use by using it, one part after the other. Captured pictures and sound are examined here and
+ * sent nowhere. A part that the owner switched off is not used. @throws the signal's reason.
  */
 export async function runSelfTest(
   parts: readonly TestPart[],
@@ -149,7 +148,7 @@ function contextOf(deps: SelfTestDeps, settings: LocalSettings, folder: string, 
   };
 }
 
-/** Says why a part failed, and who denies it as far as the system tells. */
+/** Explains why a part failed, and what denies it as far as the system reports it. */
 async function explain(
   part: TestPart,
   error: Error,
@@ -161,7 +160,7 @@ async function explain(
   if (part === 'hub') return failed(message);
   const permission = (await deps.permissions.readPermissions(settings, signal))[part];
   if (permission.state === 'missing' || permission.state === 'denied') return failed(permission.detail, permission);
-  // The system says that it may: what failed knows better.
+  // The system reports that it is allowed, but the error shows that it is not.
   if (error instanceof CommandError && error.code === 'permission_needed')
     return failed(message, { state: 'denied', detail: message, remedy: permission.remedy });
   return failed(message, permission.remedy === null ? null : permission);
@@ -192,7 +191,7 @@ async function testCamera({ deps, command, captured }: PartContext): Promise<Out
   return evaluateCamera(await captured());
 }
 
-/** What a camera's picture is worth. @throws CommandError `failed` when it is none. */
+/** The result for a camera's picture. @throws CommandError `failed` when the bytes are no picture. */
 export function evaluateCamera(bytes: Buffer): Outcome {
   const picture = decodePicture(bytes);
   const size = `${picture.width}x${picture.height}`;
@@ -229,7 +228,7 @@ async function testProgram({ deps, command }: PartContext): Promise<Outcome> {
   );
 }
 
-/** A page without an address: no list of hosts has a say in it, and it leaves nothing in the history. */
+/** Opens a page without an address, so that the lists of hosts do not apply and the history stays unchanged. */
 async function testBrowser({ deps, settings, command: { commandId, signal } }: PartContext): Promise<Outcome> {
   return deps.browser.withPage(
     settings.browser,

@@ -10,7 +10,7 @@ const maxPictureBytes = 20 * 1024 * 1024;
 const maxAllBytes = 200 * 1024 * 1024;
 const maxAgeMs = 24 * 60 * 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
-/** What is being copied, or was when the process ended. */
+/** Suffix of a file while it is copied. */
 const partial = '.partial';
 
 const isCommandId = (text: string) => z.uuid().safeParse(text).success;
@@ -22,24 +22,24 @@ interface StoredPicture {
   storedAt: number;
 }
 
-/** Keeps the pictures that were sent for the owner to look at; never in the way of a command. */
+/** Keeps sent pictures for the owner to view. A failure does not affect the command. */
 export interface PictureKeeper {
   keep(commandId: string, artifacts: readonly StoredArtifact[]): void;
 }
 
 /**
- * The pictures that commands sent to the hub, kept for a day for the owner of this machine to look at: one for each command, at most 200 MB in all, readable by
- * the owner alone. It never fails a command: what can't be kept is not.
+ * The pictures that commands sent to the hub, kept for a day for the owner of this machine: one for each command, at
+ * most 200 MB in total. Only the owner can read them. A picture that cannot be stored is left out without an error.
  */
 export class SentPictures implements Disposable {
   readonly #folder: string;
   readonly #now: () => number;
   readonly #sweeper: NodeJS.Timeout;
-  /** By the id of their command, oldest first. */
+  /** By the ID of their command, oldest first. */
   readonly #pictures = new Map<string, StoredPicture>();
   #totalBytes = 0;
 
-  /** Finds what earlier processes kept, sweeps it, and sweeps every hour until it is disposed. */
+  /** Loads the pictures of earlier processes, and removes old ones now and every hour until disposed. */
   constructor(folder: string, now: () => number = Date.now) {
     this.#folder = folder;
     this.#now = now;
@@ -52,7 +52,7 @@ export class SentPictures implements Disposable {
   /** Keeps the first picture of a command. */
   keep(commandId: string, artifacts: readonly StoredArtifact[]): void {
     const picture = artifacts.find(({ contentType }) => Object.hasOwn(extensions, contentType));
-    // The id is part of a path.
+    // The ID is part of a path.
     if (picture === undefined || !isCommandId(commandId)) return;
     const { contentType, filePath } = picture;
     const path = join(this.#folder, `${commandId}.${extensions[contentType]}`);
@@ -67,7 +67,7 @@ export class SentPictures implements Disposable {
       this.#remember(commandId, { path, contentType, bytes, storedAt: this.#now() });
       this.sweep();
     } catch {
-      // A full disk costs the picture, not the command.
+      // On a full disk the picture is lost, but the command does not fail.
       remove(path + partial);
     }
   }
@@ -77,7 +77,7 @@ export class SentPictures implements Disposable {
     return picture !== undefined && !this.#isOld(picture);
   }
 
-  /** The picture that a command sent, or null when none is kept. */
+  /** The picture that a command sent, or null when none is stored. */
   async read(commandId: string): Promise<{ contentType: string; bytes: Buffer } | null> {
     const picture = this.#pictures.get(commandId);
     if (picture === undefined || this.#isOld(picture)) return null;
@@ -88,7 +88,7 @@ export class SentPictures implements Disposable {
     }
   }
 
-  /** Removes what is older than a day, and the oldest of what is too much. */
+  /** Removes pictures that are older than a day, and the oldest ones beyond the size limit. */
   sweep(): void {
     for (const [commandId, picture] of this.#pictures) {
       if (!this.#isOld(picture) && this.#totalBytes <= maxAllBytes) return;
@@ -96,7 +96,7 @@ export class SentPictures implements Disposable {
     }
   }
 
-  /** Removes every picture: for an owner who wants none kept any more. */
+  /** Removes every picture, when the owner switches keeping off. */
   clear(): void {
     for (const commandId of this.#pictures.keys()) this.#forget(commandId);
   }
@@ -160,6 +160,6 @@ function remove(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // A folder that can't be written has nothing new in it either.
+    // A folder that cannot be written gets no new pictures either.
   }
 }

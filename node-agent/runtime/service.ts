@@ -8,10 +8,10 @@ import { visibleLine } from '../../shared/visible-text.ts';
 import { CompanionError, folderSuffix } from './data-folder.ts';
 import { appImageOf } from './running-app-image.ts';
 
-/** A companion without a window that the user's systemd starts at login, and again when it fails. */
+/** Installs a companion without a window as a service of the user's systemd, which restarts it when it fails. */
 
 const deadlineMs = 20_000;
-/** What the unit starts: the app, which carries the command line, or the launcher, which finds the Node of this package. */
+/** The program that the unit starts: the app, which contains the command line, or the launcher of this package. */
 export const serviceProgram =
   process.versions['electron'] === undefined
     ? [process.execPath, fileURLToPath(new URL('../outrigger-companion.js', import.meta.url))]
@@ -23,7 +23,7 @@ interface Unit {
   text: string;
 }
 
-/** One word of a line of a unit: quoted, with what systemd expands written twice. */
+/** Quotes one word for a unit, and doubles the characters that systemd expands. */
 function quote(word: string): string {
   if (/[\n\r\0]/.test(word)) throw new CompanionError(`${JSON.stringify(word)} has a line break, which no unit takes.`);
   return `"${word
@@ -32,16 +32,18 @@ function quote(word: string): string {
     .replaceAll('$', '$$$$')}"`;
 }
 
-/** systemd takes no quotes and the like in the path of a program; a shell in front of it does. */
+/** systemd does not allow quotes and similar characters in the path of a program, so a shell starts those programs. */
 const startCommand = (words: string[]) =>
   /["'\\$%]/.test(words[0] ?? '') ? ['/bin/sh', '-c', 'exec "$0" "$@"', ...words] : words;
 
-/** The unit of this program for a data folder; one that is not the usual one has a name of its own, so that each hub has its service. */
+/**
+ * The unit for a data folder. A folder other than the default has its own unit name, so each hub can have a service.
+ */
 export function describeUnit(folder: string, program: readonly string[], environment: NodeJS.ProcessEnv): Unit {
   const name = `outrigger-companion${folderSuffix(folder)}.service`;
   const configHome = environment['XDG_CONFIG_HOME'];
   const config = configHome !== undefined && isAbsolute(configHome) ? configHome : join(homedir(), '.config');
-  // A desktop gives its programs the address of its display only once it is up.
+  // A desktop sets the address of its display only when it has started.
   const isDesktop = Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
   const target = isDesktop ? 'graphical-session.target' : 'default.target';
   const text = `[Unit]
@@ -98,7 +100,7 @@ async function runSystemctl(...args: string[]): Promise<void> {
     );
 }
 
-/** Writes a unit and starts it; answers what to tell the owner. @throws CompanionError that says why it can't be, and what to do. */
+/** Writes a unit and starts it. @returns a text for the owner. @throws CompanionError that says what to do. */
 export async function installService(unit: Unit, isPaired: boolean): Promise<string> {
   if (!isPaired)
     throw new CompanionError(
@@ -123,7 +125,7 @@ export async function installService(unit: Unit, isPaired: boolean): Promise<str
   ].join('\n');
 }
 
-/** Stops a unit and removes it; answers what to tell the owner. */
+/** Stops a unit and removes it. @returns a text for the owner. */
 export async function uninstallService(unit: Unit): Promise<string> {
   if (!existsSync(unit.path)) return `There is no ${unit.path}; nothing was changed.`;
   await assertSystemd();
@@ -133,7 +135,7 @@ export async function uninstallService(unit: Unit): Promise<string> {
   return `Stopped it, and removed ${unit.path}. This machine stays paired; forget the hub with: outrigger-companion unpair`;
 }
 
-/** How a unit is, in lines for the owner. */
+/** Describes the state of a unit in lines for the owner. */
 export async function describeService(unit: Unit): Promise<string> {
   if (!existsSync(unit.path)) return 'not installed; install it with: outrigger-companion service install';
   const { text } = await systemctl('is-active', unit.name);

@@ -7,7 +7,7 @@ import type { DataFolder, Pairing } from './data-folder.ts';
 import type { SystemPermissions } from './permissions.ts';
 import { localSettings } from './settings.ts';
 
-/** Each power with the three that must agree about it. */
+/** The permissions for each power: of the owner, of the hub and of the system. */
 export async function describePowers(
   settings: LocalSettings,
   hubAllows: HubSwitches,
@@ -27,7 +27,7 @@ export async function describePowers(
   });
 }
 
-/** What the files of a data folder say; all off and not paired where they can't be read, as every command takes them, and why. */
+/** Reads the files of a data folder. When a file cannot be read, everything is off, or the machine is not paired. */
 export function readOwnFiles(folder: DataFolder): {
   settings: LocalSettings;
   pairing: Pairing | null;

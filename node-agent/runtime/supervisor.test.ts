@@ -26,7 +26,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A hub that pairs everybody, and hands out what it is given; `commands` is what the next poll gets, `nodes` as whom it pairs. */
+/**
+ * A hub that pairs everybody, and hands out what it is given; `commands` is what the next poll gets, `nodes` as whom it
+ * pairs.
+ */
 async function startHub() {
   const hub = { url: '', polls: 0, results: [] as string[], commands: [] as object[], nodes: [] as string[] };
   const server = createServer((request, response) => {

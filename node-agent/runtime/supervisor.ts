@@ -27,22 +27,23 @@ export interface SupervisorOptions {
   folder: DataFolder;
   /** The app around this runtime; null without one. */
   host: HostPort | null;
-  /** Whether it goes on while this machine is not paired, or not any more, so that the owner can pair it from the window. */
+  /** Whether to keep running while this machine is not paired, so that the owner can pair it from the window. */
   staysUnpaired: boolean;
   signal: AbortSignal;
   onEvent: (event: CompanionEvent) => void;
   channel?: boolean;
 }
 
-/** Changes of one moment are told together, in milliseconds. */
+/** Delay before a changed state is sent, so that several changes are sent together, in milliseconds. */
 const stateDelayMs = 100;
-/** A state that tells of a change does not wait for slow looks, in milliseconds. */
+/** How long a state event waits for slow permission checks, in milliseconds. */
 const eventStateWaitMs = 200;
-/** How often it is looked whether another program paired this machine. */
+/** Interval at which to check whether another program paired this machine, in milliseconds. */
 const pairingCheckMs = 1_000;
 
 /**
- * The one owner of a data folder: answers the owner's programs, and keeps a companion at work as long as this machine is paired.
+ * The only process that works on a data folder. It answers the owner's programs, and runs a companion while this
+ * machine is paired.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -60,11 +61,11 @@ export class Supervisor {
   /** Aborts when another companion took over the data folder. */
   readonly #takenOver = new AbortController();
   #companion: Companion | undefined;
-  /** Ends the companion that is at work, for a pairing to change. */
+  /** Ends the running companion, before the pairing changes. */
   #endCompanion: AbortController | undefined;
   #companionEnded: Promise<unknown> = Promise.resolve();
   #problem: string | null = null;
-  /** Pairings are changed one after the other. */
+  /** Serialises changes of the pairing. */
   #pairingQueue: Promise<unknown> = Promise.resolve();
   #endWaitForPairing: (() => void) | undefined;
   #stateTimer: NodeJS.Timeout | undefined;
@@ -80,8 +81,9 @@ export class Supervisor {
   }
 
   /**
-   * Works until the signal aborts.
-   * @throws CompanionError when another process has the data folder or takes it over, or, unless it stays unpaired, this machine is not paired, or not any more.
+   * Runs until the signal aborts.
+   * @throws CompanionError when another process has the data folder or takes it over. Without `staysUnpaired`, also
+   * when this machine is not paired or no longer paired.
    */
   async run(): Promise<void> {
     const { folder, signal } = this.#options;
@@ -94,7 +96,7 @@ export class Supervisor {
         this.#audit.note('control.replaced', 'another program moved or replaced the control socket'),
       onTakenOver: (error) => this.#takenOver.abort(error),
     });
-    // From here on this process is the one that writes both.
+    // From here on only this process writes the settings and the log.
     const recorded = folder.recordedSettings();
     const store = folder.openSettingsStore({
       notBefore: this.#audit.lastAt,
@@ -113,12 +115,12 @@ export class Supervisor {
       this.#takenOver.signal.throwIfAborted();
     } finally {
       clearTimeout(this.#stateTimer);
-      // What the hub has is written here, too.
+      // A change that the hub already knows must also be stored here.
       await this.#pairingQueue;
     }
   }
 
-  /** Records a pairing of an earlier version, whose log has it in words only. */
+  /** Records a pairing of an earlier version, whose log has it only in words. */
   #recordPairing(isTrusted: boolean): void {
     const { pairing } = readOwnFiles(this.#options.folder);
     if (!isTrusted || pairing === null || this.#audit.hasPairing) return;
@@ -132,15 +134,15 @@ export class Supervisor {
   #noteEdit(): void {
     const { folder } = this.#options;
     this.#audit.note('settings.edited', folder.settingsStore?.editSummary ?? '', recordSettingsHash(folder));
-    // On a full disk the next start would find the log as the hub then knows it, without this entry.
+    // On a full disk this entry may be lost, and the next start would not notice. So the edit is removed from the file.
     if (this.#audit.problem !== null && this.#audit.pending > 0) folder.settingsStore?.persist();
     this.#changed();
   }
 
-  /** One pairing, from its beginning to its end; or waits for one. */
+  /** Runs the companion of one pairing until it ends, or waits for a pairing. */
   async #runPairing(): Promise<void> {
     const { folder, host, signal, onEvent, channel, staysUnpaired } = this.#options;
-    // While it is changed, what stands on the disk is what was.
+    // During a change, the file still has the old pairing.
     await this.#pairingQueue;
     const stamp = folder.stampOf('identity.json');
     const ending = new AbortController();
@@ -242,14 +244,14 @@ export class Supervisor {
         return this.#state();
       },
       moveHub: async (request) => {
-        // Before the companion stops: at a wrong address it goes on with the old one.
+        // Verified before the companion stops, so that it continues at the old address if the new one is wrong.
         const hub = await proveHub(folder, this.#secrets, request);
         await this.#changePairing(true, async () => keepHubAddress(folder, hub, this.#audit));
         return this.#state();
       },
       unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets, this.#audit)),
       setAside: async ({ file }) => {
-        // A pairing that is changed at the moment is whole when it is done.
+        // A change of the pairing in progress finishes first.
         const aside = await this.#changePairing(false, () => folder.setAside(file));
         this.#audit.note('owner.change', `set aside ${aside}`, recordSettingsHash(folder));
         this.#companion?.settingsChanged();
@@ -284,7 +286,7 @@ export class Supervisor {
     return { results };
   }
 
-  /** @param ends Whether the companion of the pairing that there is ends first, so that what it still had to say was said. */
+  /** @param ends Whether the running companion ends first, so that it sends its remaining results. */
   #changePairing<Result>(ends: boolean, change: () => Promise<Result>): Promise<Result> {
     const changed = this.#pairingQueue.then(async () => {
       if (ends) {
@@ -299,14 +301,14 @@ export class Supervisor {
     return changed;
   }
 
-  /** @param patienceMs how long it may take to look what the system allows. */
+  /** @param waitMs How long the permission checks of the system may take. */
   async #state(waitMs = 1_000): Promise<CompanionState> {
     const { folder } = this.#options;
     const { settings } = readOwnFiles(folder);
     const powers = await describePowers(settings, this.#companion?.view.hubAllows ?? {}, (asked) =>
       this.#permissions.readPermissions(asked, this.#options.signal, waitMs),
     );
-    // What changes by the moment is read last.
+    // Values that change quickly are read last.
     const { pairing, problem, broken } = readOwnFiles(folder);
     const view = this.#companion?.view;
     return {

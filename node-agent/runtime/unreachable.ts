@@ -6,7 +6,7 @@ const untrusted =
 const closedEarly = `it ended the connection before it answered; ${checkAddress}`;
 const noRoute = `nothing answered there; look at the address, a firewall, and whether this machine is on the network`;
 
-/** What the codes of the system and of TLS mean to whoever typed the address, with what to do. */
+/** Explanations of system and TLS error codes, with what to do, for the person who entered the address. */
 const explanations: Readonly<Record<string, string>> = {
   ENOTFOUND:
     'no host has this name; look for a typing error in the address, and whether this machine is on the network',
@@ -38,7 +38,7 @@ const explanations: Readonly<Record<string, string>> = {
   EPROTO: 'it does not speak https there; look at the port, or whether the address is one of http',
 };
 
-/** Failures that are known by their message, since they have no code or one of the HTTP parser. */
+/** Failures that are recognised by their message, because they have no code or a code of the HTTP parser. */
 const messagePatterns: readonly (readonly [pattern: RegExp, explanations: string])[] = [
   [/redirect/i, 'it sends to another address; use the one to which it leads'],
   [/HTTP\/1\.1 protocol|parse error/i, 'what answers there is no web server; look at the address and its port'],
@@ -50,12 +50,12 @@ interface Cause {
   errors?: unknown;
 }
 
-/** Why a request got no answer, in words that say what to do; what nobody foresaw in its own. */
+/** Explains why a request got no answer, and what to do. Unknown errors keep their own message. */
 export function describeFailure(error: unknown): string {
-  // What failed is the way to the proxy, not to the hub: the message names it.
+  // The connection to the proxy failed, not the one to the hub. The message names the proxy.
   if (error instanceof ProxyError) return error.message;
   const { code, message, errors } = ((error as { cause?: unknown }).cause ?? error) as Cause;
-  // Several addresses of a name were tried.
+  // The connection was tried with several addresses of the name.
   const first = Array.isArray(errors) ? (errors[0] as Cause | undefined)?.code : undefined;
   const known = [code, first].find((one) => typeof one === 'string' && Object.hasOwn(explanations, one)) as
     | string
@@ -67,7 +67,7 @@ export function describeFailure(error: unknown): string {
   return typeof code === 'string' ? `${text} (${code})` : text;
 }
 
-/** What an answer means that is none of a hub, by its HTTP status. */
+/** Explains an answer that did not come from a hub, by its HTTP status. */
 export function describeForeignAnswer(status: number): string {
   const text = `and not by a hub (HTTP ${status})`;
   if (status === 401 || status === 403 || status === 407)

@@ -11,11 +11,11 @@ import { CompanionError, DataFolder } from '../data-folder.ts';
 import { changeSettings } from '../owner-changes.ts';
 import { isStartedByCommand } from '../process-guard.ts';
 
-/** What the commands of the command line share. */
+/** Dependencies of all commands of the command line. */
 export interface CliContext {
   program: Command;
   dataFolder: () => DataFolder;
-  /** Prints a value as JSON, or else a text. */
+  /** Prints a value as JSON, or a text. */
   print: (value: unknown, asJson: boolean | undefined, text: string) => void;
 }
 
@@ -34,13 +34,15 @@ export function makeContext(program: Command): CliContext {
   };
 }
 
-/** Carries out a wish of the owner: by the companion that runs, so that it takes effect at once, else by itself. */
+/**
+ * Applies a change of the owner: through the running companion, so that it takes effect now, or directly without one.
+ */
 export async function change(folder: DataFolder, requested: OwnerChange): Promise<LocalSettings> {
   try {
     const state = await askCompanion(folder, 'change', requested);
     if (state !== null) return state.settings;
   } catch (error) {
-    // One that does not answer still looks at the file, and takes from it what denies more.
+    // A companion that does not answer still reads the file, and applies what the file denies.
     if (error instanceof ControlRefusal || !onlyDenies(requested)) throw error;
   }
   if (!onlyDenies(requested)) assertOwner();
@@ -48,19 +50,19 @@ export async function change(folder: DataFolder, requested: OwnerChange): Promis
 }
 
 /**
- * Refuses a command that only the owner may give, where no companion runs that could refuse it.
+ * Refuses a command that only the owner may run. Needed when no companion runs that would refuse it.
  * @throws CompanionError when a command of a companion started this process.
  */
 export function assertOwner(): void {
   if (isStartedByCommand(process.pid)) throw new CompanionError(refusedToProgram);
 }
 
-/** How a wish ends that can't be read, as commander's own do. */
+/** Exit code for invalid arguments. */
 export const usageExitCode = 2;
 
 const units: Record<string, number> = { m: 1, h: 60, d: 24 * 60 };
 
-/** Minutes of a time such as `30m`, `8h` or `2d`. @throws CompanionError */
+/** Parses a time such as `30m`, `8h` or `2d` into minutes. @throws CompanionError */
 export function parseMinutes(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
   const minutes = Number(count) * (units[unit] ?? 0);
@@ -72,7 +74,7 @@ export function parseMinutes(text: string): number {
   return minutes;
 }
 
-/** @throws CompanionError for what can be no id. */
+/** @throws CompanionError for a text that cannot be an ID. */
 export function assertId(text: string, what: string, listedBy: string): void {
   if (!z.uuid().safeParse(text).success)
     throw new CompanionError(

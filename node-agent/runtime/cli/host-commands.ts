@@ -10,7 +10,7 @@ interface HostOptions {
   json?: boolean;
 }
 
-/** Where the browser may go, as a command. */
+/** Adds `hosts` to the command line. */
 export function addHosts({ program, dataFolder, print }: CliContext): void {
   program
     .command('hosts')

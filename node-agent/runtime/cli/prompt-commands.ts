@@ -10,7 +10,7 @@ import type { CliContext } from './context.ts';
 import { localTime } from './local-time.ts';
 import { notRunning } from './settings-commands.ts';
 
-/** Commands that wait for the owner's word, on the command line. */
+/** Adds `prompts` and `answer` to the command line. */
 export function addPromptCommands({ program, dataFolder, print }: CliContext): void {
   program
     .command('prompts')
@@ -36,10 +36,10 @@ export function addPromptCommands({ program, dataFolder, print }: CliContext): v
     });
 }
 
-/** Text of an author, so that none of its lines looks like one of the prompt. */
+/** Marks text of a workflow, so that none of its lines looks like a line of the prompt. */
 const indented = (text: string) => text.replaceAll(/^/gm, '           | ');
 
-/** All that would run; what a person reads must be what is. */
+/** Describes everything that would run, without hidden characters. */
 function describePrompt(prompt: Prompt): string {
   const { id, program, programSha256, argv, cwd, env, stdin, timeoutMs, approvedBy, origin, reason, expiresAt } =
     prompt;

@@ -2,7 +2,7 @@ import { describeService, describeUnit, installService, serviceProgram, uninstal
 import { json } from './context.ts';
 import type { CliContext } from './context.ts';
 
-/** A companion without a window that starts at login, by the systemd of the user. */
+/** Adds `service` to the command line. */
 export function addServiceCommands({ program, dataFolder, print }: CliContext): void {
   const service = program.command('service').description('let the systemd of your user run it (Linux)');
   const unit = () => describeUnit(dataFolder().path, serviceProgram, process.env);

@@ -32,7 +32,7 @@ interface ShareOptions {
   yes?: boolean;
 }
 
-/** What the owner allows, as commands. */
+/** Adds the commands for the owner's settings to the command line. */
 export function addSettingsCommands({ program, dataFolder, print }: CliContext): void {
   for (const [name, description, done] of [
     ['pause', 'refuse every command, and end those under way', 'Paused: every command is refused until you resume.'],
@@ -116,7 +116,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         ...(options.receiveDownloads === true ? { receiveDownloads: true } : {}),
         ...(isWide ? { isWide } : {}),
       });
-      // Sharing a folder again keeps what was shared of it before.
+      // Sharing a folder again keeps its earlier options.
       const real = realpathSync(path);
       const verbs = settings.files.downloads.includes(real) ? 'list, read and save downloads in' : 'list and read';
       const hidden = settings.files.hidden.includes(real) ? ', with its hidden files and key stores' : '';
@@ -130,7 +130,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .addOption(json())
     .action(async (path: string, options: { json?: boolean }) => {
       const folder = dataFolder();
-      // One that is gone can't be resolved, and stands there as it was typed.
+      // A folder that does not exist any more cannot be resolved. The settings have its path as it was typed.
       const known = folder.readSettings().sharedFolders.includes(path) ? path : resolve(path);
       const settings = await change(folder, { change: 'unshare', path: known });
       print(settings, options.json, `Workflows may not read ${known} any more.`);
@@ -152,7 +152,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean; yes?: boolean } }) => {
       const folder = dataFolder();
       const edited = (await askCompanion(folder, 'state', {}))?.edited ?? null;
-      // Only what is shown here is accepted: a later edit has another hash.
+      // Only the changes that are shown here are accepted, because a later edit has another hash.
       if (edited !== null && process.stdin.isTTY)
         await confirm(
           edited.changes.map((line) => visibleLine(line)).join('\n'),
@@ -267,5 +267,5 @@ const describeRule = (rule: ProgramRule) => {
   return `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact !== null ? 'exactly this' : decision === 'deny' ? 'pattern' : `pattern, in ${where}`}${until === null ? '' : `, until ${localTime(until)}`})  ${id}`;
 };
 
-/** What a command that needs a running companion says without one. */
+/** The error of a command that needs a running companion. */
 export const notRunning = () => new CompanionError('No companion runs; start it with: outrigger-companion run');

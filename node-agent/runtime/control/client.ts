@@ -27,7 +27,7 @@ import { controlPath } from './socket-path.ts';
 
 const openDeadlineMs = 3_000;
 
-/** Why a companion did not do what it was asked. */
+/** The error with which a companion refused a request. */
 export class ControlRefusal extends CompanionError {
   readonly code: string;
 
@@ -58,8 +58,9 @@ export class ControlClient implements Disposable {
   }
 
   /**
-   * Connects; null when no companion runs there.
-   * @throws CompanionError when a companion runs and does not answer, or when the process that answers does not prove that it is the owner's companion.
+   * Connects. Returns null when no companion runs on the folder.
+   * @throws CompanionError when a companion does not answer, or when the process that answers does not prove that it is
+   * the owner's companion.
    */
   static async open(
     folder: DataFolder,
@@ -89,7 +90,7 @@ export class ControlClient implements Disposable {
       openDeadlineMs,
     );
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // EAGAIN: somebody listens, and has too many that wait.
+      // EAGAIN: a process listens, and its queue of connections is full.
       if (error.code === 'EAGAIN') fail(`The companion that runs on ${folder.path} is too busy to answer; try again.`);
       else opened.resolve(null);
     });
@@ -146,12 +147,12 @@ export class ControlClient implements Disposable {
     }
   }
 
-  /** Resolves once the connection is over, whoever ended it. */
+  /** Resolves when the connection is closed by either side. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }
 
-  /** @throws ControlRefusal with the companion's own words; CompanionError when it is gone or late. */
+  /** Calls a method. @throws ControlRefusal with the companion's error; CompanionError when it ends or is too late. */
   async call<Name extends ControlMethodName>(
     method: Name,
     params: ControlParams<Name>,
@@ -181,13 +182,13 @@ export class ControlClient implements Disposable {
     }
   }
 
-  /** Hears of every change from now on; answers the state that it begins with. */
+  /** Calls the listener for every change from now on. @returns the current state. */
   async subscribe(listener: (event: ControlEvent) => void): Promise<ControlResult<'subscribe'>> {
     this.#listener = listener;
     return this.call('subscribe', {});
   }
 
-  /** Lets a program that has nothing else to do end, although this is open. */
+  /** Lets the process end while the connection is open. */
   unref(): this {
     this.#socket.unref();
     return this;
@@ -226,7 +227,7 @@ export class ControlClient implements Disposable {
 
 const gone = () => new CompanionError('The companion ended before it answered.');
 
-/** Asks the companion of a data folder once; null when none runs. */
+/** Calls one method of the companion that runs on a data folder. Returns null when none runs. */
 export async function askCompanion<Name extends ControlMethodName>(
   folder: DataFolder,
   method: Name,

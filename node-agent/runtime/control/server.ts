@@ -36,13 +36,13 @@ import type { ControlPath } from './socket-path.ts';
 const maxConnections = 64;
 const helloDeadlineMs = 3_000;
 const maxRequestLength = 6 * 1024 * 1024;
-/** A client that reads so slowly that more than this waits for it is cut off, in bytes. */
+/** A slow client with more than this buffered for it is disconnected, in bytes. */
 const maxBufferedBytes = 64 * 1024 * 1024;
 const maxConcurrentRequests = 32;
 /** How often the server checks that the socket's file is still its own, in milliseconds. */
 const socketCheckMs = 5_000;
 
-/** What answers: a function for each method, left out only as a type error. */
+/** The handler of each method. */
 export type ControlHandlers = {
   [Name in ControlMethodName]: (
     params: z.output<ControlMethods[Name]['params']>,
@@ -51,7 +51,10 @@ export type ControlHandlers = {
 };
 
 interface ServerEvents {
-  /** Whether a program of a workflow runs now. While it does, and the system does not show who connects, no setting can be loosened. */
+  /**
+   * Whether a program of a workflow runs now. While it does, and if the system does not show which process connects, no
+   * permission can be added.
+   */
   runsProgram?: () => boolean;
   /** Called after the server replaced a socket that another program moved or removed. */
   onSocketRestored?: () => void;
@@ -59,19 +62,19 @@ interface ServerEvents {
   onTakenOver?: (error: CompanionError) => void;
 }
 
-/** One program of the owner's that is connected. */
+/** The connection of one program of the owner. */
 export interface ControlConnection {
-  /** Aborts when the program is gone. */
+  /** Aborts when the program disconnected. */
   readonly signal: AbortSignal;
   send(event: ControlEvent): void;
 }
 
 /**
- * Listens for the owner's programs; as long as it does, its process is the one owner of the data folder.
+ * Listens for the owner's programs. While it listens, no other process can work on the data folder.
  */
 export class ControlServer implements AsyncDisposable {
   #server: Server;
-  /** Number of the socket's file; another number means that another program replaced the file. */
+  /** Inode of the socket's file. Another inode means that another program replaced the file. */
   #inode: bigint | undefined;
   #socketTimer: NodeJS.Timeout | undefined;
   #isRestoring = false;
@@ -105,7 +108,7 @@ export class ControlServer implements AsyncDisposable {
   }
 
   /**
-   * The kernel takes the socket away with the process, however it ends.
+   * Starts the server. The kernel closes the socket when the process ends for any reason.
    * @throws CompanionError when another process has the data folder.
    */
   static async listen(
@@ -131,7 +134,7 @@ export class ControlServer implements AsyncDisposable {
     at: ControlPath,
     events: ServerEvents,
   ): Promise<ControlServer | null> {
-    // Of two that find the socket of a dead one, only one takes it away.
+    // If two processes find the socket of an ended process, only one removes it.
     using lock = await lockControl(folder).catch((error: unknown) => {
       throw new CompanionError(
         `The data folder ${folder.path} can't be written: ${(error as Error).message}. Make room on its disk, or mend its permissions; nothing runs until then.`,
@@ -150,7 +153,7 @@ export class ControlServer implements AsyncDisposable {
         return control;
       }
       if (await hasListener(at.path)) return null;
-      // Nobody listens there: its process is gone.
+      // No process listens: the process of the socket ended.
       rmSync(at.path, { force: true });
     }
     throw new CompanionError(`The data folder ${folder.path} can't be taken; look at ${at.path}.`);
@@ -160,7 +163,7 @@ export class ControlServer implements AsyncDisposable {
     return this.#socketTimer !== undefined;
   }
 
-  /** Keeps the socket's file, which this process created just now. */
+  /** Claims the folder, and watches the socket's file, which this process just created. */
   #watchSocket(): void {
     this.#claim.write();
     if (process.platform === 'win32') return;
@@ -169,13 +172,16 @@ export class ControlServer implements AsyncDisposable {
     this.#socketTimer ??= setInterval(() => void this.#restoreSocket().catch(() => undefined), socketCheckMs).unref();
   }
 
-  /** Listens anew when another program moved, removed or replaced the socket's file. Open connections stay open. Reports another companion of the folder. */
+  /**
+   * Listens again when another program moved, removed or replaced the socket's file. Open connections stay open.
+   * Reports another companion that works on the folder.
+   */
   async #restoreSocket(): Promise<void> {
     const { path } = this.#at;
     if (this.#isRestoring || (inodeOf(path) === this.#inode && this.#claim.isOwn)) return;
     this.#isRestoring = true;
     try {
-      // A companion that starts finds this process in the folder, or this process finds that companion.
+      // The lock ensures that a companion that starts finds this process, or that this process finds that companion.
       using lock = await lockControl(this.#folder);
       if (lock === null) return;
       const other = (this.#claim.isOwn ? null : this.#claim.holder) ?? (await otherCompanion(this.#folder));
@@ -190,7 +196,7 @@ export class ControlServer implements AsyncDisposable {
       }
       this.#claim.write();
       if (inodeOf(path) === this.#inode) return;
-      // Closing also removes whatever has the path now.
+      // Closing also removes the file that is at the path now.
       this.#server.close();
       rmSync(path, { force: true });
       const server = this.#newServer();
@@ -266,7 +272,7 @@ export class ControlServer implements AsyncDisposable {
           send({ proof: proofOf('server', agreement) });
           lines = sealed;
         } catch {
-          // A key that agrees on nothing.
+          // The public key is not a point of the curve.
           socket.destroy();
         }
         return;
@@ -306,7 +312,7 @@ export class ControlServer implements AsyncDisposable {
     connection: ControlConnection,
     peerKind: PeerKind,
   ): Promise<{ result: unknown } | { error: ControlError }> {
-    // Its client reported a failure already, and the owner may have decided otherwise since.
+    // The client already reported a failure, and the owner may have made another decision since.
     if (machineTime() >= deadline) return { error: tooLate };
     if (!Object.hasOwn(controlMethods, method))
       return {
@@ -326,7 +332,7 @@ export class ControlServer implements AsyncDisposable {
   }
 }
 
-/** What only shows something, besides what only denies. */
+/** Methods that change nothing. */
 const readOnlyMethods: readonly ControlMethodName[] = ['state', 'subscribe', 'history', 'picture', 'verifyAudit'];
 
 export const refusedToProgram =
@@ -358,13 +364,13 @@ async function describeRunningCompanion(folder: DataFolder): Promise<string> {
     const state = await other?.call('state', {}, { timeoutMs: 2_000 });
     if (state !== undefined) return `Another companion (process ${state.pid}) runs on ${folder.path}; ${advice}`;
   } catch {
-    // Said below.
+    // The error below says that it does not answer.
   }
   const pid = new FolderClaim(folder.path).holder;
   return `Another companion${pid === null ? '' : ` (process ${pid})`} runs on ${folder.path} and does not answer; ${advice}`;
 }
 
-/** The other process that is the companion of this folder; null when there is none. A relay that leads to this process is none. */
+/** The PID of another companion on this folder; null when there is none. A relay to this process counts as none. */
 async function otherCompanion(folder: DataFolder): Promise<number | null> {
   try {
     using other = await ControlClient.open(folder);
@@ -375,12 +381,15 @@ async function otherCompanion(folder: DataFolder): Promise<number | null> {
   }
 }
 
-/** One process at a time takes the folder, or mends what it has of it. */
+/** Serialises claims of the folder and repairs of the socket. */
 const lockControl = (folder: DataFolder) => lockFile(join(folder.path, 'control.lock'));
 
 const inodeOf = (path: string): bigint | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 
-/** Whether a process has a socket, be it too busy to answer: the kernel connects to it, or has too many that wait, and refuses what a dead one left. */
+/**
+ * Whether a process listens on a socket, even if it is too busy to answer. The kernel then connects or reports EAGAIN,
+ * and refuses a connection to the socket of an ended process.
+ */
 function hasListener(path: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(path, () => done(true));
