@@ -14,7 +14,7 @@ import type { FinishedCommand } from './journal.ts';
 import { changeSettings } from './owner-changes.ts';
 import { newDelivery, ResultSender } from './result-sender.ts';
 
-test('a result that was sent leaves no listener behind', { timeout: 30_000 }, async () => {
+test('sending a result leaves no listener behind', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-listeners-'));
   const listeners = new Map<AbortSignal, number>();
   const count = (by: number) =>
@@ -72,7 +72,7 @@ test('a result that was sent leaves no listener behind', { timeout: 30_000 }, as
   }
 });
 
-test('a journal that lost artefacts, or holds no results, keeps no command waiting', { timeout: 30_000 }, async () => {
+test('a journal without artefacts or valid results does not block a command', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-journal-'));
   const data = new DataFolder(folder);
   const reported = new Map<string, { status?: string; error?: { code?: string } }>();
@@ -136,7 +136,7 @@ test('a journal that lost artefacts, or holds no results, keeps no command waiti
   }
 });
 
-test('commands that are too large for one answer are taken one at a time', { timeout: 30_000 }, async () => {
+test('commands that are too large for one answer are requested one at a time', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-large-'));
   const reported: string[] = [];
   const hub = createServer((request, response) => {
@@ -188,7 +188,7 @@ test('commands that are too large for one answer are taken one at a time', { tim
   }
 });
 
-/** A companion whose hub hands out commands, as JSON, in its first answer. */
+/** Starts a companion whose hub returns commands, as JSON, in its first answer. */
 async function runWithCommands(
   commands: string[],
   options: Partial<ConstructorParameters<typeof Companion>[0]>,
@@ -247,11 +247,11 @@ async function runWithCommands(
 const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
 
 test.each([
-  ['an argument that is no text', '"system.run"', '{"argv":[{"toString":1}]}'],
-  ['an argument that nests too deep', '"system.run"', `{"argv":[${deep}]}`],
-  ['an unknown type with an input that nests too deep', '"node.unknown"', `{"field":${deep}}`],
+  ['an argument that is not text', '"system.run"', '{"argv":[{"toString":1}]}'],
+  ['an argument that is nested too deeply', '"system.run"', `{"argv":[${deep}]}`],
+  ['an unknown type and an input that is nested too deeply', '"node.unknown"', `{"field":${deep}}`],
 ])(
-  'a command with %s fails with invalid_input, and the next one is carried out',
+  'a command with %s fails with invalid_input, and the next one runs',
   { timeout: 30_000 },
   async (_what, type, input) => {
     const [malformed, ping] = [randomUUID(), randomUUID()];
@@ -265,26 +265,22 @@ test.each([
   },
 );
 
-test(
-  'a fault of the companion while it carries out a command is logged, and ends nothing',
-  { timeout: 30_000 },
-  async () => {
-    const events: object[] = [];
-    await runWithCommands(
-      [`{"id":"${randomUUID()}","type":"node.ping","input":{}}`],
-      {
-        onEvent: (event) => events.push(event),
-        onCommand: () => {
-          throw new Error('out of order');
-        },
+test('an internal error while a command runs is logged, and the companion continues', { timeout: 30_000 }, async () => {
+  const events: object[] = [];
+  await runWithCommands(
+    [`{"id":"${randomUUID()}","type":"node.ping","input":{}}`],
+    {
+      onEvent: (event) => events.push(event),
+      onCommand: () => {
+        throw new Error('out of order');
       },
-      () => events.some((event) => 'message' in event && event.message === 'out of order'),
-    );
-    expect(events).toContainEqual({ event: 'fault', message: 'out of order' });
-  },
-);
+    },
+    () => events.some((event) => 'message' in event && event.message === 'out of order'),
+  );
+  expect(events).toContainEqual({ event: 'fault', message: 'out of order' });
+});
 
-test('an upload whose file is removed the moment it ends leaves no error behind', async () => {
+test('an upload whose file is removed at its end causes no unhandled error', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-removed-'));
   const unhandled: unknown[] = [];
   const note = (error: unknown) => unhandled.push(error);
@@ -292,7 +288,7 @@ test('an upload whose file is removed the moment it ends leaves no error behind'
   try {
     const filePath = join(folder, 'artifact');
     const withheld = new AbortController();
-    // The owner takes the file back between the call that opens it and its first byte.
+    // The owner unshares the file between the call that opens it and its first byte.
     const client = {
       call: async () => {
         withheld.abort(new Error('not allowed any more'));
@@ -321,9 +317,9 @@ test('an upload whose file is removed the moment it ends leaves no error behind'
 test.each<[string, OwnerChange, string]>([
   ['pauses', { change: 'pause' }, 'owner_paused'],
   ['denies files', { change: 'deny', power: 'files' }, 'owner_denied'],
-  ['takes back the folder', { change: 'unshare', path: '' }, 'owner_denied'],
+  ['unshares the folder', { change: 'unshare', path: '' }, 'owner_denied'],
 ])(
-  'a file on its way to the hub is not sent any more when its owner %s, and status counts it until then',
+  'the upload of a file ends when the owner %s, and status lists the upload until then',
   { timeout: 30_000 },
   async (_name, change, reason) => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
@@ -340,7 +336,7 @@ test.each<[string, OwnerChange, string]>([
       const url = new URL(request.url ?? '', 'http://hub');
       response.setHeader('content-type', 'application/json');
       if (url.pathname.includes('/artifacts/')) {
-        // The upload stays under way until the companion ends it.
+        // The upload continues until the companion ends it.
         request.on('data', (chunk: Buffer) => (received += chunk.length));
         request.on('end', () => uploading.resolve());
         response.on('close', () => closed.resolve());
@@ -402,7 +398,7 @@ test.each<[string, OwnerChange, string]>([
 );
 
 test(
-  'a finished file of an earlier process is not sent when its owner does not share it any more',
+  'a file result of an earlier process is not sent when the owner no longer shares the file',
   { timeout: 30_000 },
   async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));

@@ -17,7 +17,7 @@ function listener() {
 const lost = (reason: string) => ({ event: 'disconnected', reason, retryInSeconds: 1 }) as const;
 const back = { event: 'connected', hub: 'http://hub', by: 'poll' } as const;
 
-test('a hub that is away is told of when it goes, once a minute with a count, and when it is back', () => {
+test('a lost connection is reported once, then once a minute with a count, and when it is back', () => {
   const { told, event, pass } = listener();
   event(back);
   for (let second = 0; second < 80 * 60; second += 1, pass(1_000))
@@ -28,7 +28,7 @@ test('a hub that is away is told of when it goes, once a minute with a count, an
   expect(told.at(-1)).toEqual(back);
 });
 
-test('a connection that comes and goes makes a bounded number of lines, and nothing else is withheld', () => {
+test('an unstable connection is reported a limited number of times, and other events always', () => {
   const { told, event, pass } = listener();
   for (let flap = 0; flap < 600; flap += 1, pass(100)) {
     event(lost('ECONNRESET'));

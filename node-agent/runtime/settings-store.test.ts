@@ -23,12 +23,12 @@ const file = () => join(folder, 'settings.json');
 const write = (value: object) => writeFileSync(file(), JSON.stringify(value));
 const onEdit = () => undefined;
 
-test('an edit of another program counts at once where it denies more, and where it allows more only once the owner accepts it', async () => {
+test('an edit of another program denies immediately, and allows more only after the owner accepts it', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   data.openSettingsStore({ onEdit });
   write({ capture: { camera: true } });
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
-  // A companion that starts anew does not find it either.
+  // A companion that starts again does not find the edit either.
   expect(new DataFolder(folder).settingsInForce().capture).toMatchObject({ screen: false, camera: false });
   expect(data.settingsStore?.edited).toMatchObject({
     needsConsent: true,
@@ -51,7 +51,7 @@ test('the owner accepts the newest edit only, not an earlier one that it replace
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
 });
 
-test('an edit with as many refusals as there may be removes none of the owner', async () => {
+test("an edit with the maximum number of denying rules removes none of the owner's rules", async () => {
   await changeSettings(data, { change: 'add_rule', decision: 'deny', pattern: 'rm **' });
   const store = data.openSettingsStore({ onEdit });
   const own = store.read().system.rules;
@@ -66,7 +66,7 @@ test('an edit with as many refusals as there may be removes none of the owner', 
   expect(rules).toEqual(expect.arrayContaining(own));
 });
 
-test('the owner does not accept an edit that came after the one that they saw', async () => {
+test('accepting the edit that the owner saw does not accept a later edit', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   const store = data.openSettingsStore({ onEdit });
   write({ capture: { screen: true, camera: true } });
@@ -85,7 +85,7 @@ test.each([
   ['no question', { system: { allowed: true, ask: false, programs: ['uname'] } }],
   ['a shared folder', { sharedFolders: ['/etc'] }],
   ['every host', { browser: { allowed: true, blockHosts: [] } }],
-])('an edit that allows %s does not count', async (_what, edit) => {
+])('an edit that allows %s has no effect without consent', async (_what, edit) => {
   write({
     paused: true,
     capture: { screen: true },
@@ -127,7 +127,7 @@ test('an edit while no companion ran denies immediately, and allows only after t
       changes: expect.arrayContaining(['capture.camera: false → true']) as string[],
     });
   }
-  // Programs of the owner that look at the folder without a companion.
+  // Programs of the owner that read the folder without a companion.
   expect(new DataFolder(folder).settingsInForce().capture).toMatchObject({ screen: false, camera: false });
   await changeSettings(new DataFolder(folder), { change: 'accept_settings' });
   expect(start().edited).toBeNull();
@@ -147,13 +147,13 @@ test.each([
   ['an edit while no companion ran', () => undefined],
   ['an edit without a copy of the settings before', () => rmSync(join(folder, 'settings.recorded.json'))],
   ['a restored backup, whose log does not match', () => rmSync(data.audit)],
-])('changes of the owner keep %s on offer, also after a restart', async (_what, damage) => {
+])('changes of the owner keep %s waiting, also after a restart', async (_what, damage) => {
   await changeSettings(data, { change: 'pause' });
   damage();
   write(backup);
   for (const change of [{ change: 'pause' }, { change: 'resume' }, { change: 'deny', power: 'camera' }] as const) {
     await changeSettings(startData().next, change);
-    // Without a companion, too.
+    // The same holds without a companion.
     await changeSettings(new DataFolder(folder), { change: 'allow', power: 'audio' });
     expect(start().read()).toMatchObject({
       capture: { screen: false, camera: false, audio: true },
@@ -175,14 +175,14 @@ test.each([
   });
 });
 
-test('changes of the owner keep an edit on offer that came while the companion ran', async () => {
+test('changes of the owner keep a waiting edit that was made while the companion ran', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   const store = data.openSettingsStore({ onEdit });
   write(backup);
   await changeSettings(data, { change: 'pause' });
   await changeSettings(data, { change: 'deny', power: 'screen' });
   expect(store.read()).toMatchObject({ paused: true, capture: { screen: false, camera: false }, sharedFolders: [] });
-  // A later start finds what is in force.
+  // A later start finds the settings in force.
   expect(start().edited).toBeNull();
   await changeSettings(data, { change: 'accept_settings' });
   expect(store.read()).toMatchObject({
@@ -192,7 +192,7 @@ test('changes of the owner keep an edit on offer that came while the companion r
   });
 });
 
-test('a rule of the owner stays in force while an edit waits, also after a restart, and where the edit has no such rule', async () => {
+test('a rule of the owner stays in force while an edit without it waits, also after a restart', async () => {
   await changeSettings(data, { change: 'add_rule', decision: 'deny', pattern: 'rm **' });
   write(backup);
   const allowed = await changeSettings(new DataFolder(folder), {
@@ -213,7 +213,7 @@ test('a rule of the owner stays in force while an edit waits, also after a resta
 
 const disk = mountSmall();
 test.skipIf(disk === null)(
-  'what the owner allowed stays in force when a full disk takes a denial, but neither a copy of the settings nor the entry of the next denial',
+  "the owner's permissions stay in force when a full disk stores a denial, but no copy and no log entry of the next one",
   async () => {
     const full = disk as string;
     try {
@@ -241,7 +241,7 @@ test.skipIf(disk === null)(
   },
 );
 
-test('an edit disappears when the owner discards it, or allows all of it, and the log has what it was', async () => {
+test('an edit disappears when the owner discards it or allows all of it, and the log records it', async () => {
   await changeSettings(data, { change: 'pause' });
   write({ capture: { camera: true } });
   const { next, store } = startData();
@@ -258,7 +258,7 @@ test('an edit disappears when the owner discards it, or allows all of it, and th
   expect(start().read().capture.camera).toBe(true);
 });
 
-test('the log has what the owner accepted, cut to its length', async () => {
+test('the log records the changes that the owner accepted, shortened', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   write({ capture: { screen: true, camera: true }, sharedFolders: [`/${'x'.repeat(1_000)}`] });
   await changeSettings(new DataFolder(folder), { change: 'accept_settings' });
@@ -268,7 +268,7 @@ test('the log has what the owner accepted, cut to its length', async () => {
   expect(entry?.summary.length).toBeLessThanOrEqual(300);
 });
 
-test('an edit while no companion ran that only denies is in force, and shown', async () => {
+test('an edit while no companion ran that only denies is in force and shown', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   write({ ...JSON.parse(readFileSync(file(), 'utf8')), paused: true });
   const store = start();
@@ -276,7 +276,7 @@ test('an edit while no companion ran that only denies is in force, and shown', a
   expect(store.edited).toMatchObject({ needsConsent: false });
 });
 
-test('a file that was broken at the start allows nothing in addition when another program replaces it', async () => {
+test('an invalid file at the start allows nothing in addition when another program replaces it', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   writeFileSync(file(), '{');
   const store = start();
@@ -302,17 +302,17 @@ test.each([
   expect(store.accept()?.capture).toMatchObject({ screen: true, camera: true });
 });
 
-test('the settings of a first start, and of a version that recorded none, are in force', async () => {
+test('the settings of a first start, or of a version that recorded none, are in force', async () => {
   write({ capture: { camera: true } });
   expect(start().edited).toBeNull();
   await changeSettings(data, { change: 'allow', power: 'screen' });
-  // A version before this one kept the hash in the log, and no copy.
+  // An earlier version recorded the hash in the log, without a copy.
   rmSync(join(folder, 'settings.recorded.json'));
   expect(start().edited).toBeNull();
   expect(start().read().capture).toMatchObject({ screen: true, camera: true });
 });
 
-test('the hash of the settings outlives the rotation of the log, and a log that is set aside', async () => {
+test('rotating the log and setting it aside keep the hash of the settings', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   const audit = new AuditLog(data.audit);
   const hash = audit.settingsHash;
@@ -326,7 +326,7 @@ test('the hash of the settings outlives the rotation of the log, and a log that 
   expect(new AuditLog(data.audit).settingsHash).toBe(hash);
 });
 
-test('a log that is not trusted any more denies everything until the owner accepts', async () => {
+test('with a log that is not trusted, everything is denied until the owner accepts', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   const store = start();
   store.distrust();
@@ -336,7 +336,7 @@ test('a log that is not trusted any more denies everything until the owner accep
   expect(store.edited).toBeNull();
 });
 
-test('a clock that is turned back does not allow again what was over', async () => {
+test('turning back the clock does not restore an expired permission', async () => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'], now: new Date('2026-05-01T12:00:00Z') });
   data.openSettingsStore({ onEdit });
   await changeSettings(data, { change: 'allow', power: 'screen', minutes: 30 });
