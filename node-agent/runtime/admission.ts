@@ -42,10 +42,7 @@ export async function admit(
       `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`,
     );
   if (JSON.stringify(command.input).length > maxInputLength)
-    throw new CommandError(
-      'too_large',
-      `The input has more than ${maxInputLength} characters; nobody could look through it.`,
-    );
+    throw new CommandError('too_large', `The input has more than ${maxInputLength} characters, too many to review.`);
   const parsed = definition.input.safeParse(command.input);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -87,9 +84,9 @@ function settingsOf(folder: DataFolder): LocalSettings {
 /** An approval is valid only for exactly this request on this node. */
 function assertApproved({ input, approval }: ReceivedCommand, nodeId: string): void {
   if (approval === undefined)
-    throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');
+    throw new CommandError('approval_mismatch', 'The command has no approval, which it needs.');
   const text = approvedRequestText(nodeId, systemRun.input.parse(input));
   const hash = createHash('sha256').update(text).digest('hex');
   if (hash !== approval.requestHash)
-    throw new CommandError('approval_mismatch', 'What was approved is not what this command would run.');
+    throw new CommandError('approval_mismatch', 'The command would run something other than what was approved.');
 }

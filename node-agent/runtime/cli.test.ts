@@ -165,17 +165,17 @@ describe('pairing with a wrong address explains the problem and the remedy', () 
   };
 
   test('when nothing listens', async () => {
-    expect(await said(`http://127.0.0.1:${await freePort()}`)).toContain('nothing listens there; look at the address');
+    expect(await said(`http://127.0.0.1:${await freePort()}`)).toContain('nothing listens there; check the address');
   });
 
   test('when no host has the name', async () => {
-    expect(await said('https://no-such-host.invalid')).toMatch(/no host has this name|can not be looked up now/);
+    expect(await said('https://no-such-host.invalid')).toMatch(/no host has this name|cannot be looked up now/);
   });
 
   test('when another service listens', async () => {
     const port = await listen(createServer((socket) => socket.on('error', () => undefined).end('220 mail\r\n')));
-    expect(await said(`http://127.0.0.1:${port}`)).toContain('no web server');
-    expect(await said(`https://127.0.0.1:${port}`)).toContain('does not speak https');
+    expect(await said(`http://127.0.0.1:${port}`)).toContain('not a web server');
+    expect(await said(`https://127.0.0.1:${port}`)).toContain('does not use https');
   });
 
   test('when another site answers or redirects', async () => {
@@ -186,8 +186,10 @@ describe('pairing with a wrong address explains the problem and the remedy', () 
           : response.writeHead(404).end('<h1>Not here</h1>'),
       ),
     );
-    expect(await said(`http://127.0.0.1:${port}`)).toContain('not by a hub (HTTP 404); is the address right?');
-    expect(await said(`http://127.0.0.1:${port}/moved`)).toContain('sends to another address');
+    expect(await said(`http://127.0.0.1:${port}`)).toContain(
+      'did not come from a hub (HTTP 404); is the address right?',
+    );
+    expect(await said(`http://127.0.0.1:${port}/moved`)).toContain('redirects to another address');
   });
 
   test.skipIf(!hasOpenssl)('when its certificate is not trusted (needs openssl)', async () => {
@@ -195,7 +197,7 @@ describe('pairing with a wrong address explains the problem and the remedy', () 
     const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
     execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
     const port = await listen(createHttpsServer({ key: readFileSync(key), cert: readFileSync(cert) }));
-    expect(await said(`https://127.0.0.1:${port}`)).toContain('signed by nobody whom this machine trusts');
+    expect(await said(`https://127.0.0.1:${port}`)).toContain('not signed by an authority that this machine trusts');
   });
 });
 

@@ -17,7 +17,7 @@ try {
     const message =
       error instanceof CompanionError || error instanceof HubError
         ? error.message
-        : `a fault of its own: ${(error as Error).message}`;
+        : `internal error: ${(error as Error).message}`;
     process.stderr.write(`outrigger-companion: ${visibleLine(message)}\n`);
     process.exit(error instanceof CompanionError ? error.exitCode : 1);
   }

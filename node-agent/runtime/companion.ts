@@ -228,7 +228,7 @@ export class Companion {
       const [code, message] = began
         ? [
             'outcome_unknown',
-            `The companion was killed while ${type} was under way; look at the machine before you retry.${at}`,
+            `The companion was killed while ${type} was running; look at the machine before you retry.${at}`,
           ]
         : [
             'not_begun',

@@ -97,7 +97,7 @@ export class DataFolder {
       mkdirSync(this.temporary, { recursive: true, mode: 0o700 });
     } catch (error) {
       throw new CompanionError(
-        `The data folder ${this.path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend its permissions, or name another with --data-folder.`,
+        `The data folder ${this.path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix its permissions, or name another with --data-folder.`,
         { cause: error },
       );
     }
@@ -164,7 +164,7 @@ export class DataFolder {
     return { pairing: { hub, nodeId }, text: `pairing: ${before} → ${hub} (node ${nodeId})` };
   }
 
-  /** The same for the pairing on the disk. A pairing that cannot be read is never used, so it counts as none. */
+    /** The same for the pairing on the disk. An invalid pairing counts as none, because no companion uses it. */
   #pairingChange(): PairingChange | null {
     try {
       return this.pairingChange(this.readPairing());
@@ -326,7 +326,7 @@ export class DataFolder {
       value === undefined
         ? 'is broken: it is not JSON'
         : `is broken at ${issue?.path.join('.') || 'its top level'}, which ${issue === undefined ? 'is not valid' : issueMessage(issue)}`,
-      'until then every command is refused, also without a pause: mend it, or remove it and run outrigger-companion settings accept, which switches everything off.',
+      'until then every command is refused, also without a pause: fix it, or remove it and run outrigger-companion settings accept, which switches everything off.',
     );
   }
 
@@ -384,7 +384,7 @@ export class DataFolder {
     } catch (error) {
       if (error instanceof CompanionError) throw error;
       throw new CompanionError(
-        `${join(this.path, 'settings.json')} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; mend the permissions of its folder, or make room on its disk.`,
+        `${join(this.path, 'settings.json')} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; fix the permissions of its folder, or free space on its disk.`,
         { cause: error },
       );
     }
@@ -413,7 +413,7 @@ export class DataFolder {
       renameSync(path, aside);
     } catch (error) {
       throw new CompanionError(
-        `${path} can't be set aside (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend the permissions of its folder.`,
+        `${path} can't be set aside (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix the permissions of its folder.`,
         { cause: error },
       );
     }
@@ -428,13 +428,13 @@ export class DataFolder {
       lock = await lockFile(path);
     } catch (error) {
       throw new CompanionError(
-        `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; mend the permissions of its folder, or make room on its disk.`,
+        `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; fix the permissions of its folder, or free space on its disk.`,
         { cause: error },
       );
     }
     if (lock !== null) return lock;
     throw new CompanionError(
-      `Another program is changing the settings in ${this.path} and does not come to its end, so nothing was changed; try again, and if it stays so, remove ${path}.`,
+      `Another program is changing the settings in ${this.path} and does not finish, so nothing was changed; try again, and if it stays so, remove ${path}.`,
     );
   }
 
@@ -457,7 +457,7 @@ export class DataFolder {
         name === 'identity.json' ? 'identity' : 'settings',
         join(this.path, name),
         `can't be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`,
-        'mend its permissions.',
+        'fix its permissions.',
         { cause: error },
       );
     }

@@ -39,7 +39,7 @@ export class DeviceSecrets {
     }
     if (this.#host === null || this.keyStore === null || sealedSecret === undefined)
       throw new CompanionError(
-        "The device secret of this machine is in the system's key store, and only the companion's app can open it: start the app, or pair anew with: outrigger-companion pair CODE --force --hub URL",
+        "The device secret of this machine is in the system's key store, and only the companion's app can open it: start the app, or pair again with: outrigger-companion pair CODE --force --hub URL",
       );
     try {
       const { text } = await this.#host.call('unseal', { sealed: sealedSecret }, within(signal));
@@ -47,7 +47,7 @@ export class DeviceSecrets {
     } catch (error) {
       signal.throwIfAborted();
       throw new CompanionError(
-        `The key store does not give the device secret of this machine: ${(error as Error).message} Unlock it and start the app again, or pair anew.`,
+        `The key store did not return the device secret of this machine: ${(error as Error).message} Unlock it and start the app again, or pair again.`,
         { cause: error },
       );
     }
@@ -58,7 +58,7 @@ export class DeviceSecrets {
     if (this.keyStore !== null) {
       const sealed = await this.#seal(deviceSecret, new AbortController().signal).catch((error: unknown) => {
         throw new CompanionError(
-          `The key store does not take the device secret: ${(error as Error).message} Unlock it, and pair with a new code.`,
+          `The key store did not accept the device secret: ${(error as Error).message} Unlock it, and pair with a new code.`,
           { cause: error },
         );
       });
@@ -73,7 +73,7 @@ export class DeviceSecrets {
   assertUsable(mayUseFile: boolean): void {
     if (this.keyStore === null && !mayUseFile)
       throw new CompanionError(
-        'This system has no key store: the secret would lie in a file that only you can read. Say that you agree to it (secretInFile).',
+        'This system has no key store: the secret would be in a file that only you can read. Confirm that you agree (secretInFile).',
       );
   }
 

@@ -42,9 +42,9 @@ import { untilAborted } from './until-aborted.ts';
 const browserGraceMs = 5_000;
 
 const begunBefore =
-  'This machine began the command before, and does not know how it ended; look at it before you retry.';
+  'This machine started the command before, and does not know how it ended; look at it before you retry.';
 const unwritable = (error: unknown) =>
-  `The command was not begun, because this machine can not record it: its data folder can not be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Make room on its disk, then run the command again.`;
+  `The command was not started, because this machine cannot record it: its data folder cannot be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Free space on its disk, then run the command again.`;
 
 /** The fields that all log entries of a command share. */
 export function auditFactsOf({ id, type, input, approval, origin }: ReceivedCommand) {
@@ -95,7 +95,7 @@ async function endIfDenied({ type, input, abort }: Running, settings: LocalSetti
   }
 }
 
-/** A command under way, as its owner sees it. */
+/** A running command, in the form that the owner sees. */
 export type RunningCommand = CompanionState['running'][number];
 
 export interface DispatcherOptions {
@@ -290,7 +290,7 @@ export class Dispatcher implements AsyncDisposable {
     } catch (error) {
       return failed(
         error instanceof CommandError ? error.code : 'failed',
-        `What came out could not be kept: ${(error as Error).message}`,
+        `The result could not be stored: ${(error as Error).message}`,
       );
     } finally {
       rmSync(temporaryFolder, { recursive: true, force: true });
@@ -368,7 +368,7 @@ export class Dispatcher implements AsyncDisposable {
         if (!reply.success)
           throw new CommandError(
             'failed',
-            `The companion's own answer is not what ${command.type} promises: ${reply.error.issues[0]?.message ?? ''}`,
+            `The result of the companion does not have the form that ${command.type} defines: ${reply.error.issues[0]?.message ?? ''}`,
           );
         return { status: 'succeeded', output: reply.data };
       } finally {

@@ -38,7 +38,7 @@ function lookAtDisk(path: string): [DoctorCheck['state'], string] {
   if (isOutOfFiles || bytes < fullBelowBytes)
     return [
       'fail',
-      `full: ${isOutOfFiles ? 'no further file fits' : `${bytes} bytes are left`} on the disk of ${path}; nothing begins until there is room, because it could not be logged`,
+      `full: ${isOutOfFiles ? 'no further file fits' : `${bytes} bytes are left`} on the disk of ${path}; no command starts until there is free space, because it could not be logged`,
     ];
   const left = `${Math.floor(bytes / (1024 * 1024))} MiB are left`;
   return bytes < lowBelowBytes ? ['warn', `nearly full: ${left}`] : ['ok', left];
@@ -53,11 +53,11 @@ async function hubOfApp(folder: DataFolder, signal: AbortSignal): Promise<[Docto
   if (tested === null)
     return [
       'warn',
-      "not asked: the secret of this machine is in the system's key store, and only the companion's app opens it; start the app",
+      "not checked: the secret of this machine is in the system's key store, and only the companion's app opens it; start the app",
     ];
   const [result] = tested.results;
   return result === undefined
-    ? ['fail', 'the app did not say']
+    ? ['fail', 'the app did not answer']
     : [result.state === 'passed' ? 'ok' : 'fail', result.detail];
 }
 
@@ -108,7 +108,8 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   add(
     'log',
     audit.problem === null ? (audit.unwritten === 0 ? 'ok' : 'warn') : 'fail',
-    audit.problem ?? (audit.unwritten === 0 ? folder.audit : `${audit.unwritten} entries wait for room on the disk`),
+    audit.problem ??
+      (audit.unwritten === 0 ? folder.audit : `${audit.unwritten} entries wait for free space on the disk`),
   );
   const settings = effectiveSettings(own, folder.now());
   if (running?.edited) add('settings', 'warn', running.edited.detail);
@@ -116,7 +117,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   add(
     'paused',
     settings.paused ? 'warn' : 'ok',
-    settings.paused ? 'yes; go on with: outrigger-companion resume' : 'no',
+    settings.paused ? 'yes; resume with: outrigger-companion resume' : 'no',
   );
   using reader = new PermissionReader(guard);
   // The permissions of the running companion count: it may have a screen that this terminal does not have.
@@ -134,7 +135,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     add(power, isMissing ? (isWanted ? 'fail' : 'warn') : 'ok', describePermission(permissions[power]));
   }
   const ffmpeg = findTool('ffmpeg');
-  add('ffmpeg', ffmpeg === null ? 'warn' : 'ok', ffmpeg ?? `missing; get it with: ${toolHint('ffmpeg')}`);
+  add('ffmpeg', ffmpeg === null ? 'warn' : 'ok', ffmpeg ?? `missing; install it with: ${toolHint('ffmpeg')}`);
   if (lacksSandbox() && settings.browser.allowed && sandboxProblem(settings.browser) === null)
     add(
       'sandbox',

@@ -65,7 +65,7 @@ export function describeEvent(event: ThrottledEvent): string {
     case 'settings':
       return event.paused ? 'paused' : 'your settings changed';
     case 'fault':
-      return `a fault of the companion: ${visibleLine(event.message)}`;
+      return `internal error: ${visibleLine(event.message)}`;
     case 'stopped':
       return `stopped: ${event.reason}`;
   }

@@ -18,7 +18,7 @@ export type DeviceInfo = z.input<typeof deviceInfo>;
 
 export const appVersion = packageJson.version;
 
-/** Interval at which facts are read that seldom change and take long to read, in milliseconds. */
+/** Minimum interval between reads of slow facts, which seldom change, in milliseconds. */
 const slowFactsEveryMs = 60_000;
 const readDeadlineMs = 8_000;
 

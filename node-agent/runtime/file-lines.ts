@@ -27,7 +27,7 @@ export function* linesFromEnd(path: string): Generator<string> {
   }
 }
 
-/** Makes changes of names in a folder durable. Windows can't sync a folder and does not need it. */
+/** Makes created and renamed files of a folder durable. Windows cannot sync a folder, and does not need it. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const handle = openSync(folder, 'r');

@@ -115,9 +115,9 @@ function describeRefusal(
 ): string {
   if (statusCode === 407)
     return authorization === null
-      ? `wants a user name and a password (HTTP 407); put them into ${variable}, as http://USER:PASSWORD@HOST:PORT`
+      ? `requires a user name and a password (HTTP 407); add them to ${variable}, as http://USER:PASSWORD@HOST:PORT`
       : `does not accept the user name and the password in ${variable} (HTTP 407)`;
-  return `opens no connection to ${authority} (HTTP ${statusCode}); have it allow CONNECT to this port, or list the host in NO_PROXY`;
+  return `opens no connection to ${authority} (HTTP ${statusCode}); allow CONNECT to this port there, or list the host in NO_PROXY`;
 }
 
 const agents = new Map<string, HttpAgent>();

@@ -70,7 +70,7 @@ test('a channel that another companion replaced waits before it opens again, and
     { signal: new AbortController().signal, timeoutMs: never },
   );
   hubSide.close(4409, 'another channel of this device took its place');
-  await expect(poll).rejects.toThrow('another companion with the identity of this one');
+  await expect(poll).rejects.toThrow('another companion with the same identity');
   await channel.ensureOpen(new AbortController().signal);
   expect(channel.isOpen).toBe(false);
 });

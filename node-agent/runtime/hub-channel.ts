@@ -240,7 +240,7 @@ export class HubChannel {
         problem?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
           ? new HubError(0, answerTooLarge, `The answer of ${this.#hub} has more than ${maxAnswerBytes} bytes.`)
           : isReplaced
-            ? this.#lostError('another companion with the identity of this one took its place; unpair one of the two')
+            ? this.#lostError('another companion with the same identity replaced it; unpair one of the two')
             : this.#lostError('its channel was closed', code === 1001 ? restartPauseSeconds : undefined);
       for (const { reject } of open.pending.values()) reject(lost);
     });

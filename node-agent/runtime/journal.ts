@@ -97,7 +97,7 @@ export class Journal {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new CompanionError(
-        `Which commands were carried out can't be read from ${path} or kept there (${code ?? message}), and without it one could be carried out twice; mend that, then start the companion again.`,
+        `The list of started commands can't be read from ${path} or stored there (${code ?? message}), and without it a command could run twice; fix that, then start the companion again.`,
         { cause: error },
       );
     }

@@ -169,7 +169,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
       const words = wordsOf(change.pattern);
       if (words === null || words.length === 0)
         throw new CompanionError(
-          `pattern: write a program and its arguments, such as: git status ** (a word with spaces in double quotes; it is ${change.pattern}).`,
+          `pattern: write a program and its arguments, such as: git status ** (put a word with spaces in double quotes; it is ${change.pattern}).`,
         );
       if (change.folder !== undefined && change.decision === 'deny')
         throw new CompanionError('folder: a rule that denies holds in every folder, so leave the folder out.');
@@ -190,7 +190,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
     case 'remove_rule': {
       const left = settings.system.rules.filter(({ id }) => id !== change.id);
       if (left.length === settings.system.rules.length)
-        throw new CompanionError(`There is no rule ${change.id}; those that there are: outrigger-companion rules`);
+        throw new CompanionError(`There is no rule ${change.id}; list the rules with: outrigger-companion rules`);
       settings.system.rules = left;
       return;
     }

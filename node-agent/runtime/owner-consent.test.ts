@@ -217,9 +217,9 @@ describe('the consent of the owner', () => {
         },
         { key: randomUUID(), signal: over.signal },
       );
-    await expect(ask(15_000_000)).rejects.toThrow('nobody could look through it');
+    await expect(ask(15_000_000)).rejects.toThrow('too many to review');
     const first = ask(5_000_000);
-    await expect(ask(5_000_000)).rejects.toThrow('waits for the word');
+    await expect(ask(5_000_000)).rejects.toThrow('wait for an answer');
     expect(prompts.waiting).toHaveLength(1);
     over.abort(new Error('over'));
     await expect(first).rejects.toThrow('over');
@@ -237,7 +237,7 @@ describe('the consent of the owner', () => {
     const next = async () => {
       await until(
         () => prompts.waiting.length === 1,
-        () => 'nobody was asked',
+                () => 'no prompt is open',
       );
       return prompts.waiting[0]!;
     };

@@ -73,7 +73,10 @@ export async function assertOwnerAllows(
   if (decision === 'deny') throw denied(refusedForGood);
   if (decision === 'ask') {
     if (prompts === undefined)
-      throw denied('The owner of this machine wants to be asked, and nobody here can ask them.', 'owner_not_asked');
+      throw denied(
+        'The owner of this machine wants to be asked, but the companion cannot ask here.',
+        'owner_not_asked',
+      );
     onAsk?.();
     const timeoutMs = input.timeoutMs ?? definition.timeoutMs;
     const answer = await prompts.ask(

@@ -21,11 +21,11 @@ export function hubAddress(hub: string, insecure: boolean): string {
     throw new CompanionError(`--hub must be an http or https address (it is "${hub.slice(0, 100)}").`);
   const { protocol, hostname, origin, pathname, username, password } = new URL(hub);
   if (username !== '' || password !== '')
-    throw new CompanionError('--hub must be an address without a name and a password in it.');
+    throw new CompanionError('--hub must be an address without a user name and a password.');
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol === 'http:' && !isLocal && !insecure)
     throw new CompanionError(
-      `${hub} is not encrypted: whoever is on the way could take this machine over. Use an https address, or --insecure on a network that you trust.`,
+      `${hub} is not encrypted: anyone on the network could take over this machine. Use an https address, or --insecure on a network that you trust.`,
     );
   return `${origin}${pathname.replace(/(?<!\/)\/+$/, '')}`;
 }
@@ -136,7 +136,7 @@ export async function unpair(
   folder.removePairing();
   audit.note(
     'owner.change',
-    `unpair from ${pairing.hub} as node ${pairing.nodeId}${hubKnows ? '' : ', which could not be told'}`,
+    `unpair from ${pairing.hub} as node ${pairing.nodeId}${hubKnows ? '' : ', which could not be informed'}`,
     { pairing: null },
   );
   folder.settingsStore?.trustPairing();

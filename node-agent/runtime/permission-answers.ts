@@ -98,7 +98,7 @@ export function screenPermission({ displays, host }: DeviceCheck, captures: Capt
       xServer === undefined ? null : copy(`DISPLAY=${xServer} outrigger-companion run`),
     );
   }
-  if (displays === undefined) return unknownPermission('screen', 'The system has not named its displays yet.');
+  if (displays === undefined) return unknownPermission('screen', 'The system has not listed its displays yet.');
   if (process.platform === 'win32') return granted(list || 'The screen can be captured.');
   if (process.platform === 'darwin') return unknownPermission('screen', list || 'The system names no display.');
   if (process.env['DISPLAY'] === undefined)
@@ -124,7 +124,7 @@ export function cameraPermission({ cameras, host }: DeviceCheck, captures: Captu
   // On other systems ffmpeg lists the cameras, and the app does not need ffmpeg.
   if (byApp && process.platform !== 'linux')
     return unknownPermission('camera', list || 'The app takes pictures with the camera itself.');
-  if (cameras === undefined) return unknownPermission('camera', 'The system has not named its cameras yet.');
+  if (cameras === undefined) return unknownPermission('camera', 'The system has not listed its cameras yet.');
   if (cameras.length === 0)
     return notGranted('missing', 'No camera is connected.', 'Connect a camera, or switch on the one that is built in.');
   if (process.platform !== 'linux') return unknownPermission('camera', list);
@@ -146,7 +146,7 @@ export function audioPermission({ microphones, soundServer, host }: DeviceCheck,
   const byApp = captures.includes('audio');
   if (byApp && process.platform !== 'linux') return unknownPermission('audio', list || 'The app records sound itself.');
   if (!byApp && findTool('ffmpeg') === null) return missingTool('ffmpeg', 'Recording sound');
-  if (microphones === undefined) return unknownPermission('audio', 'The system has not named its microphones yet.');
+  if (microphones === undefined) return unknownPermission('audio', 'The system has not listed its microphones yet.');
   if (process.platform !== 'linux')
     return microphones.length === 0
       ? notGranted('missing', 'No microphone is connected.', 'Connect a microphone.', paneRemedy('audio')?.action)
@@ -206,19 +206,19 @@ function folderProblem({ path, problem, isOwn }: FolderCheck): SystemPermission 
     case null:
       return null;
     case 'gone':
-      return notGranted('missing', `${path} is not there.`, 'Connect its disk, or take it off.', copy(unshare));
+      return notGranted('missing', `${path} is not there.`, 'Connect its disk, or unshare it.', copy(unshare));
     case 'not_a_folder':
       return notGranted(
         'missing',
         `${path} is not a folder any more.`,
-        'Take it off, and share a folder.',
+        'Unshare it, and share a folder.',
         copy(unshare),
       );
     case 'moved':
       return notGranted(
         'denied',
         `${path} leads to another folder now, which you did not share.`,
-        'Put the folder back, or take it off and share it anew.',
+        'Put the folder back, or unshare it and share it again.',
         copy(unshare),
       );
     case 'not_readable':
@@ -228,8 +228,8 @@ function folderProblem({ path, problem, isOwn }: FolderCheck): SystemPermission 
             'denied',
             `The user ${userInfo().username} can't read ${path}.`,
             process.platform === 'darwin'
-              ? 'Allow it in System Settings, Privacy & Security, Files & Folders, or take it off.'
-              : 'Let whoever it belongs to give you the right to read it, or take it off.',
+              ? 'Allow it in System Settings, Privacy & Security, Files & Folders, or unshare it.'
+              : 'Get permission from its owner to read it, or unshare it.',
             copy(unshare),
           );
   }
@@ -244,7 +244,7 @@ export function filesPermission(shared: readonly string[], checks: FolderCheck[]
     return notGranted(
       'unknown',
       `The shared folders do not answer: ${shared.join(', ')}.`,
-      'Look whether a disk or a network drive among them hangs.',
+      'Check whether one of their disks or network drives hangs.',
     );
   const problems = checks.flatMap((check) => folderProblem(check) ?? []);
   const [first] = problems;
@@ -280,7 +280,7 @@ export function browserPermission(settings: LocalSettings['browser']): SystemPer
     return notGranted(
       'denied',
       `${browser.path}, but the companion runs as root, and as root Chromium has no sandbox: a page that breaks out of it has the whole machine.`,
-      'Run the companion as another user, or allow it all the same.',
+      'Run the companion as another user, or allow it anyway.',
       copy('outrigger-companion allow browser --without-sandbox'),
     );
   return granted(lacksSandbox() ? `${browser.path}, as root and without its sandbox` : browser.path);

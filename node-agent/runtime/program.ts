@@ -43,9 +43,9 @@ program
   .description('pair this machine with a hub')
   .argument('<code>', 'pairing code, such as ABCD-EFGH')
   .requiredOption('--hub <url>', 'address of the hub')
-  .option('--name <name>', 'name of this machine; its host name when left out')
+  .option('--name <name>', 'name of this machine (default: its host name)')
   .option('--insecure', 'allow http to another machine')
-  .option('--force', 'pair anew, although this machine is paired')
+  .option('--force', 'pair again although this machine is paired')
   .addOption(json())
   .action(
     async (
@@ -58,7 +58,7 @@ program
         hub: options.hub,
         insecure: options.insecure === true,
         force: options.force === true,
-        // Whoever types it here has no window to be asked in, and reads where the secret lies.
+                // The command line has no window that could ask for consent. Its output states where the secret is stored.
         secretInFile: true,
         ...(options.name === undefined ? {} : { name: options.name }),
       };
@@ -70,17 +70,17 @@ program
       print(
         { nodeId, hub },
         options.json,
-        `Paired with ${hub} as node ${nodeId}; its secret is in ${place}.\n${state === null ? 'Start it with: outrigger-companion run\n' : ''}Allow what you like, for example: outrigger-companion allow browser; outrigger-companion share ~/Documents`,
+        `Paired with ${hub} as node ${nodeId}; its secret is in ${place}.\n${state === null ? 'Start it with: outrigger-companion run\n' : ''}Then allow what workflows may use, for example: outrigger-companion allow browser; outrigger-companion share ~/Documents`,
       );
     },
   );
 
 program
   .command('run')
-  .description('work for the hub until you stop it')
+  .description('run the companion until you stop it')
   .option('--json', 'print a JSON line for each event')
-  .option('--no-channel', 'use requests alone, and no WebSocket')
-  .option('--pause', 'begin paused')
+  .option('--no-channel', 'use HTTP requests only, no WebSocket')
+  .option('--pause', 'start paused')
   .action(async (options: { json?: boolean; channel: boolean; pause?: boolean }) => {
     assertOwner();
     const folder = dataFolder();
@@ -107,14 +107,14 @@ program
       onEvent,
       channel: options.channel,
     }).run();
-    onEvent({ event: 'stopped', reason: 'as you asked' });
+    onEvent({ event: 'stopped', reason: 'on request' });
     process.exit(0);
   });
 
 program
   .command('status')
   .description('show whether the companion runs, and what it may do')
-  .option('--check', 'end with 1 unless it runs and is connected')
+  .option('--check', 'exit with 1 unless the companion runs and is connected')
   .addOption(json())
   .action(async (options: { json?: boolean; check?: boolean }) => {
     const folder = dataFolder();
@@ -126,8 +126,8 @@ program
       ...(problem === null ? [] : [`BROKEN     ${problem}`]),
       `paired     ${pairing === null ? 'no' : `${pairing.hub} (node ${pairing.nodeId})`}`,
       `running    ${running === null ? 'no' : describeRunning(running)}`,
-      `commands   ${running === null || running.running.length === 0 ? 'none under way' : running.running.map(({ type }) => type).join(', ')}`,
-      `paused     ${settings.paused ? 'yes: nothing of what follows can be used until you resume' : 'no'}`,
+      `commands   ${running === null || running.running.length === 0 ? 'none running' : running.running.map(({ type }) => type).join(', ')}`,
+      `paused     ${settings.paused ? 'yes: nothing below can be used until you resume' : 'no'}`,
       `allowed    ${allowed.map((power) => (settings.until[power] === undefined ? power : `${power} (until ${localTime(settings.until[power])})`)).join(', ') || 'nothing'}`,
       `shared     ${settings.sharedFolders.join(', ') || 'no folder'}${settings.files.allowed ? '' : ' (files are denied)'}`,
       ...settings.sharedFolders
@@ -152,7 +152,7 @@ program
         : []),
       ...(running?.audit.problem ? [`LOG        ${running.audit.problem}`] : []),
       ...(running !== null && running.audit.unwritten > 0
-        ? [`LOG        ${running.audit.unwritten} entries wait for room on the disk`]
+        ? [`LOG        ${running.audit.unwritten} entries wait for free space on the disk`]
         : []),
     ];
     print(
@@ -171,7 +171,7 @@ addServiceCommands(context);
 const audit = program
   .command('audit')
   .description('show what workflows did on this machine, newest last')
-  .option('--limit <number>', 'entries at most', '50')
+  .option('--limit <number>', 'maximum number of entries', '50')
   .addOption(json())
   .action((options: { limit: string; json?: boolean }) => {
     const limit = Number(options.limit);
@@ -185,7 +185,7 @@ const audit = program
 
 audit
   .command('verify')
-  .description('check that no entry of the log was changed or taken out; ends with 1 if one was')
+  .description('check that no entry of the log was changed or removed; exits with 1 if one was')
   .addOption(json())
   .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
     const folder = dataFolder();
@@ -194,14 +194,14 @@ audit
     print(
       verdict,
       command.optsWithGlobals().json,
-      `${verdict.problem ?? `${verdict.entries} entries fit each other.`}${running === null ? ' No companion runs, so nothing was compared with what the hub knows.' : ''}`,
+      `${verdict.problem ?? `${verdict.entries} entries verified.`}${running === null ? ' No companion runs, so the log was not compared with the record of the hub.' : ''}`,
     );
     if (!verdict.ok) process.exitCode = 1;
   });
 
 audit
   .command('set-aside')
-  .description('begin a new log beside one that does not fit any more')
+  .description('set a log aside that is not intact, and start a new one')
   .addOption(json())
   .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
     const folder = dataFolder();
@@ -210,7 +210,7 @@ audit
       assertOwner();
       new AuditLog(folder.audit).setAside();
     }
-    print({ ok: true }, command.optsWithGlobals().json, 'Began a new log; the old one is beside it.');
+    print({ ok: true }, command.optsWithGlobals().json, 'Started a new log. The old one is kept beside it.');
   });
 
 /** The commands that accept or discard a waiting edit, for the line that shows the edit. */
@@ -247,9 +247,9 @@ program
 
 program
   .command('hub')
-  .description('the hub of this machine')
+  .description('change the hub of this machine')
   .command('set')
-  .description('go on with the same hub at another address, as the same node')
+  .description('set a new address of the same hub; the node stays the same')
   .argument('<url>', 'new address of the hub')
   .option('--insecure', 'allow http to another machine')
   .addOption(json())
@@ -271,7 +271,7 @@ program
 
 program
   .command('unpair')
-  .description('forget the hub; what you allowed stays as it is')
+  .description('remove the pairing; what you allowed stays as it is')
   .addOption(json())
   .action(async (options: { json?: boolean }) => {
     const folder = dataFolder();
@@ -284,6 +284,6 @@ program
       options.json,
       nodeId === null
         ? 'This machine was not paired.'
-        : `Forgot ${pairing?.hub ?? 'the hub'}. ${hubKnows ? 'It knows.' : `It could not be told: revoke node ${nodeId} there too.`}`,
+        : `Forgot ${pairing?.hub ?? 'the hub'}. ${hubKnows ? 'It knows.' : `It could not be informed. Revoke node ${nodeId} there too.`}`,
     );
   });

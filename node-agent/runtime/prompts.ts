@@ -56,19 +56,16 @@ export class Prompts {
     if (this.#open.size >= maxWaiting)
       throw new CommandError(
         'denied_by_device',
-        `${maxWaiting} commands wait for the word of this machine's owner already.`,
+        `${maxWaiting} commands already wait for an answer of this machine's owner.`,
       );
     const characters = JSON.stringify(question).length;
     const waitingCharacters = [...this.#open.values()].reduce((sum, open) => sum + open.characters, 0);
     if (characters > maxCharacters)
-      throw new CommandError(
-        'denied_by_device',
-        `What would run has ${characters} characters; nobody could look through it.`,
-      );
+      throw new CommandError('denied_by_device', `What would run has ${characters} characters, too many to review.`);
     if (waitingCharacters + characters > maxCharacters)
       throw new CommandError(
         'denied_by_device',
-        "Too much waits for the word of this machine's owner already; ask again when they have answered.",
+        "Too many characters already wait for an answer of this machine's owner; retry after the owner has answered.",
       );
     const id = randomUUID();
     const now = Date.now();
@@ -110,7 +107,7 @@ export class Prompts {
     const open = this.#open.get(id);
     if (open === undefined)
       throw new CompanionError(
-        `No prompt ${id} waits for an answer any more; those that do: outrigger-companion prompts. An answer is one of ${promptAnswers.join(', ')}.`,
+        `No prompt ${id} waits for an answer any more; list the open ones with: outrigger-companion prompts. An answer is one of ${promptAnswers.join(', ')}.`,
       );
     open.answer(answer);
     if (answer === 'once' || answer === 'deny') return;

@@ -24,7 +24,7 @@ export function emptyScreen(byApp: boolean): SystemPermission {
     return {
       state: 'denied',
       detail: 'The desktop shared a screen on which nothing is drawn, or does not share it any more.',
-      remedy: { text: 'Choose anew which screen is shared.', action: { kind: 'ask_system', power: 'screen' } },
+      remedy: { text: 'Choose again which screen is shared.', action: { kind: 'ask_system', power: 'screen' } },
     };
   if (!byApp && isBehindWayland())
     return withText(
@@ -51,7 +51,7 @@ export function emptyCamera(): SystemPermission {
   const mend = 'Open its shutter, close other programs that use it, and test again.';
   return {
     state: 'unknown',
-    detail: `The camera is covered or has no signal${pane === null ? '' : ', or the system does not let the companion see through it'}.`,
+    detail: `The camera is covered or has no signal${pane === null ? '' : ', or the system does not let the companion use it'}.`,
     remedy: { text: pane === null ? mend : `${mend} ${pane.text}`, action: pane?.action ?? null },
   };
 }
@@ -70,7 +70,7 @@ export function silentMicrophone(muted: boolean): SystemPermission {
   if (pane !== null)
     return {
       state: process.platform === 'darwin' ? 'denied' : 'unknown',
-      detail: 'The system does not let the companion hear, or the microphone is switched off.',
+      detail: 'The system does not let the companion use the microphone, or the microphone is switched off.',
       remedy: pane,
     };
   return withText(

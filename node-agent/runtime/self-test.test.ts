@@ -189,7 +189,7 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
     expect(await hear(sound.env)).toMatchObject([
       {
         state: 'failed',
-        detail: expect.stringContaining('all of it is silence') as string,
+        detail: expect.stringContaining('but only silence') as string,
         permission: { remedy: { text: expect.stringContaining('sound settings') as string } },
       },
     ]);
@@ -219,7 +219,7 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
 
 test('a program runs, and its output is returned', async () => {
   expect(await testing(['system'])).toMatchObject([
-    { state: 'passed', detail: expect.stringContaining('its output came back whole') as string },
+    { state: 'passed', detail: expect.stringContaining('its output was returned completely') as string },
   ]);
 });
 

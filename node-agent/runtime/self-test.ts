@@ -210,7 +210,7 @@ async function testAudio({ deps, command, captured }: PartContext): Promise<Outc
   const length = `${(durationMs / 1000).toFixed(1)} s`;
   if (!isSilent) return passed(`${length} of sound at ${Math.round(decibels)} dBFS.`);
   const muted = await isMuted(deps.guard, command.signal).catch(() => false);
-  return failed(`${length} were recorded, and all of it is silence.`, silentMicrophone(muted));
+  return failed(`${length} were recorded, but only silence.`, silentMicrophone(muted));
 }
 
 async function testProgram({ deps, command }: PartContext): Promise<Outcome> {
@@ -219,11 +219,11 @@ async function testProgram({ deps, command }: PartContext): Promise<Outcome> {
   const argv = process.platform === 'win32' ? ['cmd.exe', '/d', '/c', `echo ${word}`] : ['echo', word];
   const { exitCode, stdout, stderr } = await run(systemRun.input.parse({ argv }), command);
   if (exitCode === 0 && stdout.trim() === word)
-    return passed(`${argv[0]} ran as ${userInfo().username}, and its output came back whole.`);
+    return passed(`${argv[0]} ran as ${userInfo().username}, and its output was returned completely.`);
   const output = `${stdout} ${stderr}`.trim().slice(0, 300);
   return failed(
     exitCode === 0
-      ? `${argv[0]} printed something else than it was given: ${output}`
+      ? `${argv[0]} printed something other than its argument: ${output}`
       : `${argv[0]} ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`}: ${output}`,
   );
 }
@@ -246,7 +246,7 @@ async function testBrowser({ deps, settings, command: { commandId, signal } }: P
           { timeout: pageTimeoutMs },
         );
         const title = await page.title();
-        if (title !== wanted) return failed(`The page has another title than it was given: ${title.slice(0, 200)}`);
+        if (title !== wanted) return failed(`The page has an unexpected title: ${title.slice(0, 200)}`);
         const picture = decodePicture(await page.screenshot({ type: 'png', timeout: pageTimeoutMs }));
         const version = page.context().browser()?.version();
         return {

@@ -22,7 +22,7 @@ interface StoredPicture {
   storedAt: number;
 }
 
-/** Keeps sent pictures for the owner to view. A failure does not affect the command. */
+/** Stores sent pictures for the owner to view. A failure does not affect the command. */
 export interface PictureKeeper {
   keep(commandId: string, artifacts: readonly StoredArtifact[]): void;
 }

@@ -25,7 +25,8 @@ interface Unit {
 
 /** Quotes one word for a unit, and doubles the characters that systemd expands. */
 function quote(word: string): string {
-  if (/[\n\r\0]/.test(word)) throw new CompanionError(`${JSON.stringify(word)} has a line break, which no unit takes.`);
+  if (/[\n\r\0]/.test(word))
+    throw new CompanionError(`${JSON.stringify(word)} has a line break, which a unit cannot contain.`);
   return `"${word
     .replaceAll(/["\\]/g, String.raw`\$&`)
     .replaceAll('%', '%%')
@@ -88,7 +89,7 @@ async function assertSystemd(): Promise<void> {
   const why =
     code === 'ENOENT' ? 'there is no systemctl' : visibleLine(text.split('\n')[0] ?? '') || `it answers ${code}`;
   throw new CompanionError(
-    `This needs the systemd of your user, and that is not there (${why}). Nothing was changed. Let whatever starts programs here start: outrigger-companion run`,
+    `This needs the systemd of your user, which is not available (${why}). Nothing was changed. Start the companion in another way: outrigger-companion run`,
   );
 }
 
@@ -118,7 +119,7 @@ export async function installService(unit: Unit, isPaired: boolean): Promise<str
   return [
     `Wrote ${unit.path}, and started it; it starts again whenever you sign in.`,
     `See its log with: journalctl --user --unit ${unit.name} --follow`,
-    'To have it run while you are not signed in, too: loginctl enable-linger',
+    'To run it also while you are not signed in: loginctl enable-linger',
     ...(isShortLived
       ? [`It runs from the cache of npx, which npm may clear; better: npm install --global outrigger`]
       : []),
@@ -132,7 +133,7 @@ export async function uninstallService(unit: Unit): Promise<string> {
   await runSystemctl('disable', '--now', unit.name);
   rmSync(unit.path, { force: true });
   await runSystemctl('daemon-reload');
-  return `Stopped it, and removed ${unit.path}. This machine stays paired; forget the hub with: outrigger-companion unpair`;
+  return `Stopped it, and removed ${unit.path}. This machine stays paired; remove the pairing with: outrigger-companion unpair`;
 }
 
 /** Describes the state of a unit in lines for the owner. */

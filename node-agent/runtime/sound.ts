@@ -16,7 +16,7 @@ export function measureSound(wav: Buffer): Sound {
   const format = chunkOf(wav, 'fmt ');
   const data = chunkOf(wav, 'data');
   if (format === null || data === null || format.length < 16 || format.readUInt16LE(14) !== 16)
-    throw new CommandError('failed', 'What was recorded is no sound of 16-bit samples.');
+    throw new CommandError('failed', 'What was recorded is not sound of 16-bit samples.');
   const count = data.length >> 1;
   if (count === 0) throw new CommandError('failed', 'Nothing was recorded: the microphone sent no sample.');
   const first = data.readInt16LE(0);

@@ -138,13 +138,13 @@ test('pairings are logged and sent to subscribers, and logged also while no comp
   await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
   const ofCompanion = [
     `pair with ${first.url} as node ${third}`,
-    `unpair from ${first.url} as node ${third}, which could not be told`,
+    `unpair from ${first.url} as node ${third}, which could not be informed`,
   ];
   expect(new AuditLog(data.audit).read(10).map(({ type, summary }) => `${type} ${summary}`)).toEqual(
     [
       `pair with ${first.url} as node ${one}`,
       `pair with ${second.url} as node ${other}, in the place of ${first.url} as node ${one}`,
-      `unpair from ${second.url} as node ${other}, which could not be told`,
+      `unpair from ${second.url} as node ${other}, which could not be informed`,
       ...ofCompanion,
     ].map((summary) => `owner.change ${summary}`),
   );
@@ -201,7 +201,7 @@ test('an invalid pairing, or a key store that fails, is reported and can be repl
   await pairWith(hub.url, true);
   await until(
     async () => (await state())?.problem?.includes('it is locked') === true,
-    () => 'the key store is not told of',
+        () => 'the key store is not reported',
   );
   await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
   expect(existsSync(join(data.path, 'identity.json'))).toBe(false);
@@ -217,7 +217,7 @@ test(
       const dead = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)})`]);
       await until(
         () => existsSync(path),
-        () => 'nobody listens',
+                () => 'no process listens',
       );
       const ended = new Promise((done) => dead.once('exit', done));
       dead.kill('SIGKILL');

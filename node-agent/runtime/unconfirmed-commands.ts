@@ -63,7 +63,7 @@ export class UnconfirmedCommands {
       .map(({ finished: { commandId: id, source }, since }) => ({
         id,
         type: source?.type ?? 'result',
-        summary: `${source?.line.summary ?? ''} (its result is on the way to the hub)`.trim(),
+        summary: `${source?.line.summary ?? ''} (its result is being sent to the hub)`.trim(),
         startedAt: since,
       }));
   }
@@ -129,7 +129,7 @@ export class UnconfirmedCommands {
         if (isAborted(withheld.signal) && sent.result.status === 'succeeded') continue;
         const known = error instanceof HubError ? error : undefined;
         if ((error as NodeJS.ErrnoException).code === 'ENOENT' && sent.artifacts.length > 0) {
-          const message = 'What the command brought is gone from the data folder of the companion; run it again.';
+          const message = 'The artefacts of the command are missing in the data folder of the companion; run it again.';
           sent = failedWith(finished, 'failed', message);
           continue;
         }

@@ -78,7 +78,7 @@ export function parseMinutes(text: string): number {
 export function assertId(text: string, what: string, listedBy: string): void {
   if (!z.uuid().safeParse(text).success)
     throw new CompanionError(
-      `"${text.slice(0, 100)}" is no id of a ${what}; those that there are: outrigger-companion ${listedBy}`,
+      `"${text.slice(0, 100)}" is not the ID of a ${what}; list the IDs with: outrigger-companion ${listedBy}`,
       { exitCode: usageExitCode },
     );
 }

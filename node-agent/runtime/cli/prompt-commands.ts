@@ -14,18 +14,22 @@ import { notRunning } from './settings-commands.ts';
 export function addPromptCommands({ program, dataFolder, print }: CliContext): void {
   program
     .command('prompts')
-    .description('show the commands that wait for your word')
+    .description('show the commands that wait for your answer')
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
       const state = await askCompanion(dataFolder(), 'state', {});
       if (state === null) throw notRunning();
-      print(state.prompts, options.json, state.prompts.map(describePrompt).join('\n\n') || 'Nothing waits for you.');
+      print(
+        state.prompts,
+        options.json,
+        state.prompts.map(describePrompt).join('\n\n') || 'No command waits for your answer.',
+      );
     });
 
   program
     .command('answer')
-    .description('say whether a command that waits may run')
-    .argument('<prompt>', 'its id, as `prompts` shows it')
+    .description('answer whether a waiting command may run')
+    .argument('<prompt>', 'ID of the prompt, as `prompts` shows it')
     .addArgument(new Argument('<answer>').choices(promptAnswers))
     .addOption(json())
     .action(async (promptId: string, answer: PromptAnswer, options: { json?: boolean }) => {

@@ -4,7 +4,7 @@ import type { CliContext } from './context.ts';
 
 /** Adds `service` to the command line. */
 export function addServiceCommands({ program, dataFolder, print }: CliContext): void {
-  const service = program.command('service').description('let the systemd of your user run it (Linux)');
+  const service = program.command('service').description('run the companion as a systemd service of your user (Linux)');
   const unit = () => describeUnit(dataFolder().path, serviceProgram, process.env);
   const add = (name: string, description: string, carryOut: () => Promise<string>) =>
     service
@@ -20,5 +20,5 @@ export function addServiceCommands({ program, dataFolder, print }: CliContext): 
     installService(unit(), dataFolder().readPairing() !== null),
   );
   add('uninstall', 'stop it and remove the unit; the machine stays paired', () => uninstallService(unit()));
-  add('status', 'show whether the unit is there and runs', () => describeService(unit()));
+  add('status', 'show whether the unit is installed and runs', () => describeService(unit()));
 }

@@ -75,8 +75,8 @@ function rowsOf({ part, state, detail, permission }: TestResult): string {
 export function addTestCommand({ program, dataFolder }: CliContext): void {
   program
     .command('test')
-    .description('try what workflows may use on this machine, by using it')
-    .addArgument(new Argument('[part...]', 'what to try; everything when left out').choices(testParts))
+    .description('test what workflows may use on this machine by using it')
+    .addArgument(new Argument('[part...]', 'what to test (default: everything)').choices(testParts))
     .addOption(json())
     .action(async (parts: TestPart[], options: { json?: boolean }) => {
       const stop = new AbortController();

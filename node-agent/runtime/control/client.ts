@@ -98,7 +98,7 @@ export class ControlClient implements Disposable {
       opened.reject(
         new CompanionError(
           agreement === undefined
-            ? `What runs on ${folder.path} hung up at once: it has too many connections already, or it ends; try again, and close programs that look at it.`
+            ? `What runs on ${folder.path} closed the connection immediately: it has too many connections, or it is stopping; try again, and close other programs that use it.`
             : `What listens for ${folder.path} is no companion of this version; stop it first.`,
         ),
       );
@@ -147,7 +147,7 @@ export class ControlClient implements Disposable {
     }
   }
 
-  /** Resolves when the connection is closed by either side. */
+    /** Resolves when either side closed the connection. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }

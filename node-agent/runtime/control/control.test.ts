@@ -231,7 +231,7 @@ test('an invalid settings file is reported, and everything is refused', async ()
   const state = await askCompanion(data, 'state', {});
   expect(state?.problem).toContain('settings.json is broken at paused');
   expect(state?.powers.filter(({ isAllowed }) => isAllowed)).toEqual([]);
-  await expect(askCompanion(data, 'change', { change: 'pause' })).rejects.toThrow('mend it, or remove it');
+  await expect(askCompanion(data, 'change', { change: 'pause' })).rejects.toThrow('fix it, or remove it');
 });
 
 test.each([

@@ -26,7 +26,7 @@ export function controlKey(folder: DataFolder): Buffer {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
         throw new CompanionError(
-          `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend the permissions of the data folder.`,
+          `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix the permissions of the data folder.`,
           { cause: error },
         );
     } finally {

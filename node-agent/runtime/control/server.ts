@@ -137,13 +137,13 @@ export class ControlServer implements AsyncDisposable {
     // If two processes find the socket of an ended process, only one removes it.
     using lock = await lockControl(folder).catch((error: unknown) => {
       throw new CompanionError(
-        `The data folder ${folder.path} can't be written: ${(error as Error).message}. Make room on its disk, or mend its permissions; nothing runs until then.`,
+        `The data folder ${folder.path} can't be written: ${(error as Error).message}. Free space on its disk, or fix its permissions; nothing runs until then.`,
         { cause: error },
       );
     });
     if (lock === null)
       throw new CompanionError(
-        `The data folder ${folder.path} is being taken by another process; try again, and if it stays so, remove ${join(folder.path, 'control.lock')}.`,
+        `Another process is claiming the data folder ${folder.path}; try again, and if that persists, remove ${join(folder.path, 'control.lock')}.`,
       );
     if (new FolderClaim(folder.path).holder !== null) return null;
     for (let attempt = 0; attempt < 2; attempt += 1) {
@@ -156,7 +156,7 @@ export class ControlServer implements AsyncDisposable {
       // No process listens: the process of the socket ended.
       rmSync(at.path, { force: true });
     }
-    throw new CompanionError(`The data folder ${folder.path} can't be taken; look at ${at.path}.`);
+    throw new CompanionError(`The data folder ${folder.path} can't be claimed; check ${at.path}.`);
   }
 
   get #isWatching(): boolean {
