@@ -71,10 +71,10 @@ export function parseAuditLine(text: string): AuditLine | null {
 /** The start or the end of a text, limited to `bytes` bytes of JSON, in which a control character takes six bytes. */
 function cut(text: string, bytes: number, part: 'beginning' | 'end' = 'beginning'): string {
   const characters = part === 'end' ? [...text].toReversed() : [...text];
-  let taken = 0;
+  let usedBytes = 0;
   const count = characters.findIndex((character) => {
-    taken += Buffer.byteLength(JSON.stringify(character)) - 2;
-    return taken > bytes;
+    usedBytes += Buffer.byteLength(JSON.stringify(character)) - 2;
+    return usedBytes > bytes;
   });
   if (count === -1) return text;
   const kept = characters.slice(0, count);

@@ -156,10 +156,10 @@ export class AuditLog {
   /** The newest entries, oldest first. A command that ended has only the entry of its end. */
   read(limit: number): AuditLine[] {
     // A command has at most two entries.
-    const lines = withoutBegun(newest(this.#path, 2 * limit)).slice(0, limit);
+    const lines = withoutStarts(newest(this.#path, 2 * limit)).slice(0, limit);
     const quiet = newest(this.#quietPath, limit);
-    const room = Math.max(limit - lines.length, Math.floor(limit * quietShare));
-    return [...lines, ...quiet.slice(0, room)]
+    const maxQuiet = Math.max(limit - lines.length, Math.floor(limit * quietShare));
+    return [...lines, ...quiet.slice(0, maxQuiet)]
       .toSorted((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
       .slice(0, limit)
       .toReversed();
@@ -324,7 +324,7 @@ export function recordedPairing(log: string): RecordedPairing | undefined {
 }
 
 /** Removes the entries of starts whose ends are among these entries. */
-function withoutBegun(lines: readonly AuditLine[]): AuditLine[] {
+function withoutStarts(lines: readonly AuditLine[]): AuditLine[] {
   const ended = new Set(lines.filter(({ phase }) => phase !== 'begun').map(({ commandId }) => commandId));
   return lines.filter(
     ({ type, phase, commandId }) => type !== 'log.rotated' && !(phase === 'begun' && ended.has(commandId)),

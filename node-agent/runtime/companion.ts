@@ -337,7 +337,7 @@ export class Companion {
   #accept(command: ReceivedCommand): void {
     // The hub delivered the command again although it runs here or its result is being sent.
     if (this.#unconfirmed.has(command.id)) return;
-    this.#unconfirmed.hold(command.id);
+    this.#unconfirmed.add(command.id);
     const work = this.#dispatcher.execute(command).then((finished) => {
       this.#endFullPoll();
       return this.#sendUntilConfirmed(finished);
@@ -440,7 +440,7 @@ export class Companion {
   }
 
   #report(finished: FinishedCommand, wasTried = false): void {
-    this.#unconfirmed.hold(finished.commandId);
+    this.#unconfirmed.add(finished.commandId);
     this.#track(this.#sendUntilConfirmed(finished, wasTried));
   }
 

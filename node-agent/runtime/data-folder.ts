@@ -164,7 +164,7 @@ export class DataFolder {
     return { pairing: { hub, nodeId }, text: `pairing: ${before} → ${hub} (node ${nodeId})` };
   }
 
-    /** The same for the pairing on the disk. An invalid pairing counts as none, because no companion uses it. */
+  /** The same for the pairing on the disk. An invalid pairing counts as none, because no companion uses it. */
   #pairingChange(): PairingChange | null {
     try {
       return this.pairingChange(this.readPairing());

@@ -41,9 +41,9 @@ import { untilAborted } from './until-aborted.ts';
 
 const browserGraceMs = 5_000;
 
-const begunBefore =
+const startedBefore =
   'This machine started the command before, and does not know how it ended; look at it before you retry.';
-const unwritable = (error: unknown) =>
+const describeUnwritable = (error: unknown) =>
   `The command was not started, because this machine cannot record it: its data folder cannot be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Free space on its disk, then run the command again.`;
 
 /** The fields that all log entries of a command share. */
@@ -271,11 +271,11 @@ export class Dispatcher implements AsyncDisposable {
     try {
       temporaryFolder = mkdtempSync(join(this.#options.folder.temporary, 'command-'));
     } catch (error) {
-      return failed('audit_unavailable', unwritable(error));
+      return failed('audit_unavailable', describeUnwritable(error));
     }
     const artifacts: ResultArtifact[] = [];
     try {
-      if (entry.acts && this.#options.journal.hasStarted(command.id)) return failed('outcome_unknown', begunBefore);
+      if (entry.acts && this.#options.journal.hasStarted(command.id)) return failed('outcome_unknown', startedBefore);
       const result = await this.#run(command, definition, entry, {
         signal,
         temporaryFolder,
@@ -308,11 +308,11 @@ export class Dispatcher implements AsyncDisposable {
       // The entry of the end contains the text. The journal keeps the text, so this holds also after a kill.
       const script = line.script === undefined ? {} : { script: { ...line.script, text: '' } };
       audit.append({ ...line, ...script, phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
-      if (!journal.begin(command.id, { ...entry, line })) throw new CommandError('outcome_unknown', begunBefore);
+      if (!journal.begin(command.id, { ...entry, line })) throw new CommandError('outcome_unknown', startedBefore);
     } catch (error) {
       throw error instanceof CommandError
         ? error
-        : new CommandError('audit_unavailable', unwritable(error), { cause: error });
+        : new CommandError('audit_unavailable', describeUnwritable(error), { cause: error });
     }
     entry.beganAt = performance.now();
   }

@@ -30,7 +30,7 @@ const fullBelowBytes = 64 * 1024;
 const lowBelowBytes = 20 * 1024 * 1024;
 
 /** Checks the free space of the data folder's disk. No command starts on a full disk. */
-function lookAtDisk(path: string): [DoctorCheck['state'], string] {
+function checkDisk(path: string): [DoctorCheck['state'], string] {
   const { bavail, bsize, files, ffree } = statfsSync(path);
   const bytes = bavail * bsize;
   // Some file systems have no fixed number of files.
@@ -69,7 +69,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   await using guard = new ProcessGuard();
 
   add('data folder', 'ok', folder.path);
-  add('disk', ...lookAtDisk(folder.path));
+  add('disk', ...checkDisk(folder.path));
   const { pairing, settings: own, broken, problem } = readOwnFiles(folder);
   const [first] = broken;
   const brokenPairing = broken.find(({ file }) => file === 'identity');

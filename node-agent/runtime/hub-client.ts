@@ -75,7 +75,7 @@ export class HubClient {
           ...(form === null ? {} : { 'content-type': form.headers.get('content-type') as string }),
         },
         body:
-          content !== undefined ? eachRefreshing(content, timer) : json ? JSON.stringify(body) : (form?.body ?? null),
+          content !== undefined ? refreshingTimer(content, timer) : json ? JSON.stringify(body) : (form?.body ?? null),
         signal: AbortSignal.any([options.signal, timeout.signal]),
       });
       // A hub has no reason to redirect its devices, and the secret must not be sent elsewhere.
@@ -220,7 +220,7 @@ async function readText(response: HttpResponse, hub: string): Promise<string> {
 }
 
 /** Passes chunks on. Each chunk restarts the time-out. */
-async function* eachRefreshing(content: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
+async function* refreshingTimer(content: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
   for await (const chunk of content) {
     timer.refresh();
     yield chunk;

@@ -93,8 +93,8 @@ export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'create
 
 /** Whether a real path is the home folder, a folder that contains it, or a whole drive. */
 export function isWideFolder(real: string): boolean {
-  const way = relative(real, realpathSync(homedir()));
-  return dirname(real) === real || (!way.startsWith('..') && !isAbsolute(way));
+  const relativePath = relative(real, realpathSync(homedir()));
+  return dirname(real) === real || (!relativePath.startsWith('..') && !isAbsolute(relativePath));
 }
 
 /** Applies a change to a list of hosts. @throws CompanionError when a host to remove is not in the list. */
@@ -149,12 +149,12 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
       return;
     }
     case 'unshare': {
-      const left = settings.sharedFolders.filter((folder) => folder !== change.path);
-      if (left.length === settings.sharedFolders.length)
+      const remaining = settings.sharedFolders.filter((folder) => folder !== change.path);
+      if (remaining.length === settings.sharedFolders.length)
         throw new CompanionError(
           `${change.path} is not shared; shared are ${settings.sharedFolders.join(', ') || 'none'}.`,
         );
-      settings.sharedFolders = left;
+      settings.sharedFolders = remaining;
       settings.files.hidden = settings.files.hidden.filter((folder) => folder !== change.path);
       settings.files.downloads = settings.files.downloads.filter((folder) => folder !== change.path);
       return;
@@ -188,10 +188,10 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
       return;
     }
     case 'remove_rule': {
-      const left = settings.system.rules.filter(({ id }) => id !== change.id);
-      if (left.length === settings.system.rules.length)
+      const remaining = settings.system.rules.filter(({ id }) => id !== change.id);
+      if (remaining.length === settings.system.rules.length)
         throw new CompanionError(`There is no rule ${change.id}; list the rules with: outrigger-companion rules`);
-      settings.system.rules = left;
+      settings.system.rules = remaining;
       return;
     }
     case 'browser_hosts': {

@@ -237,7 +237,7 @@ describe('the consent of the owner', () => {
     const next = async () => {
       await until(
         () => prompts.waiting.length === 1,
-                () => 'no prompt is open',
+        () => 'no prompt is open',
       );
       return prompts.waiting[0]!;
     };

@@ -103,8 +103,8 @@ export function decideProgram(
  * a workflow could put the program's configuration or code.
  */
 function permitsFolder(rule: ProgramRule, real: string, { downloads }: LocalSettings['files']): boolean {
-  const received = downloads.flatMap((cwd) => [cwd, folderOf({ cwd })]);
-  if (received.some((one) => isInside(one, real) || isInside(real, one))) return false;
+  const downloadFolders = downloads.flatMap((cwd) => [cwd, folderOf({ cwd })]);
+  if (downloadFolders.some((one) => isInside(one, real) || isInside(real, one))) return false;
   if (rule.folder === undefined) return real === folderOf({});
   return !isRuleMoved(rule) && isInside(resolve(rule.folder), real);
 }

@@ -58,19 +58,19 @@ program
         hub: options.hub,
         insecure: options.insecure === true,
         force: options.force === true,
-                // The command line has no window that could ask for consent. Its output states where the secret is stored.
+        // The command line has no window that could ask for consent. Its output states where the secret is stored.
         secretInFile: true,
         ...(options.name === undefined ? {} : { name: options.name }),
       };
       const state = await askCompanion(folder, 'pair', request, { timeoutMs: 60_000 });
       if (state === null) assertOwner();
       const { nodeId, hub } = state?.paired ?? (await pair(folder, new DeviceSecrets(null), request));
-      const place =
+      const secretLocation =
         state?.paired?.secretIn === 'key_store' ? "the system's key store" : `${folder.path}, readable by you alone`;
       print(
         { nodeId, hub },
         options.json,
-        `Paired with ${hub} as node ${nodeId}; its secret is in ${place}.\n${state === null ? 'Start it with: outrigger-companion run\n' : ''}Then allow what workflows may use, for example: outrigger-companion allow browser; outrigger-companion share ~/Documents`,
+        `Paired with ${hub} as node ${nodeId}; its secret is in ${secretLocation}.\n${state === null ? 'Start it with: outrigger-companion run\n' : ''}Then allow what workflows may use, for example: outrigger-companion allow browser; outrigger-companion share ~/Documents`,
       );
     },
   );
@@ -146,7 +146,7 @@ program
       ...(settings.system.allowed && !settings.system.ask ? [`UNATTENDED ${unattended}`] : []),
       ...(running?.edited
         ? [
-            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? waysOut(running.edited.pairing) : ''}`,
+            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? describeEditChoices(running.edited.pairing) : ''}`,
             ...running.edited.changes.map((line) => `           ${visibleLine(line)}`),
           ]
         : []),
@@ -214,7 +214,7 @@ audit
   });
 
 /** The commands that accept or discard a waiting edit, for the line that shows the edit. */
-function waysOut(withPairing: boolean): string {
+function describeEditChoices(withPairing: boolean): string {
   const accept = `To accept ${withPairing ? 'the pairing and settings.json' : 'the change'}, run outrigger-companion settings accept.`;
   return ` ${accept}${withPairing ? '' : ' To discard the change, run outrigger-companion settings discard.'}`;
 }

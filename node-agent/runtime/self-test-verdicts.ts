@@ -48,11 +48,11 @@ export const maybeOnlyWallpaper = (): SystemPermission => ({
 
 export function emptyCamera(): SystemPermission {
   const pane = paneRemedy('camera');
-  const mend = 'Open its shutter, close other programs that use it, and test again.';
+  const remedyText = 'Open its shutter, close other programs that use it, and test again.';
   return {
     state: 'unknown',
     detail: `The camera is covered or has no signal${pane === null ? '' : ', or the system does not let the companion use it'}.`,
-    remedy: { text: pane === null ? mend : `${mend} ${pane.text}`, action: pane?.action ?? null },
+    remedy: { text: pane === null ? remedyText : `${remedyText} ${pane.text}`, action: pane?.action ?? null },
   };
 }
 

@@ -172,21 +172,21 @@ test('a camera is evaluated by its picture (with generated frames, because no ca
 
 const canRecord = findTool('pulseaudio') !== null && findTool('pactl') !== null && findTool('ffmpeg') !== null;
 describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () => {
-  const hear = async (env: Record<string, string>) => {
+  const testMicrophone = async (env: Record<string, string>) => {
     for (const [name, value] of Object.entries(env)) if (name !== 'HOME') vi.stubEnv(name, value);
     return testing(['audio']);
   };
 
   test('passes with the measured level', async () => {
     using sound = await startSoundServer('tone');
-    expect(await hear(sound.env)).toMatchObject([
+    expect(await testMicrophone(sound.env)).toMatchObject([
       { state: 'passed', detail: expect.stringMatching(/ s of sound at -\d+ dBFS\.$/) as string, permission: null },
     ]);
   });
 
   test('fails when it records only silence, and reports when it is muted', async () => {
     using sound = await startSoundServer('nothing');
-    expect(await hear(sound.env)).toMatchObject([
+    expect(await testMicrophone(sound.env)).toMatchObject([
       {
         state: 'failed',
         detail: expect.stringContaining('but only silence') as string,
@@ -194,7 +194,7 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
       },
     ]);
     expect(await sound.control('set-source-mute', '@DEFAULT_SOURCE@', '1')).toBe(0);
-    expect(await hear(sound.env)).toMatchObject([
+    expect(await testMicrophone(sound.env)).toMatchObject([
       {
         state: 'failed',
         permission: {
@@ -207,7 +207,7 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
   });
 
   test('fails without a sound server, and names it', async () => {
-    expect(await hear({ PULSE_SERVER: `unix:${join(tmpdir(), 'outrigger-no-pulse')}` })).toMatchObject([
+    expect(await testMicrophone({ PULSE_SERVER: `unix:${join(tmpdir(), 'outrigger-no-pulse')}` })).toMatchObject([
       {
         state: 'failed',
         detail: expect.stringContaining('No sound server') as string,

@@ -116,7 +116,9 @@ describe('the service of a companion', () => {
     pair();
     await expect(cli('service', 'install')).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('is not available (Failed to connect to bus: No medium found). Nothing was changed.'),
+      stderr: expect.stringContaining(
+        'is not available (Failed to connect to bus: No medium found). Nothing was changed.',
+      ),
     });
     expect(existsSync(join(home, '.config'))).toBe(false);
   });

@@ -131,9 +131,9 @@ test('pairings are logged and sent to subscribers, and logged also while no comp
   await unpair(data, new DeviceSecrets(null));
   void start();
   await answers();
-  const heard: string[] = [];
+  const received: string[] = [];
   using listener = (await ControlClient.open(data, AbortSignal.timeout(10_000))) as ControlClient;
-  await listener.subscribe((event) => event.event === 'command' && heard.push(event.entry.summary));
+  await listener.subscribe((event) => event.event === 'command' && received.push(event.entry.summary));
   await pairWith(first.url);
   await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
   const ofCompanion = [
@@ -148,7 +148,7 @@ test('pairings are logged and sent to subscribers, and logged also while no comp
       ...ofCompanion,
     ].map((summary) => `owner.change ${summary}`),
   );
-  await expect.poll(() => heard).toEqual(ofCompanion);
+  await expect.poll(() => received).toEqual(ofCompanion);
 });
 
 test('files of a killed process are removed at the start, and current ones are kept when the machine is paired again', async () => {
@@ -201,7 +201,7 @@ test('an invalid pairing, or a key store that fails, is reported and can be repl
   await pairWith(hub.url, true);
   await until(
     async () => (await state())?.problem?.includes('it is locked') === true,
-        () => 'the key store is not reported',
+    () => 'the key store is not reported',
   );
   await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
   expect(existsSync(join(data.path, 'identity.json'))).toBe(false);
@@ -217,7 +217,7 @@ test(
       const dead = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)})`]);
       await until(
         () => existsSync(path),
-                () => 'no process listens',
+        () => 'no process listens',
       );
       const ended = new Promise((done) => dead.once('exit', done));
       dead.kill('SIGKILL');

@@ -37,7 +37,7 @@ interface Sending {
 export class UnconfirmedCommands {
   readonly #deps: UnconfirmedCommandsDependencies;
   /** By command ID; false after the hub withdrew the command. */
-  readonly #held = new Map<string, boolean>();
+  readonly #isWanted = new Map<string, boolean>();
   readonly #sending = new Map<string, Sending>();
 
   constructor(dependencies: UnconfirmedCommandsDependencies) {
@@ -45,12 +45,12 @@ export class UnconfirmedCommands {
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#isWanted.size;
   }
 
   /** Commands whose leases the hub should renew: running ones, and those whose results are being sent. */
   get wanted(): string[] {
-    return [...this.#held]
+    return [...this.#isWanted]
       .filter(([, isWanted]) => isWanted)
       .map(([id]) => id)
       .slice(0, maxUnconfirmed);
@@ -79,21 +79,21 @@ export class UnconfirmedCommands {
   }
 
   has(commandId: string): boolean {
-    return this.#held.has(commandId);
+    return this.#isWanted.has(commandId);
   }
 
-  hold(commandId: string): void {
-    this.#held.set(commandId, true);
+  add(commandId: string): void {
+    this.#isWanted.set(commandId, true);
   }
 
   /** Records that the hub withdrew a command. */
   withdraw(commandId: string): void {
-    if (this.#held.has(commandId)) this.#held.set(commandId, false);
+    if (this.#isWanted.has(commandId)) this.#isWanted.set(commandId, false);
   }
 
   /** Sends a result until the hub confirms it or does not know the command. */
   async report(finished: FinishedCommand, wasTried = false): Promise<void> {
-    if (!this.#held.has(finished.commandId)) this.hold(finished.commandId);
+    if (!this.#isWanted.has(finished.commandId)) this.add(finished.commandId);
     const sending: Sending = { finished, since: new Date().toISOString(), withheld: new AbortController() };
     this.#sending.set(finished.commandId, sending);
     try {
@@ -127,20 +127,20 @@ export class UnconfirmedCommands {
       } catch (error) {
         if (isAborted(givingUp) || endIfRevoked(error)) return;
         if (isAborted(withheld.signal) && sent.result.status === 'succeeded') continue;
-        const known = error instanceof HubError ? error : undefined;
+        const hubError = error instanceof HubError ? error : undefined;
         if ((error as NodeJS.ErrnoException).code === 'ENOENT' && sent.artifacts.length > 0) {
           const message = 'The artefacts of the command are missing in the data folder of the companion; run it again.';
           sent = failedWith(finished, 'failed', message);
           continue;
         }
-        if (known?.isUnknownCommand(finished.commandId) === true || (known?.isRefusal === true && isRefused)) {
-          onRefused(known.message);
+        if (hubError?.isUnknownCommand(finished.commandId) === true || (hubError?.isRefusal === true && isRefused)) {
+          onRefused(hubError.message);
           break;
         }
-        if (known?.isRefusal === true) {
+        if (hubError?.isRefusal === true) {
           // The run must not wait for a result that the hub cannot accept.
-          const message = `The hub could not take the result: ${known.message}`;
-          sent = failedWith(finished, known.code === 'payload_too_large' ? 'too_large' : 'failed', message);
+          const message = `The hub could not take the result: ${hubError.message}`;
+          sent = failedWith(finished, hubError.code === 'payload_too_large' ? 'too_large' : 'failed', message);
           isRefused = true;
           continue;
         }
@@ -149,7 +149,7 @@ export class UnconfirmedCommands {
     }
     if (isAborted(givingUp)) return;
     journal.confirm(finished.commandId);
-    this.#held.delete(finished.commandId);
+    this.#isWanted.delete(finished.commandId);
   }
 }
 

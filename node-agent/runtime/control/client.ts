@@ -75,7 +75,7 @@ export class ControlClient implements Disposable {
     const nonce = newNonce();
     let agreement: Agreement | undefined;
     let isOpen = false;
-    let name: Disposable | undefined;
+    let fingerprint: Disposable | undefined;
     const fail = (message: string) => {
       opened.reject(new CompanionError(message));
       socket.destroy();
@@ -122,7 +122,7 @@ export class ControlClient implements Disposable {
           serverKey: hello.data.publicKey,
           clientKey: publicKey,
         };
-        name = showFingerprint();
+        fingerprint = showFingerprint();
         const proof = proofOf('client', agreement);
         socket.write(`${JSON.stringify({ proof, nonce, pid: process.pid, publicKey })}\n`);
         return;
@@ -143,11 +143,11 @@ export class ControlClient implements Disposable {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      name?.[Symbol.dispose]();
+      fingerprint?.[Symbol.dispose]();
     }
   }
 
-    /** Resolves when either side closed the connection. */
+  /** Resolves when either side closed the connection. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }
@@ -168,7 +168,7 @@ export class ControlClient implements Disposable {
     );
     const onAbort = () => answered.reject(signal?.reason as Error);
     signal?.addEventListener('abort', onAbort, { once: true });
-    if (this.#socket.destroyed) answered.reject(gone());
+    if (this.#socket.destroyed) answered.reject(companionEnded());
     else {
       const deadline = machineTime() + timeoutMs;
       this.#socket.write(`${JSON.stringify(this.#lines?.seal({ id, method, params, deadline }))}\n`);
@@ -220,12 +220,12 @@ export class ControlClient implements Disposable {
   }
 
   #end(): void {
-    for (const { reject } of this.#waiting.values()) reject(gone());
+    for (const { reject } of this.#waiting.values()) reject(companionEnded());
     this.#closed.resolve();
   }
 }
 
-const gone = () => new CompanionError('The companion ended before it answered.');
+const companionEnded = () => new CompanionError('The companion ended before it answered.');
 
 /** Calls one method of the companion that runs on a data folder. Returns null when none runs. */
 export async function askCompanion<Name extends ControlMethodName>(

@@ -217,12 +217,12 @@ test('a change of the owner is sent to subscribers once, and not when it changes
 
 test('a companion with too many connections is reported as such, not as another program', async () => {
   await startSupervisor();
-  const held: ControlClient[] = [];
+  const clients: ControlClient[] = [];
   const openMany = async () => {
-    while (held.length < 100) held.push((await ControlClient.open(data)) as ControlClient);
+    while (clients.length < 100) clients.push((await ControlClient.open(data)) as ControlClient);
   };
   await expect(openMany()).rejects.toThrow('too many connections');
-  for (const client of held) client[Symbol.dispose]();
+  for (const client of clients) client[Symbol.dispose]();
 });
 
 test('an invalid settings file is reported, and everything is refused', async () => {
