@@ -276,8 +276,8 @@ CREATE TABLE "model_breakers" (
 	"open_until" timestamp (3) with time zone,
 	"probe_until" timestamp (3) with time zone,
 	"troubled_until" timestamp (3) with time zone,
-	"told_at" timestamp (3) with time zone,
-	"told_status" integer,
+	"notified_at" timestamp (3) with time zone,
+	"notified_status" integer,
 	"mail_due_at" timestamp (3) with time zone,
 	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "model_breakers_scope_model_id_pk" PRIMARY KEY("scope","model_id")
@@ -352,8 +352,8 @@ CREATE TABLE "ai_budgets" (
 	"currency" text,
 	"daily_speech_seconds" bigint,
 	"daily_speech_characters" bigint,
-	"told_day" date,
-	"told_percent" integer,
+	"notified_day" date,
+	"notified_percent" integer,
 	"mail_due_at" timestamp (3) with time zone,
 	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL
 );
@@ -373,7 +373,7 @@ ALTER TABLE "ai_reservations" ENABLE ROW LEVEL SECURITY;
 CREATE TABLE "ai_speech_usage" (
 	"tenant_id" uuid NOT NULL,
 	"day" date NOT NULL,
-	"heard_ms" bigint NOT NULL,
+	"transcribed_ms" bigint NOT NULL,
 	"spoken_characters" bigint NOT NULL,
 	CONSTRAINT "ai_speech_usage_tenant_id_day_pk" PRIMARY KEY("tenant_id","day")
 );
@@ -407,17 +407,17 @@ CREATE TABLE "ai_usage_batches" (
 --> statement-breakpoint
 ALTER TABLE "ai_usage_batches" ENABLE ROW LEVEL SECURITY;
 --> statement-breakpoint
-CREATE TABLE "voice_seats" (
+CREATE TABLE "voice_session_slots" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"tenant_id" uuid NOT NULL,
 	"user_id" uuid NOT NULL,
-	"place" integer NOT NULL,
+	"slot" integer NOT NULL,
 	"expires_at" timestamp (3) with time zone NOT NULL,
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
-	CONSTRAINT "voice_seats_place" UNIQUE("user_id","place")
+	CONSTRAINT "voice_session_slots_slot" UNIQUE("user_id","slot")
 );
 --> statement-breakpoint
-ALTER TABLE "voice_seats" ENABLE ROW LEVEL SECURITY;
+ALTER TABLE "voice_session_slots" ENABLE ROW LEVEL SECURITY;
 --> statement-breakpoint
 CREATE TABLE "agents" (
 	"id" uuid PRIMARY KEY NOT NULL,
@@ -758,7 +758,7 @@ CREATE TABLE "calls" (
 	"ended_at" timestamp (3) with time zone,
 	"machine" boolean DEFAULT false NOT NULL,
 	"mos_score" double precision,
-	"heard_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"last_event_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"result" text GENERATED ALWAYS AS (CASE WHEN "rank" < 3 THEN NULL WHEN NOT "machine" AND ("outcome" = 'answered' OR ("outcome" = 'completed' AND ("answered_at" IS NOT NULL OR coalesce("reported_secs", 0) > 0))) THEN 'answered' WHEN "outcome" IN ('busy', 'failed') THEN "outcome" WHEN "machine" THEN 'voicemail' WHEN "direction" = 'outbound' THEN 'cancelled' ELSE 'missed' END) STORED,
 	"duration_secs" integer GENERATED ALWAYS AS (CASE WHEN "rank" = 3 AND NOT "machine" AND ("outcome" = 'answered' OR ("outcome" = 'completed' AND ("answered_at" IS NOT NULL OR coalesce("reported_secs", 0) > 0))) THEN coalesce("reported_secs", greatest(0, round(extract(epoch FROM "ended_at" - "answered_at")))::integer, 0) ELSE 0 END) STORED NOT NULL
 );
@@ -805,14 +805,14 @@ CREATE TABLE "sip_reports" (
 --> statement-breakpoint
 ALTER TABLE "sip_reports" ENABLE ROW LEVEL SECURITY;
 --> statement-breakpoint
-CREATE TABLE "sip_farewells" (
+CREATE TABLE "sip_teardowns" (
 	"tenant_id" uuid PRIMARY KEY NOT NULL,
 	"username" text NOT NULL,
 	"left_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"due_at" timestamp (3) with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
-ALTER TABLE "sip_farewells" ENABLE ROW LEVEL SECURITY;
+ALTER TABLE "sip_teardowns" ENABLE ROW LEVEL SECURITY;
 --> statement-breakpoint
 CREATE TABLE "sip_trunks" (
 	"id" uuid PRIMARY KEY NOT NULL,
@@ -868,14 +868,14 @@ CREATE TABLE "chat_canned_replies" (
 --> statement-breakpoint
 ALTER TABLE "chat_canned_replies" ENABLE ROW LEVEL SECURITY;
 --> statement-breakpoint
-CREATE TABLE "chat_file_room" (
+CREATE TABLE "chat_file_usage" (
 	"id" bigserial PRIMARY KEY NOT NULL,
 	"tenant_id" uuid NOT NULL,
 	"bytes" bigint NOT NULL,
 	"folded" boolean DEFAULT false NOT NULL
 );
 --> statement-breakpoint
-ALTER TABLE "chat_file_room" ENABLE ROW LEVEL SECURITY;
+ALTER TABLE "chat_file_usage" ENABLE ROW LEVEL SECURITY;
 --> statement-breakpoint
 CREATE TABLE "chat_files" (
 	"id" uuid PRIMARY KEY NOT NULL,
@@ -937,7 +937,7 @@ CREATE TABLE "chat_conversations" (
 	"context_seq" integer DEFAULT 0 NOT NULL,
 	"ai_replies" integer DEFAULT 0 NOT NULL,
 	"environment" text NOT NULL,
-	"has_begun" boolean DEFAULT true NOT NULL,
+	"has_started" boolean DEFAULT true NOT NULL,
 	"unread_count" integer DEFAULT 0 NOT NULL,
 	"last_position" integer DEFAULT 0 NOT NULL,
 	"last_seq" integer DEFAULT 0 NOT NULL,
@@ -1295,14 +1295,14 @@ CREATE TABLE "artifact_uploads" (
 --> statement-breakpoint
 ALTER TABLE "artifact_uploads" ENABLE ROW LEVEL SECURITY;
 --> statement-breakpoint
-CREATE TABLE "artifact_room" (
+CREATE TABLE "artifact_usage" (
 	"id" bigserial PRIMARY KEY NOT NULL,
 	"tenant_id" uuid NOT NULL,
 	"bytes" bigint NOT NULL,
 	"folded" boolean DEFAULT false NOT NULL
 );
 --> statement-breakpoint
-ALTER TABLE "artifact_room" ENABLE ROW LEVEL SECURITY;
+ALTER TABLE "artifact_usage" ENABLE ROW LEVEL SECURITY;
 --> statement-breakpoint
 CREATE TABLE "artifacts" (
 	"id" uuid PRIMARY KEY NOT NULL,
@@ -1494,9 +1494,9 @@ ALTER TABLE "ai_speech_usage" ADD CONSTRAINT "ai_speech_usage_tenant_id_tenants_
 --> statement-breakpoint
 ALTER TABLE "ai_usage" ADD CONSTRAINT "ai_usage_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
-ALTER TABLE "voice_seats" ADD CONSTRAINT "voice_seats_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "voice_session_slots" ADD CONSTRAINT "voice_session_slots_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
-ALTER TABLE "voice_seats" ADD CONSTRAINT "voice_seats_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "voice_session_slots" ADD CONSTRAINT "voice_session_slots_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "agents" ADD CONSTRAINT "agents_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
@@ -1566,7 +1566,7 @@ ALTER TABLE "chat_agents" ADD CONSTRAINT "chat_agents_tenant_id_tenants_id_fk" F
 --> statement-breakpoint
 ALTER TABLE "chat_canned_replies" ADD CONSTRAINT "chat_canned_replies_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
-ALTER TABLE "chat_file_room" ADD CONSTRAINT "chat_file_room_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "chat_file_usage" ADD CONSTRAINT "chat_file_usage_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "chat_files" ADD CONSTRAINT "chat_files_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
@@ -1666,7 +1666,7 @@ ALTER TABLE "artifact_uploads" ADD CONSTRAINT "artifact_uploads_tenant_id_tenant
 --> statement-breakpoint
 ALTER TABLE "artifact_uploads" ADD CONSTRAINT "artifact_uploads_command_id_node_commands_id_fk" FOREIGN KEY ("command_id") REFERENCES "public"."node_commands"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
-ALTER TABLE "artifact_room" ADD CONSTRAINT "artifact_room_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "artifact_usage" ADD CONSTRAINT "artifact_usage_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "artifacts" ADD CONSTRAINT "artifacts_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
@@ -1786,9 +1786,9 @@ CREATE INDEX "ai_speech_usage_day" ON "ai_speech_usage" USING btree ("day");
 --> statement-breakpoint
 CREATE INDEX "ai_usage_batches_expiry" ON "ai_usage_batches" USING btree ("expires_at");
 --> statement-breakpoint
-CREATE INDEX "voice_seats_tenant" ON "voice_seats" USING btree ("tenant_id");
+CREATE INDEX "voice_session_slots_tenant" ON "voice_session_slots" USING btree ("tenant_id");
 --> statement-breakpoint
-CREATE INDEX "voice_seats_expiry" ON "voice_seats" USING btree ("expires_at");
+CREATE INDEX "voice_session_slots_expiry" ON "voice_session_slots" USING btree ("expires_at");
 --> statement-breakpoint
 CREATE INDEX "agents_tenant" ON "agents" USING btree ("tenant_id","id");
 --> statement-breakpoint
@@ -1878,7 +1878,7 @@ CREATE INDEX "calls_result" ON "calls" USING btree ("tenant_id","result","starte
 --> statement-breakpoint
 CREATE INDEX "calls_direction_result" ON "calls" USING btree ("tenant_id","direction","result","started_at","id") WHERE "calls"."result" IS NOT NULL;
 --> statement-breakpoint
-CREATE INDEX "calls_open" ON "calls" USING btree ("heard_at") WHERE "calls"."rank" < 3;
+CREATE INDEX "calls_open" ON "calls" USING btree ("last_event_at") WHERE "calls"."rank" < 3;
 --> statement-breakpoint
 CREATE INDEX "sip_calls_tenant" ON "sip_calls" USING btree ("tenant_id");
 --> statement-breakpoint
@@ -1886,9 +1886,9 @@ CREATE INDEX "sip_calls_expiry" ON "sip_calls" USING btree ("expires_at");
 --> statement-breakpoint
 CREATE INDEX "sip_reports_due" ON "sip_reports" USING btree ("tenant_id","due_at");
 --> statement-breakpoint
-CREATE INDEX "sip_farewells_username" ON "sip_farewells" USING btree ("username");
+CREATE INDEX "sip_teardowns_username" ON "sip_teardowns" USING btree ("username");
 --> statement-breakpoint
-CREATE INDEX "sip_farewells_due" ON "sip_farewells" USING btree ("due_at");
+CREATE INDEX "sip_teardowns_due" ON "sip_teardowns" USING btree ("due_at");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "sip_trunks_tenant" ON "sip_trunks" USING btree ("tenant_id") WHERE "sip_trunks"."removed_at" IS NULL;
 --> statement-breakpoint
@@ -1900,11 +1900,11 @@ CREATE INDEX "chat_agents_seen" ON "chat_agents" USING btree ("seen_at");
 --> statement-breakpoint
 CREATE INDEX "chat_canned_replies_tenant" ON "chat_canned_replies" USING btree ("tenant_id","id");
 --> statement-breakpoint
-CREATE INDEX "chat_file_room_tenant" ON "chat_file_room" USING btree ("tenant_id");
+CREATE INDEX "chat_file_usage_tenant" ON "chat_file_usage" USING btree ("tenant_id");
 --> statement-breakpoint
-CREATE UNIQUE INDEX "chat_file_room_total" ON "chat_file_room" USING btree ("tenant_id") WHERE folded;
+CREATE UNIQUE INDEX "chat_file_usage_total" ON "chat_file_usage" USING btree ("tenant_id") WHERE folded;
 --> statement-breakpoint
-CREATE INDEX "chat_file_room_changes" ON "chat_file_room" USING btree ("id") WHERE not folded;
+CREATE INDEX "chat_file_usage_changes" ON "chat_file_usage" USING btree ("id") WHERE not folded;
 --> statement-breakpoint
 CREATE INDEX "chat_files_message" ON "chat_files" USING btree ("message_id","position");
 --> statement-breakpoint
@@ -1944,7 +1944,7 @@ CREATE INDEX "chat_conversations_assigned" ON "chat_conversations" USING btree (
 --> statement-breakpoint
 CREATE INDEX "chat_conversations_unassigned" ON "chat_conversations" USING btree ("tenant_id","moved_at","id") WHERE "chat_conversations"."status" IN ('open', 'pending') AND "chat_conversations"."assigned_user_id" IS NULL;
 --> statement-breakpoint
-CREATE INDEX "chat_conversations_waiting" ON "chat_conversations" USING btree ("tenant_id","moved_at","id") WHERE "chat_conversations"."status" = 'open' AND "chat_conversations"."assigned_user_id" IS NULL AND "chat_conversations"."snoozed_until" IS NULL AND "chat_conversations"."owner" IS DISTINCT FROM 'ai' AND "chat_conversations"."has_begun";
+CREATE INDEX "chat_conversations_waiting" ON "chat_conversations" USING btree ("tenant_id","moved_at","id") WHERE "chat_conversations"."status" = 'open' AND "chat_conversations"."assigned_user_id" IS NULL AND "chat_conversations"."snoozed_until" IS NULL AND "chat_conversations"."owner" IS DISTINCT FROM 'ai' AND "chat_conversations"."has_started";
 --> statement-breakpoint
 CREATE INDEX "chat_conversations_unread" ON "chat_conversations" USING btree ("tenant_id","moved_at","id") WHERE "chat_conversations"."unread_count" > 0;
 --> statement-breakpoint
@@ -2040,11 +2040,11 @@ CREATE INDEX "artifact_uploads_tenant" ON "artifact_uploads" USING btree ("tenan
 --> statement-breakpoint
 CREATE INDEX "artifact_uploads_age" ON "artifact_uploads" USING btree ("updated_at");
 --> statement-breakpoint
-CREATE INDEX "artifact_room_tenant" ON "artifact_room" USING btree ("tenant_id");
+CREATE INDEX "artifact_usage_tenant" ON "artifact_usage" USING btree ("tenant_id");
 --> statement-breakpoint
-CREATE UNIQUE INDEX "artifact_room_total" ON "artifact_room" USING btree ("tenant_id") WHERE folded;
+CREATE UNIQUE INDEX "artifact_usage_total" ON "artifact_usage" USING btree ("tenant_id") WHERE folded;
 --> statement-breakpoint
-CREATE INDEX "artifact_room_changes" ON "artifact_room" USING btree ("id") WHERE not folded;
+CREATE INDEX "artifact_usage_changes" ON "artifact_usage" USING btree ("id") WHERE not folded;
 --> statement-breakpoint
 CREATE INDEX "artifacts_tenant" ON "artifacts" USING btree ("tenant_id","id");
 --> statement-breakpoint
@@ -2208,9 +2208,9 @@ CREATE POLICY "system" ON "ai_usage" AS PERMISSIVE FOR ALL TO "outrigger_system"
 --> statement-breakpoint
 CREATE POLICY "system" ON "ai_usage_batches" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
 --> statement-breakpoint
-CREATE POLICY "workspace" ON "voice_seats" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
+CREATE POLICY "workspace" ON "voice_session_slots" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
 --> statement-breakpoint
-CREATE POLICY "system" ON "voice_seats" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
+CREATE POLICY "system" ON "voice_session_slots" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
 --> statement-breakpoint
 CREATE POLICY "workspace" ON "agents" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
 --> statement-breakpoint
@@ -2320,9 +2320,9 @@ CREATE POLICY "workspace" ON "sip_reports" AS PERMISSIVE FOR ALL TO "outrigger_a
 --> statement-breakpoint
 CREATE POLICY "system" ON "sip_reports" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
 --> statement-breakpoint
-CREATE POLICY "workspace" ON "sip_farewells" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
+CREATE POLICY "workspace" ON "sip_teardowns" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
 --> statement-breakpoint
-CREATE POLICY "system" ON "sip_farewells" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
+CREATE POLICY "system" ON "sip_teardowns" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
 --> statement-breakpoint
 CREATE POLICY "workspace" ON "sip_trunks" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
 --> statement-breakpoint
@@ -2336,9 +2336,9 @@ CREATE POLICY "workspace" ON "chat_canned_replies" AS PERMISSIVE FOR ALL TO "out
 --> statement-breakpoint
 CREATE POLICY "system" ON "chat_canned_replies" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
 --> statement-breakpoint
-CREATE POLICY "workspace" ON "chat_file_room" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
+CREATE POLICY "workspace" ON "chat_file_usage" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
 --> statement-breakpoint
-CREATE POLICY "system" ON "chat_file_room" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
+CREATE POLICY "system" ON "chat_file_usage" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
 --> statement-breakpoint
 CREATE POLICY "workspace" ON "chat_files" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
 --> statement-breakpoint
@@ -2460,9 +2460,9 @@ CREATE POLICY "workspace" ON "artifact_uploads" AS PERMISSIVE FOR ALL TO "outrig
 --> statement-breakpoint
 CREATE POLICY "system" ON "artifact_uploads" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
 --> statement-breakpoint
-CREATE POLICY "workspace" ON "artifact_room" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
+CREATE POLICY "workspace" ON "artifact_usage" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
 --> statement-breakpoint
-CREATE POLICY "system" ON "artifact_room" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
+CREATE POLICY "system" ON "artifact_usage" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);
 --> statement-breakpoint
 CREATE POLICY "workspace" ON "artifacts" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));
 --> statement-breakpoint

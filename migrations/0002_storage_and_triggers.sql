@@ -39,13 +39,13 @@ ALTER TABLE workspace_events SET (autovacuum_vacuum_scale_factor = 0, autovacuum
 ALTER TABLE runs SET (fillfactor = 80);
 --> statement-breakpoint
 -- Runs as the owner of the tables: the role that removes a workspace cannot write this table for other workspaces.
-CREATE FUNCTION note_removed_workspaces() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+CREATE FUNCTION record_removed_workspaces() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO removed_workspaces (tenant_id) SELECT id FROM removed ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER note_removed AFTER DELETE ON tenants REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removed_workspaces();
+CREATE TRIGGER record_removed AFTER DELETE ON tenants REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION record_removed_workspaces();
 --> statement-breakpoint
 -- The functions that log workspace events run as the role that changes the row, which sees only its own workspace. They read no other table.
 -- A run that a worker starts when it is accepted is inserted as running. Its events still begin with queued, in the same statement.
@@ -123,52 +123,52 @@ CREATE TRIGGER log_changed AFTER UPDATE OF name, online, paired_at, revoked_at O
   EXECUTE FUNCTION log_node_event();
 --> statement-breakpoint
 -- Runs as the owner of the tables: the roles of the hub cannot write the counters, except the sweep that folds them.
-CREATE FUNCTION count_artifact_room() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+CREATE FUNCTION count_artifact_usage() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO artifact_room (tenant_id, bytes) SELECT tenant_id, sum(bytes) FROM added GROUP BY tenant_id;
+    INSERT INTO artifact_usage (tenant_id, bytes) SELECT tenant_id, sum(bytes) FROM added GROUP BY tenant_id;
   ELSIF TG_OP = 'DELETE' THEN
     -- Counters of a removed workspace are deleted with the workspace.
-    INSERT INTO artifact_room (tenant_id, bytes) SELECT r.tenant_id, -sum(r.bytes) FROM removed r JOIN tenants t ON t.id = r.tenant_id GROUP BY r.tenant_id;
+    INSERT INTO artifact_usage (tenant_id, bytes) SELECT r.tenant_id, -sum(r.bytes) FROM removed r JOIN tenants t ON t.id = r.tenant_id GROUP BY r.tenant_id;
   ELSE
-    INSERT INTO artifact_room (tenant_id, bytes) VALUES (NEW.tenant_id, NEW.bytes - OLD.bytes);
+    INSERT INTO artifact_usage (tenant_id, bytes) VALUES (NEW.tenant_id, NEW.bytes - OLD.bytes);
   END IF;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER artifact_room_added AFTER INSERT ON artifacts REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_artifact_room();
+CREATE TRIGGER artifact_usage_added AFTER INSERT ON artifacts REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_artifact_usage();
 --> statement-breakpoint
-CREATE TRIGGER artifact_room_removed AFTER DELETE ON artifacts REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_artifact_room();
+CREATE TRIGGER artifact_usage_removed AFTER DELETE ON artifacts REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_artifact_usage();
 --> statement-breakpoint
-CREATE TRIGGER artifact_room_changed AFTER UPDATE OF bytes ON artifacts FOR EACH ROW EXECUTE FUNCTION count_artifact_room();
+CREATE TRIGGER artifact_usage_changed AFTER UPDATE OF bytes ON artifacts FOR EACH ROW EXECUTE FUNCTION count_artifact_usage();
 --> statement-breakpoint
-CREATE TRIGGER artifact_room_added AFTER INSERT ON artifact_uploads REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_artifact_room();
+CREATE TRIGGER artifact_usage_added AFTER INSERT ON artifact_uploads REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_artifact_usage();
 --> statement-breakpoint
-CREATE TRIGGER artifact_room_removed AFTER DELETE ON artifact_uploads REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_artifact_room();
+CREATE TRIGGER artifact_usage_removed AFTER DELETE ON artifact_uploads REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_artifact_usage();
 --> statement-breakpoint
-CREATE TRIGGER artifact_room_changed AFTER UPDATE OF bytes ON artifact_uploads FOR EACH ROW EXECUTE FUNCTION count_artifact_room();
+CREATE TRIGGER artifact_usage_changed AFTER UPDATE OF bytes ON artifact_uploads FOR EACH ROW EXECUTE FUNCTION count_artifact_usage();
 --> statement-breakpoint
--- As count_artifact_room.
-CREATE FUNCTION count_chat_file_room() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+-- As count_artifact_usage.
+CREATE FUNCTION count_chat_file_usage() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO chat_file_room (tenant_id, bytes) SELECT tenant_id, sum(bytes) FROM added GROUP BY tenant_id;
+    INSERT INTO chat_file_usage (tenant_id, bytes) SELECT tenant_id, sum(bytes) FROM added GROUP BY tenant_id;
   ELSIF TG_OP = 'DELETE' THEN
     -- Counters of a removed workspace are deleted with the workspace.
-    INSERT INTO chat_file_room (tenant_id, bytes) SELECT r.tenant_id, -sum(r.bytes) FROM removed r JOIN tenants t ON t.id = r.tenant_id GROUP BY r.tenant_id;
+    INSERT INTO chat_file_usage (tenant_id, bytes) SELECT r.tenant_id, -sum(r.bytes) FROM removed r JOIN tenants t ON t.id = r.tenant_id GROUP BY r.tenant_id;
   ELSE
-    INSERT INTO chat_file_room (tenant_id, bytes) VALUES (NEW.tenant_id, NEW.bytes - OLD.bytes);
+    INSERT INTO chat_file_usage (tenant_id, bytes) VALUES (NEW.tenant_id, NEW.bytes - OLD.bytes);
   END IF;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER chat_file_room_added AFTER INSERT ON chat_files REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_chat_file_room();
+CREATE TRIGGER chat_file_usage_added AFTER INSERT ON chat_files REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_chat_file_usage();
 --> statement-breakpoint
-CREATE TRIGGER chat_file_room_removed AFTER DELETE ON chat_files REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_chat_file_room();
+CREATE TRIGGER chat_file_usage_removed AFTER DELETE ON chat_files REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_chat_file_usage();
 --> statement-breakpoint
-CREATE TRIGGER chat_file_room_changed AFTER UPDATE OF bytes ON chat_files FOR EACH ROW EXECUTE FUNCTION count_chat_file_room();
+CREATE TRIGGER chat_file_usage_changed AFTER UPDATE OF bytes ON chat_files FOR EACH ROW EXECUTE FUNCTION count_chat_file_usage();
 --> statement-breakpoint
--- Runs as the owner of the tables, as count_artifact_room. A DELETE counts per statement, other changes per row.
+-- Runs as the owner of the tables, as count_artifact_usage. A DELETE counts per statement, other changes per row.
 CREATE FUNCTION count_done_chats() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF TG_OP = 'DELETE' THEN
@@ -198,28 +198,28 @@ CREATE TRIGGER chat_done_changed AFTER UPDATE OF status, unread_count ON chat_co
 CREATE TRIGGER chat_done_removed AFTER DELETE ON chat_conversations REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_done_chats();
 --> statement-breakpoint
 -- Runs as the owner of the tables: files are deleted with their conversation, visitor or workspace, by any role. The sweep then removes the bytes.
-CREATE FUNCTION note_unused_chat_blobs() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+CREATE FUNCTION record_unused_chat_blobs() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO chat_unused_blobs (blob_key, tenant_id, remove_at) SELECT blob_key, tenant_id, now() FROM removed
     ON CONFLICT (blob_key) DO UPDATE SET remove_at = excluded.remove_at;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER note_unused AFTER DELETE ON chat_files REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_unused_chat_blobs();
+CREATE TRIGGER record_unused AFTER DELETE ON chat_files REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION record_unused_chat_blobs();
 --> statement-breakpoint
--- As note_unused_chat_blobs: a picture is deleted with its member or its workspace.
-CREATE FUNCTION note_unused_member_picture() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+-- As record_unused_chat_blobs: a picture is deleted with its member or its workspace.
+CREATE FUNCTION record_unused_member_picture() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO chat_unused_blobs (blob_key, tenant_id, remove_at) VALUES (OLD.blob_key, OLD.tenant_id, now())
     ON CONFLICT (blob_key) DO UPDATE SET remove_at = excluded.remove_at;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER note_unused AFTER DELETE ON member_pictures FOR EACH ROW EXECUTE FUNCTION note_unused_member_picture();
+CREATE TRIGGER record_unused AFTER DELETE ON member_pictures FOR EACH ROW EXECUTE FUNCTION record_unused_member_picture();
 --> statement-breakpoint
 -- The JSON of a call in workspace events, in the shape that hub/products/calls/records/present.ts returns.
 -- It names members whose SIP users the call holds, as colleagueIn of the hub does.
-CREATE FUNCTION shown_call(c calls) RETURNS jsonb LANGUAGE sql STABLE AS $$
+CREATE FUNCTION call_json(c calls) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('id', c.id, 'provider', c.provider, 'callSid', c.call_sid, 'direction', c.direction, 'fromId', c.from_id, 'toId', c.to_id,
     'fromName', CASE WHEN c.from_id LIKE '%w________________-%' THEN (SELECT coalesce(u.display_name, u.email) FROM public.users u
     WHERE u.tenant_id = c.tenant_id AND u.id = (substring(c.from_id FROM '^(?:sips?:)?w[0-9a-f]{16}-([0-9a-f]{32})(?:@.*)?$'))::uuid
@@ -233,12 +233,12 @@ CREATE FUNCTION shown_call(c calls) RETURNS jsonb LANGUAGE sql STABLE AS $$
     'endedAt', to_char(e.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'durationSecs', c.duration_secs,
     'ringSecs', CASE WHEN coalesce(a.answered_at, e.ended_at) IS NOT NULL THEN greatest(0, round(extract(epoch FROM coalesce(a.answered_at, e.ended_at) - c.started_at)))::integer END,
     'hangupBy', c.hangup_by, 'sipCode', c.sip_code, 'mosScore', c.mos_score)
-  FROM (SELECT CASE WHEN c.rank = 3 THEN coalesce(c.ended_at, c.heard_at) END AS ended_at) e CROSS JOIN LATERAL (
+  FROM (SELECT CASE WHEN c.rank = 3 THEN coalesce(c.ended_at, c.last_event_at) END AS ended_at) e CROSS JOIN LATERAL (
     SELECT coalesce(c.answered_at, CASE WHEN c.result = 'answered' THEN e.ended_at - c.duration_secs * interval '1 second' END) AS answered_at) a
 $$;
 --> statement-breakpoint
 -- Runs once per statement, as the role that changes the calls: a hundred carrier events in one transaction cost one row per day.
-CREATE FUNCTION tell_calls() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_calls() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO public.call_day_sums (tenant_id, day, calls, inbound, answered_inbound, answered, seconds)
@@ -246,7 +246,7 @@ BEGIN
         count(*) FILTER (WHERE n.direction = 'inbound' AND n.result = 'answered'), count(*) FILTER (WHERE n.result = 'answered'), sum(n.duration_secs)
       FROM new_calls n GROUP BY 1, 2;
     INSERT INTO public.workspace_events (tenant_id, type, data)
-      SELECT n.tenant_id, 'call', jsonb_build_object('call', shown_call(n)) FROM new_calls n;
+      SELECT n.tenant_id, 'call', jsonb_build_object('call', call_json(n)) FROM new_calls n;
   ELSE
     INSERT INTO public.call_day_sums (tenant_id, day, calls, inbound, answered_inbound, answered, seconds)
       SELECT c.tenant_id, (c.started_at AT TIME ZONE 'UTC')::date, sum(c.change), coalesce(sum(c.change) FILTER (WHERE c.direction = 'inbound' AND c.rank = 3), 0),
@@ -259,26 +259,26 @@ BEGIN
         coalesce(sum(c.change) FILTER (WHERE c.direction = 'inbound' AND c.result = 'answered'), 0),
         coalesce(sum(c.change) FILTER (WHERE c.result = 'answered'), 0), sum(c.change * c.duration_secs)) <> (0, 0, 0, 0, 0);
     INSERT INTO public.workspace_events (tenant_id, type, data)
-      SELECT n.tenant_id, 'call', jsonb_build_object('call', shown_call(n)) FROM new_calls n JOIN old_calls o ON o.id = n.id
-      WHERE shown_call(o) <> shown_call(n);
+      SELECT n.tenant_id, 'call', jsonb_build_object('call', call_json(n)) FROM new_calls n JOIN old_calls o ON o.id = n.id
+      WHERE call_json(o) <> call_json(n);
   END IF;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER calls_added AFTER INSERT ON calls REFERENCING NEW TABLE AS new_calls FOR EACH STATEMENT EXECUTE FUNCTION tell_calls();
+CREATE TRIGGER calls_added AFTER INSERT ON calls REFERENCING NEW TABLE AS new_calls FOR EACH STATEMENT EXECUTE FUNCTION publish_calls();
 --> statement-breakpoint
-CREATE TRIGGER calls_changed AFTER UPDATE ON calls REFERENCING OLD TABLE AS old_calls NEW TABLE AS new_calls FOR EACH STATEMENT EXECUTE FUNCTION tell_calls();
+CREATE TRIGGER calls_changed AFTER UPDATE ON calls REFERENCING OLD TABLE AS old_calls NEW TABLE AS new_calls FOR EACH STATEMENT EXECUTE FUNCTION publish_calls();
 --> statement-breakpoint
 -- Queues the end of all calls of a workspace in the transaction that ends its hosted SIP account or removes the workspace.
 -- Runs as the owner of the tables.
-CREATE FUNCTION note_sip_farewell() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+CREATE FUNCTION queue_sip_teardown() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-  INSERT INTO sip_farewells (tenant_id, username) VALUES (OLD.tenant_id, OLD.username)
+  INSERT INTO sip_teardowns (tenant_id, username) VALUES (OLD.tenant_id, OLD.username)
   ON CONFLICT (tenant_id) DO UPDATE SET left_at = now(), due_at = now();
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER note_farewell AFTER DELETE ON hosted_sip FOR EACH ROW EXECUTE FUNCTION note_sip_farewell();
+CREATE TRIGGER queue_teardown AFTER DELETE ON hosted_sip FOR EACH ROW EXECUTE FUNCTION queue_sip_teardown();
 --> statement-breakpoint
 -- The accounts that the operator's SIP server authenticates.
 CREATE VIEW sip_subscriber WITH (security_barrier) AS
@@ -303,7 +303,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   FROM (
     SELECT h.tenant_id FROM hosted_sip h WHERE h.username = left(convert_from(decode(caller, 'hex'), 'UTF8'), 17)
     UNION
-    SELECT f.tenant_id FROM sip_farewells f JOIN tenants t ON t.id = f.tenant_id WHERE f.username = left(convert_from(decode(caller, 'hex'), 'UTF8'), 17)
+    SELECT f.tenant_id FROM sip_teardowns f JOIN tenants t ON t.id = f.tenant_id WHERE f.username = left(convert_from(decode(caller, 'hex'), 'UTF8'), 17)
   ) w
   WHERE (SELECT count(*) FROM (SELECT FROM sip_reports r WHERE r.tenant_id = w.tenant_id LIMIT 20000) waiting) < 20000
 $$;

@@ -15,18 +15,18 @@ REVOKE ALL ON run_steps_first, run_steps_default, run_logs_first, run_logs_defau
 REVOKE ALL ON rate_limits FROM outrigger_app;
 --> statement-breakpoint
 -- Written by triggers and by the system role only.
-REVOKE INSERT, UPDATE, DELETE ON artifact_room, chat_file_room, chat_done_counts, hub_packs FROM outrigger_app;
+REVOKE INSERT, UPDATE, DELETE ON artifact_usage, chat_file_usage, chat_done_counts, hub_packs FROM outrigger_app;
 --> statement-breakpoint
 -- This view shows the accounts of all workspaces.
 REVOKE ALL ON sip_subscriber FROM PUBLIC, outrigger_app, outrigger_system;
 --> statement-breakpoint
 -- PostgreSQL lets every role execute every function. A role with a table of its own could then fire the trigger functions that run as the
 -- owner of the tables. Triggers need no privilege to fire; a function that is called by name is granted to its callers.
-REVOKE EXECUTE ON FUNCTION count_artifact_room, count_chat_file_room, count_done_chats, log_approval_event, log_changed_runs, log_new_runs, log_new_steps,
-  log_node_event, log_step_event, note_removed_workspaces, note_sip_farewell, note_unused_chat_blobs, note_unused_member_picture, report_sip_call, shown_call,
-  tell_calls FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION count_artifact_usage, count_chat_file_usage, count_done_chats, log_approval_event, log_changed_runs, log_new_runs, log_new_steps,
+  log_node_event, log_step_event, record_removed_workspaces, queue_sip_teardown, record_unused_chat_blobs, record_unused_member_picture, report_sip_call, call_json,
+  publish_calls FROM PUBLIC;
 --> statement-breakpoint
-GRANT EXECUTE ON FUNCTION shown_call TO outrigger_app, outrigger_system;
+GRANT EXECUTE ON FUNCTION call_json TO outrigger_app, outrigger_system;
 --> statement-breakpoint
 -- Functions of later migrations are closed as well. The default privilege cannot be limited to one schema.
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;

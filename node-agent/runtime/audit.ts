@@ -56,6 +56,12 @@ export class AuditLog {
   #problem: string | null = null;
   /** Whether the log was compared with the hub's record of it. */
   #isAnchored = false;
+  /**
+   * The settings and the pairing that the log recorded last, as this process verified or wrote them. The files are not
+   * enough, because another program can remove them.
+   */
+  #settings: string | undefined;
+  #pairing: RecordedPairing | undefined;
   /** Entries to keep from the file that a rotation removed, until they are in the new file. */
   #kept: AuditLine[] = [];
 
@@ -82,7 +88,11 @@ export class AuditLog {
 
   /** SHA-256 of the settings that the log recorded last. Undefined when no entry has one. */
   get settingsHash(): string | undefined {
-    return recordedSettingsHash(this.#path);
+    return this.#settings ?? recordedSettingsHash(this.#path);
+  }
+
+  get #lastPairing(): RecordedPairing | undefined {
+    return this.#pairing === undefined ? recordedPairing(this.#path) : this.#pairing;
   }
 
   /** Whether an entry of the newer file has the field `pairing`. */
@@ -177,7 +187,11 @@ export class AuditLog {
     const verdict = verifyChain([`${this.#path}.1`, this.#path], heads);
     this.#problem ??= verdict.problem;
     // The last entry proves all entries before it, also those that a rotation removed.
-    if (this.#problem === null && verdict.head !== null) this.#tail = { head: verdict.head, stamp };
+    if (this.#problem === null && verdict.head !== null) {
+      this.#tail = { head: verdict.head, stamp };
+      this.#settings = this.settingsHash;
+      this.#pairing = this.#lastPairing;
+    }
     return { ...verdict, ok: verdict.ok && this.#problem === null, problem: this.#problem };
   }
 
@@ -200,7 +214,7 @@ export class AuditLog {
   setAside(): string {
     const { count, hash } = this.head;
     const settings = this.settingsHash;
-    const pairing = recordedPairing(this.#path);
+    const pairing = this.#lastPairing;
     const suffix = `broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     for (const path of [`${this.#path}.1`, this.#path]) if (existsSync(path)) renameSync(path, `${path}.${suffix}`);
     this.#tail = { head: { count, hash }, stamp: '' };
@@ -231,7 +245,7 @@ export class AuditLog {
     if (oldest !== undefined) {
       // The next rotation removes the older file, which has the last recorded settings and pairing.
       const settings = this.settingsHash;
-      const pairing = recordedPairing(this.#path);
+      const pairing = this.#lastPairing;
       this.#chain({
         time: line.time,
         commandId: randomUUID(),
@@ -256,6 +270,8 @@ export class AuditLog {
     const text = JSON.stringify({ seq: count + 1, prev: hash, ...line });
     this.#write(this.#path, text, true);
     this.#tail = { head: { count: count + 1, hash: hashOfLine(text) }, stamp: stampOf(this.#path) };
+    this.#settings = line.settings ?? this.#settings;
+    if (line.pairing !== undefined) this.#pairing = line.pairing;
   }
 
   /** Writes a line completely or not at all. Lines of the log with a chain are then on the disk. */

@@ -1,11 +1,24 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { OwnerChange } from '../../shared/companion/control.ts';
+import { mountSmall } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
 import { Companion } from './companion.ts';
 import { DataFolder } from './data-folder.ts';
@@ -314,20 +327,35 @@ test('an upload whose file is removed at its end causes no unhandled error', asy
   }
 });
 
-test.each<[string, OwnerChange, string]>([
-  ['pauses', { change: 'pause' }, 'owner_paused'],
-  ['denies files', { change: 'deny', power: 'files' }, 'owner_denied'],
-  ['unshares the folder', { change: 'unshare', path: '' }, 'owner_denied'],
+test.each<[string, OwnerChange, string, { path?: string; otherFolder?: string }]>([
+  ['pauses', { change: 'pause' }, 'owner_paused', {}],
+  ['denies files', { change: 'deny', power: 'files' }, 'owner_denied', {}],
+  ['unshares the folder', { change: 'unshare', path: 'shared' }, 'owner_denied', {}],
+  [
+    'unshares the folder and shares another one of its name',
+    { change: 'unshare', path: 'shared' },
+    'owner_denied',
+    { otherFolder: 'other/shared' },
+  ],
+  [
+    'unshares the folder to which a link leads',
+    { change: 'unshare', path: 'linked' },
+    'owner_denied',
+    { path: 'shared/link', otherFolder: 'linked' },
+  ],
 ])(
   'the upload of a file ends when the owner %s, and status lists the upload until then',
   { timeout: 30_000 },
-  async (_name, change, reason) => {
+  async (_name, change, reason, { path = 'shared/large', otherFolder }) => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
-    const [data, shared, id] = [new DataFolder(join(folder, 'data')), join(folder, 'shared'), randomUUID()];
-    mkdirSync(shared);
-    writeFileSync(join(shared, 'large'), Buffer.alloc(2 * 1024 * 1024, 1));
-    await changeSettings(data, { change: 'share', path: shared });
-    const waiting = [{ id, type: 'node.files_read', input: { path: 'shared/large' } }];
+    const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
+    for (const name of ['shared', ...(otherFolder === undefined ? [] : [otherFolder])]) {
+      mkdirSync(join(folder, name), { recursive: true });
+      writeFileSync(join(folder, name, 'large'), Buffer.alloc(2 * 1024 * 1024, 1));
+      await changeSettings(data, { change: 'share', path: join(folder, name) });
+    }
+    symlinkSync(join(folder, 'linked/large'), join(folder, 'shared/link'));
+    const waiting = [{ id, type: 'node.files_read', input: { path } }];
     let received = 0;
     const uploading = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
@@ -378,7 +406,7 @@ test.each<[string, OwnerChange, string]>([
       const run = companion.run();
       await uploading.promise;
       expect(companion.view.running).toMatchObject([{ id, type: 'node.files_read' }]);
-      await changeSettings(data, change.change === 'unshare' ? { ...change, path: shared } : change);
+      await changeSettings(data, change.change === 'unshare' ? { ...change, path: join(folder, change.path) } : change);
       companion.settingsChanged();
       await closed.promise;
       expect(await result.promise).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
@@ -413,7 +441,7 @@ test(
         commandId: id,
         result: { status: 'succeeded', output: {} },
         artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
-        source: { type: 'node.files_read', acts: false, path: '/srv/file', line },
+        source: { type: 'node.files_read', acts: false, file: { path: '/srv/file', realPath: '/srv/file' }, line },
       }),
     );
     const result = Promise.withResolvers<string>();
@@ -456,6 +484,90 @@ test(
       hub.closeAllConnections();
       hub.close();
       rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
+
+test(
+  'a result that its owner withholds while the disk is full is answered, and its command counts no longer (needs the right to mount a tmpfs)',
+  { timeout: 30_000 },
+  async ({ skip }) => {
+    const folder = mountSmall() ?? skip();
+    onTestFinished(() => {
+      execFileSync('umount', ['-l', folder]);
+      rmSync(folder, { recursive: true });
+    });
+    const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
+    await changeSettings(data, { change: 'allow', power: 'browser', withoutSandbox: true });
+    mkdirSync(join(data.journal, id), { recursive: true });
+    const filePath = join(data.journal, id, 'artifact-file.bin');
+    writeFileSync(filePath, Buffer.alloc(1024 * 1024, 1));
+    // Another name of the file, so that its removal makes no room.
+    linkSync(filePath, join(folder, 'file.bin'));
+    writeFileSync(
+      join(data.journal, id, 'finished.json'),
+      JSON.stringify({
+        commandId: id,
+        result: { status: 'succeeded', output: {} },
+        artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
+        source: { type: 'browser.click', acts: true, line: { summary: 'a click', approvedBy: null } },
+      }),
+    );
+    const uploading = Promise.withResolvers<void>();
+    const result = Promise.withResolvers<string>();
+    let counted: string | null = null;
+    const hub = createServer((request, response) => {
+      const url = new URL(request.url ?? '', 'http://hub');
+      counted = url.searchParams.get('running') ?? counted;
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => {
+        // The upload stays under way until the companion ends it.
+        if (url.pathname.includes('/artifacts/')) {
+          uploading.resolve();
+          return;
+        }
+        const isResult = url.pathname.endsWith('/result');
+        if (isResult) result.resolve(text);
+        response.setHeader('content-type', 'application/json');
+        response.end(
+          JSON.stringify(
+            isResult ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
+          ),
+        );
+      });
+    });
+    await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+    const stop = new AbortController();
+    try {
+      const companion = new Companion({
+        folder: data,
+        identity: {
+          nodeId: randomUUID(),
+          deviceSecret: 'x',
+          hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+          pairedAt: '2026-01-01T00:00:00Z',
+        },
+        signal: stop.signal,
+        channel: false,
+        onEvent: () => undefined,
+      });
+      const run = companion.run();
+      await uploading.promise;
+      await vi.waitUntil(() => counted === id);
+      const { bavail, bsize } = statfsSync(folder);
+      writeFileSync(join(folder, 'filler'), Buffer.alloc(bavail * bsize));
+      await changeSettings(data, { change: 'pause' });
+      companion.settingsChanged();
+      expect(JSON.parse(await result.promise)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+      await vi.waitUntil(() => counted === '', { timeout: 10_000 });
+      expect(readdirSync(data.journal).filter((name) => name !== 'seen.log')).toEqual([]);
+      stop.abort();
+      await run;
+    } finally {
+      stop.abort();
+      hub.closeAllConnections();
+      hub.close();
     }
   },
 );

@@ -5,7 +5,7 @@ import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { CommandError } from './commands/handler.ts';
 import { programProblem } from './commands/system.ts';
 
-/** Whether a command reads shared folders. `whyNotShared` checks on the disk whether a path is shared. */
+/** Whether a command reads shared folders. `whyNotShared` compares the opened path with the settings. */
 export const isFileCommand = (type: string) => type === 'node.files_list' || type === 'node.files_read';
 
 /** Why the owner does not allow the permission that a command needs. Null when it is allowed, or none is needed. */

@@ -16,6 +16,7 @@ import { browserHandlers } from './commands/browser.ts';
 import { BrowserSession } from './commands/browser/session.ts';
 import { captureHandlers } from './commands/capture.ts';
 import { fileHandlers, whyNotShared } from './commands/files.ts';
+import type { OpenedPath } from './commands/files.ts';
 import { CommandError, interruption } from './commands/handler.ts';
 import type {
   Begun,
@@ -60,13 +61,19 @@ export function auditFactsOf({ id, type, input, approval, origin }: ReceivedComm
   };
 }
 
+/** What a file command has opened; null for other commands, and before the file is open. */
+function openedBy({ type, input, realPath }: Running): OpenedPath | null {
+  const { path } = input;
+  return isFileCommand(type) && typeof path === 'string' && realPath !== null ? { path, realPath } : null;
+}
+
 function sourceOf(
-  { input }: ReceivedCommand,
+  running: Running,
   { acts }: Begun,
   line: CommandFacts & { type: string },
 ): NonNullable<FinishedCommand['source']> {
-  const { path } = input;
-  return { type: line.type, acts, ...(isFileCommand(line.type) && typeof path === 'string' ? { path } : {}), line };
+  const file = openedBy(running);
+  return { type: line.type, acts, ...(file === null ? {} : { file }), line };
 }
 
 interface Running {
@@ -76,10 +83,14 @@ interface Running {
   input: Record<string, unknown>;
   startedAt: string;
   abort: AbortController;
+  /** The file or folder that the command opened last, with all links resolved. */
+  realPath: string | null;
 }
 
 /** Ends a command that the new settings deny, or that cannot be checked: a program can remove its own file. */
-async function endIfDenied({ type, input, abort }: Running, settings: LocalSettings): Promise<void> {
+async function endIfDenied(running: Running, settings: LocalSettings): Promise<void> {
+  const { type, input, abort } = running;
+  const file = openedBy(running);
   const definition = isCommandType(type) ? (commands[type] as CommandDefinition) : undefined;
   const parsed = definition?.input.safeParse(input);
   if (definition === undefined || parsed?.success !== true) return;
@@ -87,7 +98,7 @@ async function endIfDenied({ type, input, abort }: Running, settings: LocalSetti
     const denied =
       denialOf(definition, parsed.data, settings) ??
       (await ruleDenial(type, parsed.data, settings)) ??
-      (isFileCommand(type) ? await whyNotShared(parsed.data, settings) : null);
+      (file === null ? null : await whyNotShared(file, settings));
     if (denied !== null) abort.abort(denied);
   } catch (error) {
     const message = `The command could not be compared with the owner's new settings: ${(error as Error).message}`;
@@ -214,13 +225,15 @@ export class Dispatcher implements AsyncDisposable {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
     const entry: Begun = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
     const abort = new AbortController();
-    this.#running.set(command.id, {
+    const running: Running = {
       settings: null,
       type: command.type,
       input: command.input,
       startedAt: new Date().toISOString(),
       abort,
-    });
+      realPath: null,
+    };
+    this.#running.set(command.id, running);
     this.#options.onChange();
     const receivedAt = performance.now();
     const done = await this.#carryOut(command, definition, entry, abort.signal).finally(() =>
@@ -228,7 +241,7 @@ export class Dispatcher implements AsyncDisposable {
     );
     const { result } = done;
     const facts = auditFactsOf(command);
-    const finished: FinishedCommand = { ...done, source: sourceOf(command, entry, facts) };
+    const finished: FinishedCommand = { ...done, source: sourceOf(running, entry, facts) };
     const line: AuditLine = {
       ...facts,
       phase: 'ended',
@@ -354,6 +367,9 @@ export class Dispatcher implements AsyncDisposable {
           nodeId: this.#options.nodeId,
           get settings() {
             return running.settings ?? settings;
+          },
+          noteOpened: (realPath) => {
+            running.realPath = realPath;
           },
           approval: command.approval,
           origin: command.origin,

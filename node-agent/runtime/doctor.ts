@@ -111,7 +111,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     audit.problem ??
       (audit.unwritten === 0 ? folder.audit : `${audit.unwritten} entries wait for free space on the disk`),
   );
-  const settings = effectiveSettings(own, folder.now());
+  const settings = effectiveSettings(state?.settings ?? own, folder.now());
   if (running?.edited) add('settings', 'warn', running.edited.detail);
   if (settings.system.allowed && !settings.system.ask) add('programs', 'warn', unattended);
   add(

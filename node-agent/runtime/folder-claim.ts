@@ -1,16 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CompanionError } from './data-folder.ts';
 
 /**
  * Names the process that works on a data folder, in a separate file: so a control socket that was moved or removed does
  * not free the folder. On Windows the control pipe suffices, because no other process can remove it.
  */
 export class FolderClaim implements Disposable {
+  readonly #folder: string;
   readonly #path: string;
   readonly #text: string | null;
 
   constructor(folder: string) {
+    this.#folder = folder;
     this.#path = join(folder, 'companion.pid');
     const start = process.platform === 'win32' ? null : startOf(process.pid);
     this.#text = start === null ? null : `${process.pid} ${start}`;
@@ -18,19 +21,27 @@ export class FolderClaim implements Disposable {
 
   /** Whether the file names this process. */
   get isOwn(): boolean {
-    return this.#text === null || this.#read() === this.#text;
+    try {
+      return this.#text === null || this.#read() === this.#text;
+    } catch {
+      return false;
+    }
   }
 
-  /** The running process that the file names; null when there is none. */
+  /** The running process that the file names; null when there is none. @throws CompanionError when it is unreadable. */
   get holder(): number | null {
     const text = this.#text === null ? '' : this.#read();
     const pid = Number.parseInt(text, 10);
     return pid > 0 && text === `${pid} ${startOf(pid)}` ? pid : null;
   }
 
-  /** @throws the error of the file system. */
+  /** @throws CompanionError when the file cannot be written. */
   write(): void {
-    if (this.#text !== null) writeFileSync(this.#path, this.#text, { mode: 0o600 });
+    try {
+      if (this.#text !== null) writeFileSync(this.#path, this.#text, { mode: 0o600 });
+    } catch (error) {
+      throw this.#unusable('written', error);
+    }
   }
 
   [Symbol.dispose](): void {
@@ -40,25 +51,43 @@ export class FolderClaim implements Disposable {
   #read(): string {
     try {
       return readFileSync(this.#path, 'utf8');
-    } catch {
-      return '';
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw this.#unusable('read', error);
     }
+  }
+
+  #unusable(what: string, error: unknown): CompanionError {
+    const { code = 'error' } = error as NodeJS.ErrnoException;
+    const remedy =
+      code === 'ENOSPC' || code === 'EDQUOT'
+        ? 'make room on its disk, then start the companion again.'
+        : `make sure that no other companion runs on ${this.#folder}, also as another user, then remove ${this.#path}.`;
+    return new CompanionError(`${this.#path} can't be ${what} (${code}); ${remedy}`, { cause: error });
   }
 }
 
-/** Start time of a process, which distinguishes it from later processes with the same ID. Null for no such process. */
+/**
+ * Start time of a process, which distinguishes it from later processes with the same ID. Null when there is no such
+ * process, or when it ended and its parent has not reaped it.
+ */
 function startOf(pid: number): string | null {
   try {
-    if (process.platform !== 'linux')
-      return (
-        execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: { LC_ALL: 'C' } }).trim() ||
-        null
-      );
-    // The process name, in parentheses, may contain any character. The start time is the 20th field after it.
+    if (process.platform !== 'linux') {
+      const options = ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)];
+      const line = execFileSync('ps', options, { encoding: 'utf8', env: { LC_ALL: 'C' } });
+      const [state, ...start] = line.trim().split(/\s+/);
+      return hasEnded(state) ? null : start.join(' ');
+    }
+    // The process name, in parentheses, may contain any character. The next field is the state. The start time follows
+    // 19 fields later.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return fields[19] === undefined ? null : `${fields[19]} ${boot}`;
+    return fields[19] === undefined || hasEnded(fields[0]) ? null : `${fields[19]} ${boot}`;
   } catch {
     return null;
   }
 }
+
+/** Whether the state of a process is zombie or dead. The kernel closed its sockets then. */
+const hasEnded = (state = '') => ['', 'Z', 'X', 'x'].includes(state.charAt(0));

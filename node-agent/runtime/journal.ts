@@ -15,6 +15,7 @@ import { z } from 'zod';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { commandFacts } from './audit-line.ts';
 import type { CommandFacts } from './audit-line.ts';
+import type { OpenedPath } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import { syncFolder } from './file-lines.ts';
 
@@ -34,8 +35,8 @@ export interface FinishedCommand {
   source?: {
     type: string;
     acts: boolean;
-    /** The path that a file command reads. */
-    path?: string;
+    /** The file or folder that a file command opened. */
+    file?: OpenedPath;
     line: CommandFacts;
   };
 }
@@ -139,12 +140,24 @@ export class Journal {
     this.#write(finished.commandId, 'finished.json', { ...finished, type, acts });
   }
 
-  /** Replaces a result that must not be sent by one without artefacts. */
-  withhold(finished: FinishedCommand): void {
-    const { source } = finished;
-    // A command that only reads may run again.
-    if (source?.acts === true) this.finish(finished, source);
-    else this.confirm(finished.commandId);
+  /**
+   * Replaces a result that must not be sent by one without artefacts.
+   * @returns whether the replacement is on the disk. The artefacts are removed in any case, which can free space for the
+   * next attempt.
+   */
+  withhold(finished: FinishedCommand, replacement: FinishedCommand): boolean {
+    try {
+      const { source } = replacement;
+      if (source?.acts === true) {
+        for (const { filePath } of finished.artifacts) rmSync(filePath, { force: true });
+        this.finish(replacement, source);
+      }
+      // A command that only reads may run again.
+      else this.confirm(finished.commandId);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Removes a command whose result the hub confirmed. */

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AuditLog } from './audit.ts';
+import { askCompanion } from './control/client.ts';
 import { CompanionError, DataFolder } from './data-folder.ts';
-import { readRunningStatus } from './running-status.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -61,6 +61,6 @@ test.each([
     socket.end(answer);
   });
   await new Promise<void>((done) => server.listen(join(data.path, 'control.sock'), done));
-  await expect(readRunningStatus(data)).rejects.toThrow(CompanionError);
+  await expect(askCompanion(data, 'state', {})).rejects.toThrow(CompanionError);
   await new Promise<void>((done) => server.close(() => done()));
 });

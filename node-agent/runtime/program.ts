@@ -21,7 +21,7 @@ import { describeEvent, throttleEvents } from './event-log.ts';
 import { appVersion } from './facts.ts';
 import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { isRuleMoved } from './program-rules.ts';
-import { readRunningStatus, describeRunning } from './running-status.ts';
+import { describeRunning, statusOf } from './running-status.ts';
 import { readOwnFiles } from './state-view.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -119,7 +119,10 @@ program
   .action(async (options: { json?: boolean; check?: boolean }) => {
     const folder = dataFolder();
     const { pairing, settings: own, problem, broken } = readOwnFiles(folder);
-    const [settings, running] = [effectiveSettings(own, folder.now()), await readRunningStatus(folder)];
+    const state = await askCompanion(folder, 'state', {});
+    const running = state === null ? null : statusOf(state);
+    // A running companion keeps its settings in memory. Without one, the files decide, as at the next start.
+    const settings = effectiveSettings(state?.settings ?? own, folder.now());
     const allowed = usablePowers(settings, Date.now());
     const moved = await Promise.all(settings.sharedFolders.map(isMoved));
     const lines = [

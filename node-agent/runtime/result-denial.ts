@@ -3,7 +3,7 @@ import type { CommandDefinition } from '../../shared/commands/define.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { whyNotShared } from './commands/files.ts';
 import { CommandError } from './commands/handler.ts';
-import { isFileCommand, powerDenial } from './denial.ts';
+import { powerDenial } from './denial.ts';
 import type { FinishedCommand } from './journal.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function resultDenial(
   if (source.acts && artifacts.length === 0) return null;
   const denied =
     powerDenial(commands[source.type] as CommandDefinition, settings) ??
-    (isFileCommand(source.type) ? await whyNotShared({ path: source.path }, settings) : null);
+    (source.file === undefined ? null : await whyNotShared(source.file, settings));
   return denied === null ? null : withheld(source, denied);
 }
 

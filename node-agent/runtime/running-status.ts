@@ -1,7 +1,5 @@
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { askCompanion } from './control/client.ts';
-import type { DataFolder } from './data-folder.ts';
 
 /** The state of a running companion, shortened for the command line. */
 export interface RunningStatus {
@@ -18,13 +16,7 @@ export interface RunningStatus {
   edited: CompanionState['edited'];
 }
 
-/** The status of the companion that runs on a data folder. Null when none runs. */
-export async function readRunningStatus(folder: DataFolder): Promise<RunningStatus | null> {
-  const state = await askCompanion(folder, 'state', {});
-  return state === null ? null : statusOf(state);
-}
-
-/** Shortens a state. */
+/** Shortens the state of a companion. */
 export function statusOf(state: CompanionState): RunningStatus {
   const { pid, connection, paired, running, problem, audit, edited } = state;
   return {

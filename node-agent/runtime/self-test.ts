@@ -138,6 +138,7 @@ function contextOf(deps: SelfTestDeps, settings: LocalSettings, folder: string, 
       origin: undefined,
       readArtifact: () => Promise.reject(new CommandError('not_found', 'The self-test has no run.')),
       temporaryFolder: folder,
+      noteOpened: () => undefined,
       attach: (artifact) => artifacts.push(artifact),
     },
     captured: async () => {

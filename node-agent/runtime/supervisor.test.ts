@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { CompanionState } from '../../shared/companion/state.ts';
+import { inheritedEnv } from '../../test/fixtures/processes.ts';
 import { until } from '../../test/fixtures/until.ts';
 import { AuditLog } from './audit.ts';
 import { askCompanion, ControlClient } from './control/client.ts';
@@ -332,6 +334,56 @@ test.each([
     expect(await allowsCamera()).toBe(true);
     expect((await state())?.edited).toBeNull();
   });
+});
+
+/** Returns the JSON output of the command line, with any exit code. */
+const cli = async (...words: string[]) => {
+  const args = [resolve('node-agent/runtime/cli.ts'), '--data-folder', data.path, ...words, '--json'];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: inheritedEnv() }).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  return JSON.parse(stdout) as unknown;
+};
+
+test('status and doctor show what a running companion allows after another program removed its log, and the owner can repair the log', async () => {
+  const hub = await startHub();
+  await claim(hub.url);
+  await changeSettings(data, { change: 'allow', power: 'camera' });
+  const expectAllowed = async (power: string) => {
+    expect(await cli('status')).toMatchObject({ settings: (await state())?.settings, running: { edited: null } });
+    expect(await cli('doctor')).toContainEqual(expect.objectContaining({ check: 'allowed', detail: power }));
+  };
+  await withCompanion(async () => {
+    rmSync(data.audit);
+    expect(await cli('audit', 'verify')).toMatchObject({ ok: false });
+    expect(await allowsCamera()).toBe(true);
+    await expectAllowed('camera');
+    await cli('audit', 'set-aside');
+    await cli('settings', 'accept', '--yes');
+    expect(await cli('audit', 'verify')).toMatchObject({ ok: true });
+    await expectAllowed('camera');
+  });
+  // The settings in the file without a companion, and those of the next companion.
+  expect(await cli('status')).toMatchObject({ settings: { capture: { camera: true } } });
+  await withCompanion(() => expectAllowed('camera'));
+});
+
+test('a log that is set aside records what the companion used, not what another program wrote', async () => {
+  const hub = await startHub();
+  await claim(hub.url);
+  await changeSettings(data, { change: 'allow', power: 'camera' });
+  await withCompanion(async () => {
+    const { hub: url, nodeId } = identity() as { hub: string; nodeId: string };
+    replaceIdentity({ hub: 'http://127.0.0.1:9' });
+    const forged = { settings: 'f'.repeat(64), pairing: { hub: 'http://127.0.0.1:9', nodeId } };
+    new AuditLog(data.audit).note('owner.change', 'forged', forged);
+    writeFileSync(data.audit, readFileSync(data.audit, 'utf8').split('\n').slice(-2).join('\n'));
+    await askCompanion(data, 'setAuditAside', {});
+    const entry = new AuditLog(data.audit).read(1)[0];
+    expect(entry).toMatchObject({ type: 'log.set_aside', pairing: { hub: url, nodeId } });
+    expect(entry?.settings).toBe(hashOfSettings((await state())?.settings));
+  });
+  expect(await withCompanion(allowsCamera)).toBe(false);
 });
 
 test('pairing again restores the recorded settings when only the pairing was replaced', async () => {

@@ -100,6 +100,7 @@ export class UnconfirmedCommands {
       await this.#report(sending, wasTried);
     } finally {
       this.#sending.delete(finished.commandId);
+      this.#isWanted.delete(finished.commandId);
     }
   }
 
@@ -109,14 +110,16 @@ export class UnconfirmedCommands {
     const delivery = newDelivery(wasTried);
     let sent = finished;
     let isRefused = false;
+    // On a full disk a result that replaces another one is sent from memory, and written as soon as the disk takes it.
+    let isWritten = true;
     await this.#check(sending);
     for (let failures = 0; !givingUp.aborted; failures += 1) {
       if (isAborted(withheld.signal) && sent.result.status === 'succeeded') {
         const reason = withheld.signal.reason as CommandError;
         sent = failedWith(finished, reason.code, reason.message);
-        journal.withhold(sent);
+        isWritten = journal.withhold(finished, sent);
         onWithheld(sent, reason);
-      }
+      } else if (!isWritten) isWritten = journal.withhold(finished, sent);
       try {
         const isSuccess = sent.result.status === 'succeeded';
         const signals = { signal: givingUp, withheld: isSuccess ? withheld.signal : givingUp };
@@ -149,7 +152,6 @@ export class UnconfirmedCommands {
     }
     if (isAborted(givingUp)) return;
     journal.confirm(finished.commandId);
-    this.#isWanted.delete(finished.commandId);
   }
 }
 

@@ -314,7 +314,7 @@ describe('refused is', () => {
       ({ conversationId } = next);
     }
     const rooms = await small.database.query(
-      `SELECT (SELECT sum(bytes)::int FROM chat_file_room WHERE tenant_id = $1) AS room, (SELECT sum(bytes)::int FROM chat_files WHERE tenant_id = $1) AS files`,
+      `SELECT (SELECT sum(bytes)::int FROM chat_file_usage WHERE tenant_id = $1) AS room, (SELECT sum(bytes)::int FROM chat_files WHERE tenant_id = $1) AS files`,
       [own.tenantId],
     );
     expect(rooms).toEqual([{ room: most.length, files: most.length }]);
@@ -369,7 +369,7 @@ describe('refused is', () => {
     const visitor = await own.visitor();
     await addFiles(hub.database, { tenantId: own.tenantId, conversationId: visitor.conversationId }, { count: 3000 });
     expect(
-      await hub.database.query('SELECT bytes::int, folded FROM chat_file_room WHERE tenant_id = $1', [own.tenantId]),
+      await hub.database.query('SELECT bytes::int, folded FROM chat_file_usage WHERE tenant_id = $1', [own.tenantId]),
     ).toEqual([{ bytes: 3000, folded: false }]);
     // That is what an upload asks.
     await setUsedFileBytes(hub.database, own.tenantId, 1e15);

@@ -120,7 +120,7 @@ describe('the views of the inbox', () => {
       await write(visitor.conversationId);
     };
     const isAwake = '(snoozed_until IS NULL OR snoozed_until <= now())';
-    const isListed = '(assigned_user_id IS NOT NULL OR has_begun)';
+    const isListed = '(assigned_user_id IS NOT NULL OR has_started)';
     const counted = async () =>
       (
         await hub.database.query(

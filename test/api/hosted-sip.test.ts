@@ -136,7 +136,7 @@ describe('hosted SIP', () => {
     expect(functions.filter((each) => each.is_sip).map(({ name }) => name)).toEqual(['report_sip_call']);
     await observer.query('BEGIN; SET LOCAL ROLE outrigger_sip; CREATE TEMP TABLE mine (id uuid)');
     const fire =
-      'CREATE TRIGGER t AFTER DELETE ON mine REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removed_workspaces()';
+      'CREATE TRIGGER t AFTER DELETE ON mine REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION record_removed_workspaces()';
     await expect(observer.query(fire)).rejects.toThrow('permission denied for function');
     await observer.query('ROLLBACK');
   });

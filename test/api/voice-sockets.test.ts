@@ -13,7 +13,12 @@ import { send } from '../fixtures/requests.ts';
 import { silence, voice } from '../fixtures/sounds.ts';
 import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
-import { breakVoiceSeats, expireVoiceSeat, removeVoiceSeats, restoreVoiceSeats } from '../fixtures/stage/ai.ts';
+import {
+  breakVoiceSessionSlots,
+  expireVoiceSessionSlot,
+  removeVoiceSessionSlots,
+  restoreVoiceSessionSlots,
+} from '../fixtures/stage/ai.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
 import type { VoicePage } from '../fixtures/voice-page.ts';
 
@@ -137,15 +142,15 @@ describe('a connection is opened', () => {
 
   test('or fails with a request id under which the log contains the cause', async () => {
     const { jwt } = await hub.workspace();
-    await breakVoiceSeats(hub.database);
-    onTestFinished(() => restoreVoiceSeats(hub.database));
+    await breakVoiceSessionSlots(hub.database);
+    onTestFinished(() => restoreVoiceSessionSlots(hub.database));
     const page = await open(jwt, other.url);
     const error = await page.wait('error');
     expect(error).toMatchObject({ code: 'internal', data: expect.stringContaining('the request id finds it') });
     expect(voiceFrame.parse(error)).toEqual(error);
     await expect.poll(() => page.closed).toBe(1011);
     const lines = logged.filter((line) => line.includes(`"requestId":"${error.requestId}"`));
-    expect(lines).toEqual([expect.stringContaining('voice_seats')]);
+    expect(lines).toEqual([expect.stringContaining('voice_session_slots')]);
   });
 
   test('with leases that are unique and expire when their process does not renew them', async () => {
@@ -170,14 +175,14 @@ describe('a connection is opened', () => {
     await here.renew();
     expect(await acquire(there, 'third')).toBeNull();
     const [lease] = await hub.database.query<{ seconds: number }>(
-      'SELECT max(extract(epoch FROM expires_at - now()))::float8 AS seconds FROM voice_seats',
+      'SELECT max(extract(epoch FROM expires_at - now()))::float8 AS seconds FROM voice_session_slots',
     );
     expect(lease?.seconds).toBeLessThanOrEqual(15);
-    await expireVoiceSeat(hub.database, 1);
+    await expireVoiceSessionSlot(hub.database, 1);
     expect(await acquire(there, 'third')).not.toBeNull();
     await Promise.all([here.renew(), there.renew()]);
     expect(lost).toEqual(['first']);
-    await removeVoiceSeats(hub.database);
+    await removeVoiceSessionSlots(hub.database);
   });
 
   test('concurrently: only two stay open', async () => {
@@ -239,7 +244,7 @@ describe('each turn', () => {
 });
 
 const countLeases = async () =>
-  (await hub.database.query<{ count: number }>('SELECT count(*)::int FROM voice_seats'))[0]?.count;
+  (await hub.database.query<{ count: number }>('SELECT count(*)::int FROM voice_session_slots'))[0]?.count;
 
 describe('an invalid frame', () => {
   test.each([

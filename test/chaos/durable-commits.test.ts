@@ -77,7 +77,7 @@ test('mails about models are on disk as begun and as sent, and a repeated mail k
     [newId(), tenantId],
   );
   await database.query(
-    `INSERT INTO model_breakers (scope, model_id, tenant_id, fingerprint, told_at, told_status, mail_due_at) VALUES ($1, 'm', $1, '', now(), 401, now())`,
+    `INSERT INTO model_breakers (scope, model_id, tenant_id, fingerprint, notified_at, notified_status, mail_due_at) VALUES ($1, 'm', $1, '', now(), 401, now())`,
     [tenantId],
   );
   const ids: string[] = [];
@@ -91,7 +91,7 @@ test('mails about models are on disk as begun and as sent, and a repeated mail k
 
 test('mails about budgets are on disk as begun and as sent', async () => {
   await database.query(
-    `INSERT INTO ai_budgets (tenant_id, told_percent, told_day, mail_due_at) VALUES ($1, 100, (now() AT TIME ZONE 'UTC')::date, now())`,
+    `INSERT INTO ai_budgets (tenant_id, notified_percent, notified_day, mail_due_at) VALUES ($1, 100, (now() AT TIME ZONE 'UTC')::date, now())`,
     [tenantId],
   );
   const mails = new BudgetMails({ db, mailer: mailerInto([]), logger });

@@ -95,11 +95,11 @@ test(
     const runQuick = async () => (await settledRun(api, await run(quick.id))).status;
     // The first of the line are enough: those behind them can't begin before.
     const states = () =>
-      database.query<{ status: string; waits_for: string | null; has_begun: boolean }>(
-        `SELECT status, waits_for, started_at IS NOT NULL AS has_begun FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`,
+      database.query<{ status: string; waits_for: string | null; has_started: boolean }>(
+        `SELECT status, waits_for, started_at IS NOT NULL AS has_started FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`,
         [id],
       );
-    const begun = async () => (await states()).flatMap((row, place) => (row.has_begun ? [place] : []));
+    const begun = async () => (await states()).flatMap((row, place) => (row.has_started ? [place] : []));
 
     const first = await run(id);
     await until(

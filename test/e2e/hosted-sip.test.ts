@@ -169,8 +169,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await database.query('DELETE FROM tenants WHERE id = $1', [gone.tenantId]);
     await Promise.all([gone.caller.wait('BYE'), gone.callee.wait('BYE')]);
     for (const phone of [gone.caller, gone.callee]) phone.answer('BYE', '200 OK');
-    await database.query(`UPDATE sip_farewells SET left_at = left_at - interval '1 minute'`);
-    const farewells = () => database.query('SELECT tenant_id FROM sip_farewells');
+    await database.query(`UPDATE sip_teardowns SET left_at = left_at - interval '1 minute'`);
+    const farewells = () => database.query('SELECT tenant_id FROM sip_teardowns');
     await expect.poll(farewells).toEqual([]);
     const requests = [other.caller, other.callee].flatMap(({ messages }) =>
       messages.flatMap((each) => (each.kind === 'request' ? [each.method] : [])),

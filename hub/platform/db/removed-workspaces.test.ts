@@ -110,7 +110,7 @@ test('every table that holds a workspace without referring to it is looked after
     'removed_workspaces',
     'run_logs',
     'run_steps',
-    'sip_farewells',
+    'sip_teardowns',
     'webhook_attempts',
     'webhook_deliveries',
     'workspace_events',

@@ -106,7 +106,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
         // Rows of removed models have no other cleanup. Breaker state is irrelevant after a day.
         { table: 'model_breakers', column: 'updated_at', days: 2 },
         ...(usage.retention?.expiring ?? []),
-        { table: 'voice_seats' },
+        { table: 'voice_session_slots' },
       ],
     },
     tasks: [

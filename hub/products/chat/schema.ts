@@ -115,7 +115,7 @@ export const chatConversations = pgTable(
      * Whether the conversation needs an agent. False until the visitor writes: a page opens a conversation for each
      * visitor, and most visitors never write.
      */
-    hasBegun: boolean('has_begun').notNull().default(true),
+    hasStarted: boolean('has_started').notNull().default(true),
     unreadCount: integer('unread_count').notNull().default(0),
     lastPosition: integer('last_position').notNull().default(0),
     lastSeq: integer('last_seq').notNull().default(0),
@@ -166,7 +166,7 @@ export const chatConversations = pgTable(
     index('chat_conversations_waiting')
       .on(table.tenantId, table.movedAt, table.id)
       .where(
-        sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL AND ${table.owner} IS DISTINCT FROM 'ai' AND ${table.hasBegun}`,
+        sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL AND ${table.owner} IS DISTINCT FROM 'ai' AND ${table.hasStarted}`,
       )
       .concurrently(),
     index('chat_conversations_unread')

@@ -182,7 +182,7 @@ export const artifacts = pgTable(
  * concurrent changes need no lock. A sweep folds the rows of each workspace into one.
  */
 export const artifactUsage = pgTable(
-  'artifact_room',
+  'artifact_usage',
   {
     id: bigserial('id', { mode: 'number' }).primaryKey(),
     tenantId: tenantId(),
@@ -191,11 +191,11 @@ export const artifactUsage = pgTable(
     folded: boolean('folded').notNull().default(false),
   },
   (table) => [
-    index('artifact_room_tenant').on(table.tenantId),
-    uniqueIndex('artifact_room_total')
+    index('artifact_usage_tenant').on(table.tenantId),
+    uniqueIndex('artifact_usage_total')
       .on(table.tenantId)
       .where(sql`folded`),
-    index('artifact_room_changes')
+    index('artifact_usage_changes')
       .on(table.id)
       .where(sql`not folded`),
     ...policies(),

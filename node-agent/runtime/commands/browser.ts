@@ -135,42 +135,44 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
 
     'browser.click': (input, context) =>
       on<'browser.click'>(input, context, async (entry, timeout) => {
+        const { button, clickCount } = input;
+        const { signal } = context;
         const element = await find(entry, input.target, timeout);
-        if (input.button !== 'right' && (await startsDownload(element))) entry.pages.expectsDownload = true;
-        await element.click({ button: input.button, clickCount: input.clickCount, timeout });
+        if (button !== 'right' && (await startsDownload(element, signal))) entry.pages.expectsDownload = true;
+        await element.click({ button, clickCount, timeout, signal });
         return {};
       }),
 
     'browser.type': (input, context) =>
       on<'browser.type'>(input, context, async (entry, timeout) => {
         const field = await find(entry, input.target, timeout);
-        await field.fill(input.text, { timeout });
-        if (input.submit) await field.press('Enter', { timeout });
+        await field.fill(input.text, { timeout, signal: context.signal });
+        if (input.submit) await field.press('Enter', { timeout, signal: context.signal });
         return {};
       }),
 
     'browser.select': (input, context) =>
       on<'browser.select'>(input, context, async (entry, timeout) => {
         const field = await find(entry, input.target, timeout);
-        return { selected: await selectOptions(field, input.options, timeout) };
+        return { selected: await selectOptions(field, input.options, timeout, context.signal) };
       }),
 
     'browser.check': (input, context) =>
       on<'browser.check'>(input, context, async (entry, timeout) => {
-        await (await find(entry, input.target, timeout)).setChecked(input.checked, { timeout });
+        await (await find(entry, input.target, timeout)).setChecked(input.checked, { timeout, signal: context.signal });
         return {};
       }),
 
     'browser.press': (input, context) =>
       on<'browser.press'>(input, context, async (entry, timeout) => {
         if (input.target === undefined) await entry.page.keyboard.press(input.key);
-        else await (await find(entry, input.target, timeout)).press(input.key, { timeout });
+        else await (await find(entry, input.target, timeout)).press(input.key, { timeout, signal: context.signal });
         return {};
       }),
 
     'browser.hover': (input, context) =>
       on<'browser.hover'>(input, context, async (entry, timeout) => {
-        await (await find(entry, input.target, timeout)).hover({ timeout });
+        await (await find(entry, input.target, timeout)).hover({ timeout, signal: context.signal });
         return {};
       }),
 
@@ -201,7 +203,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
           bytes += content.length;
           files.push({ name: entry.pages.originalNameOf(name), mimeType: contentType, buffer: content });
         }
-        await field.setInputFiles(files, { timeout });
+        await field.setInputFiles(files, { timeout, signal: context.signal });
         return {};
       }),
 
@@ -254,10 +256,12 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
   };
 }
 
-/** Whether a click on an element downloads the address of its link. */
-async function startsDownload(element: Locator): Promise<boolean> {
+/** Whether a click on an element downloads the address of its link. False if the page does not answer in time. */
+async function startsDownload(element: Locator, signal: AbortSignal): Promise<boolean> {
+  // The options of `evaluate` bound the search for the element, but not the function in a busy page.
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(readLinkMs)]);
   try {
-    return await element.evaluate(isDownloadLink, undefined, { timeout: readLinkMs });
+    return await untilAborted(element.evaluate(isDownloadLink, undefined, { timeout: readLinkMs }), bounded);
   } catch {
     // The click reports what is wrong with the element.
     return false;

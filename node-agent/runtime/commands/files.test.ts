@@ -98,7 +98,8 @@ test('what lies beside browser profiles is shared', async () => {
   }
 });
 
-test('a path counts as unshared after the owner unshares its folder, and not after a link replaced the file', async () => {
+/** Folders `first` and `second`, both shared, and a link of the first one to the file of the second one. */
+function twoFolders() {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-unshared-')));
   onTestFinished(() => rmSync(home, { recursive: true }));
   const [first, second] = [join(home, 'first'), join(home, 'second')];
@@ -106,17 +107,36 @@ test('a path counts as unshared after the owner unshares its folder, and not aft
     mkdirSync(folder);
     writeFileSync(join(folder, 'file'), 'text');
   }
-  writeFileSync(join(home, 'secret'), 'secret');
-  symlinkSync(second, join(first, 'linked'));
+  symlinkSync(join(second, 'file'), join(first, 'link'));
+  return { home, first, second };
+}
+
+test('a path that was opened counts as unshared after the owner unshares its folder, and not after the file changed', async () => {
+  const { home, first, second } = twoFolders();
   const both = localSettings.parse({ sharedFolders: [first, second] });
   const onlyFirst = localSettings.parse({ sharedFolders: [first] });
-  const denied = { code: 'denied_by_device' };
-  for (const path of ['first/file', 'first/linked/file', 'second/file', 'first'])
-    expect(await whyNotShared({ path }, both), path).toBeNull();
-  expect(await whyNotShared({ path: 'first/file' }, onlyFirst)).toBeNull();
-  for (const path of ['first/linked/file', 'second/file', join(second, 'file'), 'second'])
-    expect(await whyNotShared({ path }, onlyFirst), path).toMatchObject(denied);
-  rmSync(join(first, 'file'));
-  symlinkSync(join(home, 'secret'), join(first, 'file'));
-  expect(await whyNotShared({ path: 'first/file' }, onlyFirst)).toBeNull();
+  const file = { path: 'file', realPath: join(first, 'file') };
+  for (const realPath of [first, file.realPath, second, join(second, 'file')])
+    expect(await whyNotShared({ path: 'file', realPath }, both), realPath).toBeNull();
+  expect(await whyNotShared(file, onlyFirst)).toBeNull();
+  for (const realPath of [second, join(second, 'file')])
+    expect(await whyNotShared({ path: 'file', realPath }, onlyFirst), realPath).toMatchObject({
+      code: 'denied_by_device',
+    });
+  // Another program puts a link in the place of the file, then removes the folder.
+  rmSync(file.realPath);
+  symlinkSync(join(home, 'secret'), file.realPath);
+  expect(await whyNotShared(file, onlyFirst)).toBeNull();
+  rmSync(first, { recursive: true });
+  expect(await whyNotShared(file, onlyFirst)).toBeNull();
+});
+
+test('a hidden file that was opened counts as unshared when only a folder around its shared folder stays shared', async () => {
+  const { home, first } = twoFolders();
+  const file = { path: 'first/.env', realPath: join(first, '.env') };
+  const settings = { sharedFolders: [home, first], files: { hidden: [first] } };
+  expect(await whyNotShared(file, localSettings.parse(settings))).toBeNull();
+  expect(await whyNotShared(file, localSettings.parse({ sharedFolders: [home] }))).toMatchObject({
+    code: 'denied_by_device',
+  });
 });

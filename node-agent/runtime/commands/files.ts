@@ -283,24 +283,34 @@ function absolutePath(path: string, sharedFolders: readonly string[]): string | 
   return named === undefined ? null : resolve(named, ...rest);
 }
 
+/** The file or folder that a command opened. */
+export interface OpenedPath {
+  /** The path that the command asked for. */
+  path: string;
+  /** The path with all links resolved. */
+  realPath: string;
+}
+
 /**
- * Why the settings no longer share a path that a command asked for, or null. A path that is missing is not a reason. A link that replaced the file
- * is not one either: another program made it, and the command that opens a file refuses links that lead outside.
+ * Why the settings no longer share what a command opened, or null. Only the settings count: what another program does to the file since then, and what the asked
+ * path leads to now, are no reason.
  */
-export async function whyNotShared(input: unknown, settings: LocalSettings): Promise<CommandError | null> {
-  const { path } = input as { path?: string };
-  if (path === undefined) return null;
-  const shared = await realFolders(settings.sharedFolders);
-  const asked = absolutePath(path, settings.sharedFolders);
-  const folder = asked === null ? null : await realpath(dirname(asked)).catch(() => null);
-  if (folder !== null && shared.some((around) => isInside(around, folder))) return null;
-  const problem = await resolveShared(path, { settings }).then(
-    () => null,
-    (error: unknown) => error,
-  );
-  return problem instanceof CommandError && problem.code === 'outside_shared_folders'
-    ? new CommandError('denied_by_device', `The owner of this machine took back the folder of ${path}.`)
-    : null;
+export async function whyNotShared(
+  { path, realPath }: OpenedPath,
+  settings: LocalSettings,
+): Promise<CommandError | null> {
+  const folders = await unmovedFolders(settings.sharedFolders);
+  // A folder that was removed has no real path; the settings hold the one that it had.
+  const shared = [...folders.map((folder) => resolve(folder)), ...(await realFolders(folders))];
+  const isShared =
+    shared.some((folder) => isInside(folder, realPath)) &&
+    (await assertNotHidden(realPath, path, shared, settings).then(
+      () => true,
+      () => false,
+    ));
+  return isShared
+    ? null
+    : new CommandError('denied_by_device', `The owner of this machine took back the folder of ${path}.`);
 }
 
 /** The real path of what was asked for, all links resolved, if it lies under a shared folder. @throws CommandError */
@@ -388,7 +398,7 @@ async function openFile(real: string, path: string, context: CommandContext): Pr
  * Opens a real path and makes sure that what was opened lies under a shared folder: between the check of a path and its opening
  * somebody may have put a link there.
  */
-export async function openShared(real: string, { settings }: CommandContext, flags: number): Promise<FileHandle> {
+export async function openShared(real: string, context: CommandContext, flags: number): Promise<FileHandle> {
   let handle: FileHandle;
   try {
     handle = await open(real, flags | (constants.O_NOFOLLOW ?? 0));
@@ -404,6 +414,9 @@ export async function openShared(real: string, { settings }: CommandContext, fla
   }
   try {
     const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(real);
+    // A change of the settings before this line is read here. A later change finds the path that is noted.
+    context.noteOpened(opened);
+    const { settings } = context;
     const shared = await realFolders(settings.sharedFolders);
     if (!shared.some((folder) => isInside(folder, opened)) || isOfCompanion(opened)) throw outside(real);
     await assertNotHidden(opened, real, shared, settings);

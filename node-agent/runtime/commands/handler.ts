@@ -33,6 +33,8 @@ export interface CommandContext {
   origin: CommandOrigin | undefined;
   /** An empty folder of this command's own; removed when the command ends, and at the next start after a kill. */
   temporaryFolder: string;
+  /** Notes the real path of a file or folder that was opened, so that the command and its result end when the owner unshares it. */
+  noteOpened(realPath: string): void;
   /** Adds an artefact to the result. */
   attach(artifact: ResultArtifact): void;
   /**

@@ -17,7 +17,8 @@ beforeEach(() => {
   mkdirSync(inbox);
   writeFileSync(source, 'content');
   const settings = localSettings.parse({ sharedFolders: [inbox], files: { downloads: [inbox] } });
-  context = { settings, signal: new AbortController().signal } as CommandContext;
+  const signal = new AbortController().signal;
+  context = { settings, signal, noteOpened: () => undefined } as Partial<CommandContext> as CommandContext;
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 

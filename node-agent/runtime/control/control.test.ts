@@ -1,10 +1,21 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { until } from '../../../test/fixtures/until.ts';
-import { DataFolder } from '../data-folder.ts';
+import { CompanionError, DataFolder } from '../data-folder.ts';
 import type { CompanionEvent } from '../event-log.ts';
 import { Supervisor } from '../supervisor.ts';
 import { askCompanion, ControlClient, ControlRefusal } from './client.ts';
@@ -102,6 +113,64 @@ test('a data folder is free after its process ended, also when the process ID is
   await startSupervisor();
   expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a data folder is free after its process was killed, also before its parent reaps it (needs Linux)',
+  async () => {
+    // The parent process replaces itself by a program that never reaps the child.
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number.parseInt(String(line), 10);
+    const fields = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    writeFileSync(join(data.path, 'companion.pid'), `${pid} ${fields()[19]} ${boot}`);
+    await expect(startSecond()).rejects.toThrow(`process ${pid}`);
+    process.kill(pid, 'SIGKILL');
+    await until(
+      () => fields()[0] === 'Z',
+      () => `it is in state ${fields()[0]}`,
+    );
+    await startSupervisor();
+    expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
+  },
+);
+
+test.skipIf(process.platform === 'win32').each([
+  ['a directory', (path: string) => mkdirSync(path)],
+  ['a link that leads nowhere', (path: string) => symlinkSync('/nonexistent/companion.pid', path)],
+  ['a file that cannot be read', (path: string) => symlinkSync(path, path)],
+])(
+  'a companion that finds %s instead of companion.pid reports what to do, and does not listen',
+  async (_what, make) => {
+    const path = join(data.path, 'companion.pid');
+    make(path);
+    const start = startSecond();
+    await expect(start).rejects.toThrow(CompanionError);
+    await expect(start).rejects.toThrow(
+      `no other companion runs on ${data.path}, also as another user, then remove ${path}`,
+    );
+    expect(await ControlClient.open(data)).toBeNull();
+    rmSync(path, { recursive: true });
+    await startSupervisor();
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a removed control socket is restored, also while companion.pid cannot be written',
+  { timeout: 20_000 },
+  async () => {
+    await startSupervisor();
+    rmSync(join(data.path, 'companion.pid'));
+    mkdirSync(join(data.path, 'companion.pid'));
+    rmSync(join(data.path, 'control.sock'));
+    await until(
+      async () => (await ControlClient.open(data).catch(() => null)) !== null,
+      () => 'it does not listen again',
+    );
+    expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
+  },
+);
 
 test('changes of the owner are applied completely or refused with an explanation, and sent to every subscriber', async () => {
   await startSupervisor();

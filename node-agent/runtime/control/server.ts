@@ -149,8 +149,14 @@ export class ControlServer implements AsyncDisposable {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const control = new ControlServer(folder, handlers, at, events);
       if (await tryListen(control.#server, at.path)) {
-        control.#watchSocket();
-        return control;
+        try {
+          control.#claim.write();
+          control.#watchSocket();
+          return control;
+        } catch (error) {
+          control.#server.close();
+          throw error;
+        }
       }
       if (await hasListener(at.path)) return null;
       // No process listens: the process of the socket ended.
@@ -163,9 +169,8 @@ export class ControlServer implements AsyncDisposable {
     return this.#socketTimer !== undefined;
   }
 
-  /** Claims the folder, and watches the socket's file, which this process just created. */
+  /** Watches the socket's file, which this process just created. */
   #watchSocket(): void {
-    this.#claim.write();
     if (process.platform === 'win32') return;
     chmodSync(this.#at.path, 0o600);
     this.#inode = inodeOf(this.#at.path);
@@ -184,7 +189,7 @@ export class ControlServer implements AsyncDisposable {
       // The lock ensures that a companion that starts finds this process, or that this process finds that companion.
       using lock = await lockControl(this.#folder);
       if (lock === null) return;
-      const other = (this.#claim.isOwn ? null : this.#claim.holder) ?? (await otherCompanion(this.#folder));
+      const other = this.#otherHolder() ?? (await otherCompanion(this.#folder));
       if (!this.#isWatching) return;
       if (other !== null) {
         this.#onTakenOver(
@@ -194,7 +199,7 @@ export class ControlServer implements AsyncDisposable {
         );
         return;
       }
-      this.#claim.write();
+      this.#renewClaim();
       if (inodeOf(path) === this.#inode) return;
       // Closing also removes the file that is at the path now.
       this.#server.close();
@@ -210,6 +215,24 @@ export class ControlServer implements AsyncDisposable {
       this.#onSocketRestored();
     } finally {
       this.#isRestoring = false;
+    }
+  }
+
+  /** The other process that the claim names; null also when nobody can read the claim. */
+  #otherHolder(): number | null {
+    try {
+      return this.#claim.isOwn ? null : this.#claim.holder;
+    } catch {
+      return null;
+    }
+  }
+
+  /** A claim that cannot be written, as on a full disk, is tried again at the next check. The socket alone keeps the folder until then. */
+  #renewClaim(): void {
+    try {
+      this.#claim.write();
+    } catch {
+      // See above.
     }
   }
 

@@ -61,7 +61,7 @@ interface Row {
   openings: number;
   open_until: number | null;
   probe_until: number | null;
-  told_at: number | null;
+  notified_at: number | null;
   now: number;
 }
 
@@ -86,7 +86,7 @@ export function writeObservation(
         ),
         tx.query<Row>(
           'lock_model_breaker',
-          `SELECT fingerprint, recent, openings, ${inMs('open_until')}, ${inMs('probe_until')}, ${inMs('told_at')},
+          `SELECT fingerprint, recent, openings, ${inMs('open_until')}, ${inMs('probe_until')}, ${inMs('notified_at')},
              extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
            FROM model_breakers WHERE scope = $1 AND model_id = $2 FOR UPDATE`,
           rowKey,
@@ -102,7 +102,7 @@ export function writeObservation(
               openings: row.openings,
               openUntil: row.open_until,
               probeUntil: row.probe_until,
-              toldAt: row.told_at,
+              notifiedAt: row.notified_at,
             }
           : closedState();
       const { state, change, notifies } = observe(before, seen, row.now);
@@ -114,8 +114,8 @@ export function writeObservation(
         await tx.query(
           'write_model_breaker',
           `UPDATE model_breakers SET fingerprint = $3, recent = $4::jsonb, openings = $5, open_until = ${toInstant('$6')},
-             probe_until = ${toInstant('$7')}, told_at = ${toInstant('$8')}, troubled_until = ${toInstant('$9')},
-             told_status = CASE WHEN $10 THEN $11 ELSE told_status END, mail_due_at = CASE WHEN $10 THEN now() ELSE mail_due_at END,
+             probe_until = ${toInstant('$7')}, notified_at = ${toInstant('$8')}, troubled_until = ${toInstant('$9')},
+             notified_status = CASE WHEN $10 THEN $11 ELSE notified_status END, mail_due_at = CASE WHEN $10 THEN now() ELSE mail_due_at END,
              updated_at = now()
            WHERE scope = $1 AND model_id = $2`,
           [
@@ -125,7 +125,7 @@ export function writeObservation(
             state.openings,
             state.openUntil,
             state.probeUntil,
-            state.toldAt,
+            state.notifiedAt,
             Number.isFinite(troubledAt) ? troubledAt + windowMs : null,
             mails,
             refusedStatus,

@@ -68,7 +68,7 @@ test('the breaker opens for 5 s and doubles the time after each failed probe, up
 });
 
 test('an answered probe closes the breaker, a released probe permits another, and late calls change nothing', () => {
-  const open: BreakerState = { ...closedState(), openings: 3, openUntil: t0, probeUntil: t0 + 40_000, toldAt: t0 };
+  const open: BreakerState = { ...closedState(), openings: 3, openUntil: t0, probeUntil: t0 + 40_000, notifiedAt: t0 };
   expect(observe(open, seen('.', { probe: 'answered' }), t0)).toMatchObject({ state: closedState(), change: 'closed' });
   expect(observe(open, seen('', { probe: 'released' }), t0).state).toEqual({ ...open, probeUntil: null });
   expect(observe(open, seen('.....xxxxx'), t0)).toEqual({ state: open, change: null, notifies: false });

@@ -12,7 +12,7 @@ export interface BreakerState {
   openUntil: number | null;
   probeUntil: number | null;
   /** When the admins were last notified that the model refuses calls. */
-  toldAt: number | null;
+  notifiedAt: number | null;
 }
 
 /** Results of calls of a model. */
@@ -40,12 +40,12 @@ export const closedState = (): BreakerState => ({
   openings: 0,
   openUntil: null,
   probeUntil: null,
-  toldAt: null,
+  notifiedAt: null,
 });
 
 /** Whether the state holds no information and its row can be deleted. */
 export const isForgettable = (state: BreakerState) =>
-  state.openUntil === null && state.toldAt === null && state.recent.every(({ failed }) => failed === 0);
+  state.openUntil === null && state.notifiedAt === null && state.recent.every(({ failed }) => failed === 0);
 
 /** Returns the state of a breaker after an observation. */
 export function observe(
@@ -80,8 +80,9 @@ export function observe(
   const sum = (count: 'calls' | 'failed') => [...recent.values()].reduce((total, second) => total + second[count], 0);
   const opens = seen.isUnauthorized || (sum('calls') >= minCalls && sum('failed') * 2 >= sum('calls'));
   const notifies =
-    seen.isRefused && (before.toldAt === null || before.toldAt <= now - (opens ? openingNoticeMs : repeatNoticeMs));
-  const state = { ...before, recent: [...recent.values()], toldAt: notifies ? now : before.toldAt };
+    seen.isRefused &&
+    (before.notifiedAt === null || before.notifiedAt <= now - (opens ? openingNoticeMs : repeatNoticeMs));
+  const state = { ...before, recent: [...recent.values()], notifiedAt: notifies ? now : before.notifiedAt };
   return opens ? { state: openAgain(state, now), change: 'opened', notifies } : { state, change: null, notifies };
 }
 

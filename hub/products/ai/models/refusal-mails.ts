@@ -20,7 +20,7 @@ interface DueMail {
   tenant_id: string;
   status: number;
   /** When the refusal was recorded. It is the same in each attempt, so that mail servers recognize duplicates. */
-  told_ms: string;
+  notified_ms: string;
 }
 
 /** Mails the admins of a workspace when a model refuses calls. */
@@ -42,7 +42,7 @@ export class RefusalMails {
           'begin_model_mail',
           `UPDATE model_breakers SET mail_due_at = now() + make_interval(secs => $1) WHERE (scope, model_id) = (
              SELECT scope, model_id FROM model_breakers WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-           ) RETURNING scope, model_id, tenant_id, told_status AS status, (extract(epoch FROM told_at) * 1000)::bigint::text AS told_ms`,
+           ) RETURNING scope, model_id, tenant_id, notified_status AS status, (extract(epoch FROM notified_at) * 1000)::bigint::text AS notified_ms`,
           [retrySeconds],
         ),
       );
@@ -56,7 +56,7 @@ export class RefusalMails {
           {
             subject: `The model ${modelId} refuses its calls`,
             text: `The model ${modelId} answered ${status}: ${whatToCheck[status] ?? 'it refuses calls'}. Check its settings (PUT /v1/automations/models) and the console of its provider.\n\nUntil then, the next models in the order are called, if there are any.\n`,
-            messageId: `<model-${due.tenant_id}-${modelId}-${due.told_ms}@outrigger>`,
+            messageId: `<model-${due.tenant_id}-${modelId}-${due.notified_ms}@outrigger>`,
           },
           stopping,
         );

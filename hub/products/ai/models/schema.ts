@@ -48,8 +48,8 @@ export const modelBreakers = pgTable(
     probeUntil: instant('probe_until'),
     /** Until this time, successes are recorded, too. */
     troubledUntil: instant('troubled_until'),
-    toldAt: instant('told_at'),
-    toldStatus: integer('told_status'),
+    notifiedAt: instant('notified_at'),
+    notifiedStatus: integer('notified_status'),
     /** When a refusal is due to be mailed to the admins. Null if nothing is due. */
     mailDueAt: instant('mail_due_at'),
     updatedAt: updatedAt(),

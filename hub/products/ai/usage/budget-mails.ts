@@ -14,8 +14,8 @@ const batchSize = 200;
 
 interface DueMail {
   tenant_id: string;
-  told_percent: number;
-  told_day: string;
+  notified_percent: number;
+  notified_day: string;
 }
 
 /**
@@ -41,13 +41,13 @@ export class BudgetMails {
           'begin_budget_mail',
           `UPDATE ai_budgets SET mail_due_at = now() + make_interval(secs => $1) WHERE tenant_id = (
              SELECT tenant_id FROM ai_budgets WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-           ) RETURNING tenant_id, told_percent, told_day::text`,
+           ) RETURNING tenant_id, notified_percent, notified_day::text`,
           [retrySeconds],
         ),
       );
       const [due] = rows;
       if (due === undefined) return;
-      const { tenant_id: tenantId, told_percent: percent, told_day: day } = due;
+      const { tenant_id: tenantId, notified_percent: percent, notified_day: day } = due;
       const isAll = percent >= 100;
       try {
         await mailAdmins(
@@ -75,7 +75,7 @@ export class BudgetMails {
         tx.query(
           'end_budget_mail',
           // A higher percentage that was recorded meanwhile stays due.
-          'UPDATE ai_budgets SET mail_due_at = NULL WHERE tenant_id = $1 AND told_percent = $2 AND told_day = $3',
+          'UPDATE ai_budgets SET mail_due_at = NULL WHERE tenant_id = $1 AND notified_percent = $2 AND notified_day = $3',
           [tenantId, percent, day],
         ),
       );
@@ -86,21 +86,21 @@ export class BudgetMails {
     return this.#deps.db.system(async (tx) => {
       const { rows } = await tx.query<DueMail>(
         'note_budget_mails',
-        `UPDATE ai_budgets b SET told_day = r.day, told_percent = r.percent, mail_due_at = now()
+        `UPDATE ai_budgets b SET notified_day = r.day, notified_percent = r.percent, mail_due_at = now()
          FROM (
            SELECT n.tenant_id, n.day, CASE WHEN u.share >= 1 THEN 100 ELSE 80 END AS percent FROM (
              SELECT a.*, (now() AT TIME ZONE 'UTC')::date AS day FROM ai_budgets a
-             WHERE a.told_day IS DISTINCT FROM (now() AT TIME ZONE 'UTC')::date OR a.told_percent < 100) n
+             WHERE a.notified_day IS DISTINCT FROM (now() AT TIME ZONE 'UTC')::date OR a.notified_percent < 100) n
            CROSS JOIN LATERAL (
              SELECT greatest(
                CASE WHEN n.daily_tokens > 0 THEN sum(input_tokens + output_tokens) / n.daily_tokens END,
                CASE WHEN n.daily_cost_micros > 0 THEN sum(cost_micros) FILTER (WHERE currency = n.currency) / n.daily_cost_micros END) AS share
              FROM ai_usage WHERE tenant_id = n.tenant_id AND hour >= ${todayStart}) u
-           WHERE u.share >= 0.8 AND (n.told_day IS DISTINCT FROM n.day OR n.told_percent < 80 OR u.share >= 1) LIMIT $1) r
-         WHERE b.tenant_id = r.tenant_id RETURNING b.tenant_id, b.told_percent, b.told_day::text`,
+           WHERE u.share >= 0.8 AND (n.notified_day IS DISTINCT FROM n.day OR n.notified_percent < 80 OR u.share >= 1) LIMIT $1) r
+         WHERE b.tenant_id = r.tenant_id RETURNING b.tenant_id, b.notified_percent, b.notified_day::text`,
         [batchSize],
       );
-      for (const { tenant_id: tenantId, told_percent: percent, told_day: day } of rows)
+      for (const { tenant_id: tenantId, notified_percent: percent, notified_day: day } of rows)
         await recordAudit(tx, {
           tenantId,
           actor: 'platform',

@@ -20,7 +20,7 @@ interface BudgetRow {
   currency: string | null;
   daily_speech_seconds: string | null;
   daily_speech_characters: string | null;
-  heard_ms: string | null;
+  transcribed_ms: string | null;
   spoken_characters: string | null;
   updated_at: Date | null;
 }
@@ -62,7 +62,7 @@ export class Budgets {
          ON CONFLICT (tenant_id) DO UPDATE SET daily_tokens = excluded.daily_tokens, daily_cost_micros = excluded.daily_cost_micros, currency = excluded.currency,
            daily_speech_seconds = CASE WHEN $7 THEN excluded.daily_speech_seconds ELSE ai_budgets.daily_speech_seconds END,
            daily_speech_characters = CASE WHEN $8 THEN excluded.daily_speech_characters ELSE ai_budgets.daily_speech_characters END,
-           told_day = NULL, told_percent = NULL, mail_due_at = NULL, updated_at = now()`,
+           notified_day = NULL, notified_percent = NULL, mail_due_at = NULL, updated_at = now()`,
         [
           tenantId,
           dailyTokens,
@@ -107,7 +107,7 @@ async function readBudget(tx: Transaction, tenantId: string, limits: SpeechLimit
   const { rows } = await tx.query<BudgetRow>(
     'read_ai_budget',
     `SELECT (now() AT TIME ZONE 'UTC')::date::text AS day, ${todayStart} + interval '1 day' AS resets_at, used.tokens, used.costs,
-       b.daily_tokens, b.daily_cost_micros, b.currency, b.daily_speech_seconds, b.daily_speech_characters, s.heard_ms, s.spoken_characters, b.updated_at
+       b.daily_tokens, b.daily_cost_micros, b.currency, b.daily_speech_seconds, b.daily_speech_characters, s.transcribed_ms, s.spoken_characters, b.updated_at
      FROM (SELECT coalesce(sum(tokens), 0)::text AS tokens, jsonb_object_agg(currency, cost::text) FILTER (WHERE currency <> '') AS costs FROM (
        SELECT currency, sum(input_tokens + output_tokens) AS tokens, sum(cost_micros) AS cost FROM ai_usage WHERE tenant_id = $1 AND hour >= ${todayStart} GROUP BY currency) c) used
      LEFT JOIN ai_budgets b ON b.tenant_id = $1
@@ -140,7 +140,7 @@ function present(row: BudgetRow, limits: SpeechLimits): Budget {
       tokens,
       costs,
       share,
-      speechSeconds: Math.ceil(Number(row.heard_ms ?? 0) / 1_000),
+      speechSeconds: Math.ceil(Number(row.transcribed_ms ?? 0) / 1_000),
       speechCharacters: Number(row.spoken_characters ?? 0),
     },
     isUsedUp: share !== null && share >= 1,

@@ -43,9 +43,9 @@ export async function readUsage(db: Database, tenantId: string, query: Query): P
     ),
   );
   const speech = await db.read(tenantId, (tx) =>
-    tx.query<{ day: string; heard_ms: string; spoken_characters: string }>(
+    tx.query<{ day: string; transcribed_ms: string; spoken_characters: string }>(
       'read_speech_usage',
-      'SELECT day::text, heard_ms, spoken_characters FROM ai_speech_usage WHERE tenant_id = $1 AND day BETWEEN $2::date AND $3::date ORDER BY day DESC',
+      'SELECT day::text, transcribed_ms, spoken_characters FROM ai_speech_usage WHERE tenant_id = $1 AND day BETWEEN $2::date AND $3::date ORDER BY day DESC',
       [tenantId, from, to],
     ),
   );
@@ -71,7 +71,7 @@ export async function readUsage(db: Database, tenantId: string, query: Query): P
     data,
     speech: speech.rows.map((row) => ({
       day: row.day,
-      seconds: Math.ceil(Number(row.heard_ms) / 1_000),
+      seconds: Math.ceil(Number(row.transcribed_ms) / 1_000),
       characters: Number(row.spoken_characters),
     })),
     totals: {

@@ -68,8 +68,8 @@ export const aiBudgets = pgTable(
     dailySpeechSeconds: bigint('daily_speech_seconds', { mode: 'number' }),
     dailySpeechCharacters: bigint('daily_speech_characters', { mode: 'number' }),
     /** Day and percentage of the latest notice to the admins. */
-    toldDay: date('told_day'),
-    toldPercent: integer('told_percent'),
+    notifiedDay: date('notified_day'),
+    notifiedPercent: integer('notified_percent'),
     /** When the notice is due by mail. Null if none is due. */
     mailDueAt: instant('mail_due_at'),
     updatedAt: updatedAt(),
@@ -107,7 +107,7 @@ export const aiSpeechUsage = pgTable(
   {
     tenantId: tenantId(),
     day: date('day').notNull(),
-    heardMs: amount('heard_ms'),
+    transcribedMs: amount('transcribed_ms'),
     spokenCharacters: amount('spoken_characters'),
   },
   (table) => [

@@ -42,7 +42,7 @@ export class SpeechMeter {
   #meteredSpeechToText(tenantId: string, speechToText: SpeechToText): SpeechToText {
     return {
       transcribe: async (request) => {
-        await this.#count(tenantId, { heardMs: durationMs(request), characters: 0 });
+        await this.#count(tenantId, { transcribedMs: durationMs(request), characters: 0 });
         request.signal.throwIfAborted();
         return speechToText.transcribe(request);
       },
@@ -50,7 +50,7 @@ export class SpeechMeter {
   }
 
   #meteredTextToSpeech(tenantId: string, textToSpeech: TextToSpeech): TextToSpeech {
-    const count = (characters: number) => this.#count(tenantId, { heardMs: 0, characters });
+    const count = (characters: number) => this.#count(tenantId, { transcribedMs: 0, characters });
     // Count in sequence, so that sentences reach the provider in the order of the answer.
     let last: Promise<unknown> = Promise.resolve();
     return {
@@ -66,7 +66,10 @@ export class SpeechMeter {
   }
 
   /** @throws AppError `ai_budget_used_up`. */
-  async #count(tenantId: string, { heardMs, characters }: { heardMs: number; characters: number }): Promise<void> {
+  async #count(
+    tenantId: string,
+    { transcribedMs, characters }: { transcribedMs: number; characters: number },
+  ): Promise<void> {
     const { dailySeconds, dailyCharacters } = this.#limits;
     const rows = await this.#db.workspace(
       tenantId,
@@ -84,14 +87,14 @@ export class SpeechMeter {
                    )
                  ) AS is_used_up
              ), counted AS (
-               INSERT INTO ai_speech_usage AS s (tenant_id, day, heard_ms, spoken_characters)
+               INSERT INTO ai_speech_usage AS s (tenant_id, day, transcribed_ms, spoken_characters)
                SELECT $1, (now() AT TIME ZONE 'UTC')::date, $2, $3 FROM budget WHERE NOT is_used_up AND $2 <= most_ms AND $3 <= most_characters
-               ON CONFLICT (tenant_id, day) DO UPDATE SET heard_ms = s.heard_ms + excluded.heard_ms, spoken_characters = s.spoken_characters + excluded.spoken_characters
-               WHERE s.heard_ms + excluded.heard_ms <= (SELECT most_ms FROM budget) AND s.spoken_characters + excluded.spoken_characters <= (SELECT most_characters FROM budget)
+               ON CONFLICT (tenant_id, day) DO UPDATE SET transcribed_ms = s.transcribed_ms + excluded.transcribed_ms, spoken_characters = s.spoken_characters + excluded.spoken_characters
+               WHERE s.transcribed_ms + excluded.transcribed_ms <= (SELECT most_ms FROM budget) AND s.spoken_characters + excluded.spoken_characters <= (SELECT most_characters FROM budget)
                RETURNING 1
              )
              SELECT EXISTS (SELECT FROM counted) AS is_counted, is_used_up, extract(epoch FROM ${todayStart} + interval '1 day' - now())::float8 AS seconds_left FROM budget`,
-            [tenantId, heardMs, characters, dailySeconds, dailyCharacters],
+            [tenantId, transcribedMs, characters, dailySeconds, dailyCharacters],
           )
         ).rows,
       { durable: false },
@@ -100,7 +103,7 @@ export class SpeechMeter {
     if (isCounted) return;
     const what = isUsedUp
       ? 'The budget of this workspace for models is used up for today, so nothing is transcribed'
-      : `The daily limit of this workspace for ${heardMs > 0 ? 'seconds of transcription' : 'spoken characters'} is reached`;
+      : `The daily limit of this workspace for ${transcribedMs > 0 ? 'seconds of transcription' : 'spoken characters'} is reached`;
     throw new AppError(
       'ai_budget_used_up',
       `${what}; it resets at 00:00 UTC. GET /tenants/{tenantId}/ai/budget shows the limits, and an admin can change them with PUT.`,

@@ -3,25 +3,25 @@ import { createdAt, instant, policies, tenantId } from '../../../platform/db/ten
 import { users } from '../../core/identity/schema.ts';
 
 /**
- * Leases of live voice connections. A user has a limited number of places. The process of a connection renews its
+ * Leases of live voice connections. A user has a limited number of slots. The process of a connection renews its
  * lease.
  */
 export const voiceSessionLimit = pgTable(
-  'voice_seats',
+  'voice_session_slots',
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    place: integer('place').notNull(),
+    slot: integer('slot').notNull(),
     expiresAt: instant('expires_at').notNull(),
     createdAt: createdAt(),
   },
   (table) => [
-    unique('voice_seats_place').on(table.userId, table.place),
-    index('voice_seats_tenant').on(table.tenantId),
-    index('voice_seats_expiry').on(table.expiresAt),
+    unique('voice_session_slots_slot').on(table.userId, table.slot),
+    index('voice_session_slots_tenant').on(table.tenantId),
+    index('voice_session_slots_expiry').on(table.expiresAt),
     ...policies(),
   ],
 );

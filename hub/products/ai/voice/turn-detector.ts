@@ -29,7 +29,7 @@ export class TurnDetector {
   #frames: Int16Array[] = [];
   #voicedMs = 0;
   #quietMs = 0;
-  #hasBegun = false;
+  #hasStarted = false;
 
   constructor(activity: Pick<VoiceActivity, 'isVoice'>, settings: DetectorSettings) {
     this.#activity = activity;
@@ -38,7 +38,7 @@ export class TurnDetector {
 
   /** Duration of voice in the current utterance. 0 without an utterance. */
   get voicedMs(): number {
-    return this.#hasBegun ? this.#voicedMs : 0;
+    return this.#hasStarted ? this.#voicedMs : 0;
   }
 
   /** Returns the last `lastMs` of the current utterance. */
@@ -66,10 +66,10 @@ export class TurnDetector {
     this.#frames.push(frame);
     if (isVoice) this.#voicedMs += frameMs;
     this.#quietMs = isVoice ? 0 : this.#quietMs + frameMs;
-    if (!this.#hasBegun) {
+    if (!this.#hasStarted) {
       if (this.#quietMs >= resetAfterMs) this.#voicedMs = 0;
       if (this.#voicedMs >= Math.max(frameMs, this.#settings.minSpeechMs)) {
-        this.#hasBegun = true;
+        this.#hasStarted = true;
         return { kind: 'began' };
       }
       const kept = (preRollMs + this.#settings.minSpeechMs) / frameMs;
@@ -83,7 +83,7 @@ export class TurnDetector {
     const pcm = joinFrames(this.#frames.slice(0, this.#frames.length - dropped));
     this.#frames = this.#frames.slice(-preRollMs / frameMs);
     this.#voicedMs = 0;
-    this.#hasBegun = false;
+    this.#hasStarted = false;
     return { kind: 'ended', pcm };
   }
 }

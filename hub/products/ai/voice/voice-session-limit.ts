@@ -29,20 +29,20 @@ export class VoiceSessionLimit implements Disposable {
   }
 
   /**
-   * Acquires a lease, which ends on disposal. Resolves to null if all places of the user are taken.
-   * @param onLost Called when the lease expired and another connection acquired the place.
+   * Acquires a lease, which ends on disposal. Resolves to null if all slots of the user are taken.
+   * @param onLost Called when the lease expired and another connection acquired the slot.
    */
   async acquire(tenantId: string, userId: string, onLost: () => void): Promise<AsyncDisposable | null> {
     const id = newId();
-    // Concurrent calls may try the same place. The later one tries the next place.
+    // Concurrent calls may try the same slot. The later one tries the next slot.
     for (let attempts = 0; attempts < maxVoiceSocketsPerUser; attempts += 1) {
       const rows = await this.#options.db.systemStatement(
         'acquire_voice_session',
-        `INSERT INTO voice_seats AS s (id, tenant_id, user_id, place, expires_at)
-         SELECT $1, $2, $3, p.place, now() + make_interval(secs => $4) FROM generate_series(1, $5::int) AS p (place)
-         WHERE NOT EXISTS (SELECT FROM voice_seats t WHERE t.user_id = $3 AND t.place = p.place AND t.expires_at > now())
-         ORDER BY p.place LIMIT 1
-         ON CONFLICT (user_id, place) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at, created_at = now()
+        `INSERT INTO voice_session_slots AS s (id, tenant_id, user_id, slot, expires_at)
+         SELECT $1, $2, $3, p.slot, now() + make_interval(secs => $4) FROM generate_series(1, $5::int) AS p (slot)
+         WHERE NOT EXISTS (SELECT FROM voice_session_slots t WHERE t.user_id = $3 AND t.slot = p.slot AND t.expires_at > now())
+         ORDER BY p.slot LIMIT 1
+         ON CONFLICT (user_id, slot) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at, created_at = now()
          WHERE s.expires_at <= now() RETURNING s.id`,
         [id, tenantId, userId, leaseSeconds, maxVoiceSocketsPerUser],
       );
@@ -62,7 +62,7 @@ export class VoiceSessionLimit implements Disposable {
     try {
       const rows = await this.#options.db.systemStatement<{ id: string }>(
         'renew_voice_sessions',
-        'UPDATE voice_seats SET expires_at = now() + make_interval(secs => $2) WHERE id = ANY($1::uuid[]) RETURNING id',
+        'UPDATE voice_session_slots SET expires_at = now() + make_interval(secs => $2) WHERE id = ANY($1::uuid[]) RETURNING id',
         [ids, leaseSeconds],
       );
       const kept = new Set(rows.map(({ id }) => id));
@@ -90,7 +90,9 @@ export class VoiceSessionLimit implements Disposable {
   async #release(id: string): Promise<void> {
     this.#leases.delete(id);
     try {
-      await this.#options.db.systemStatement('release_voice_session', 'DELETE FROM voice_seats WHERE id = $1', [id]);
+      await this.#options.db.systemStatement('release_voice_session', 'DELETE FROM voice_session_slots WHERE id = $1', [
+        id,
+      ]);
     } catch (error) {
       this.#options.logger.debug({ err: error }, 'the lease of a voice connection could not be released; it expires');
     }

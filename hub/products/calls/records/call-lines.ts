@@ -92,7 +92,7 @@ export async function listCallLines(
     `SELECT string_agg(l.line, ${separators[format]} ${order}) AS text, count(*)::integer AS count,
        (array_agg(l.started_at ${order}))[count(*)] AS last_started_at, (array_agg(l.id ${order}))[count(*)] AS last_id
      FROM (SELECT c.id, c.started_at, ${lineExpressions[format]} AS line FROM (${text}) c
-       CROSS JOIN LATERAL (SELECT CASE WHEN c.rank = 3 THEN coalesce(c.ended_at, c.heard_at) END AS ended) e
+       CROSS JOIN LATERAL (SELECT CASE WHEN c.rank = 3 THEN coalesce(c.ended_at, c.last_event_at) END AS ended) e
        CROSS JOIN LATERAL (SELECT coalesce(c.answered_at, CASE WHEN c.result = 'answered' THEN e.ended - c.duration_secs * interval '1 second' END) AS answered) a) l`,
     values,
   );

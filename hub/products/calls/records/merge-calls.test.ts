@@ -198,7 +198,7 @@ test('a call without events for 4 hours is closed, and a later final event of th
   };
   await calls.merge(tenantId, open);
   const heard = (hours: number) =>
-    database.query(`UPDATE calls SET heard_at = now() - make_interval(mins => $2) WHERE tenant_id = $1`, [
+    database.query(`UPDATE calls SET last_event_at = now() - make_interval(mins => $2) WHERE tenant_id = $1`, [
       tenantId,
       Math.round(hours * 60),
     ]);

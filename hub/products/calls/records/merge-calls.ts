@@ -50,7 +50,7 @@ const mergeStatement = `INSERT INTO calls (id, tenant_id, provider, call_sid, ${
   ON CONFLICT (tenant_id, provider, call_sid) DO UPDATE SET
     ${leastColumns.map((name) => `${name} = least(calls.${name}, excluded.${name})`).join(', ')},
     ${latestColumns.map((name) => `${name} = CASE WHEN ${wins} THEN excluded.${name} ELSE calls.${name} END`).join(', ')},
-    ended_at = ${mergedEnd}, machine = calls.machine OR excluded.machine, heard_at = now()
+    ended_at = ${mergedEnd}, machine = calls.machine OR excluded.machine, last_event_at = now()
   WHERE ${wins} OR (excluded.machine AND NOT calls.machine) OR calls.ended_at IS DISTINCT FROM ${mergedEnd}
     OR ${leastColumns.map((name) => `calls.${name} IS DISTINCT FROM least(calls.${name}, excluded.${name})`).join(' OR ')}`;
 

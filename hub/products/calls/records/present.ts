@@ -19,7 +19,7 @@ export interface CallRow {
   started_at: Date;
   answered_at: Date | null;
   ended_at: Date | null;
-  heard_at: Date;
+  last_event_at: Date;
   duration_secs: number;
   mos_score: number | null;
 }
@@ -33,12 +33,12 @@ const memberNameIn = (column: 'from_id' | 'to_id') =>
        AND substring(calls.${column} FROM '^(?:sips?:)?w([0-9a-f]{16})-') = left(encode(sha256(calls.tenant_id::text::bytea), 'hex'), 16)) END`;
 
 export const callColumns = `id, provider, call_sid, direction, from_id, to_id, ${memberNameIn('from_id')} AS from_name, ${memberNameIn('to_id')} AS to_name,
-  rank, result, reason, sip_code, hangup_by, started_at, answered_at, ended_at, heard_at, duration_secs, mos_score`;
+  rank, result, reason, sip_code, hangup_by, started_at, answered_at, ended_at, last_event_at, duration_secs, mos_score`;
 
-/** The public form of a call. The database function `shown_call` builds the same form for live streams. */
+/** The public form of a call. The database function `call_json` builds the same form for live streams. */
 export function presentCall(row: CallRow): CallRecord {
   // Without a reported end, use the time of the last event.
-  const endedAt = row.rank === 3 ? (row.ended_at ?? row.heard_at) : null;
+  const endedAt = row.rank === 3 ? (row.ended_at ?? row.last_event_at) : null;
   // Some carriers report only the talk time. The answer time follows from it.
   const answeredAt =
     row.answered_at ??

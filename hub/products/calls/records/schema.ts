@@ -55,7 +55,7 @@ export const calls = pgTable(
     machine: boolean('machine').notNull().default(false),
     mosScore: doublePrecision('mos_score'),
     /** When an event last changed the row. */
-    heardAt: instant('heard_at').notNull().defaultNow(),
+    lastEventAt: instant('last_event_at').notNull().defaultNow(),
     result: text('result')
       .$type<CallResult>()
       .generatedAlwaysAs(
@@ -83,7 +83,7 @@ export const calls = pgTable(
       .on(table.tenantId, table.direction, table.result, table.startedAt, table.id)
       .where(sql`${table.result} IS NOT NULL`),
     index('calls_open')
-      .on(table.heardAt)
+      .on(table.lastEventAt)
       .where(sql`${table.rank} < 3`),
     ...policies(),
   ],

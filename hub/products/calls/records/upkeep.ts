@@ -17,7 +17,7 @@ export async function closeSilentCalls(db: Database, stopping?: AbortSignal): Pr
       const { rows } = await tx.query<{ tenant_id: string }>(
         'close_silent_calls',
         `UPDATE calls SET rank = 3, sequence = -1, outcome = 'failed', reason = 'no_final_event', ended_at = coalesce(ended_at, greatest(at, started_at))
-         WHERE id = ANY(ARRAY(SELECT id FROM calls WHERE rank < 3 AND heard_at < now() - make_interval(hours => $1) ORDER BY heard_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+         WHERE id = ANY(ARRAY(SELECT id FROM calls WHERE rank < 3 AND last_event_at < now() - make_interval(hours => $1) ORDER BY last_event_at LIMIT $2 FOR UPDATE SKIP LOCKED))
          RETURNING tenant_id`,
         [staleCallHours, batch],
       );

@@ -39,14 +39,14 @@ export class PendingTeardowns {
     const { db, server } = this.#options;
     await db.systemStatement(
       'drop_sip_teardowns',
-      'DELETE FROM sip_farewells WHERE due_at <= now() AND left_at < now() - make_interval(hours => $1)',
+      'DELETE FROM sip_teardowns WHERE due_at <= now() AND left_at < now() - make_interval(hours => $1)',
       [maxHours],
     );
     if (server === null) return;
     const due = await db.systemStatement<PendingTeardown & Record<string, unknown>>(
       'read_sip_teardowns',
       `SELECT f.tenant_id AS "tenantId", f.username, f.left_at AS "leftAt", h.tenant_id IS NOT NULL AS "isActiveAgain"
-       FROM (SELECT * FROM sip_farewells WHERE due_at <= now() ORDER BY due_at LIMIT $1) f LEFT JOIN hosted_sip h ON h.tenant_id = f.tenant_id`,
+       FROM (SELECT * FROM sip_teardowns WHERE due_at <= now() ORDER BY due_at LIMIT $1) f LEFT JOIN hosted_sip h ON h.tenant_id = f.tenant_id`,
       [maxTeardownsPerPass],
     );
     for (let from = 0; from < due.length; from += serverConcurrency) {
@@ -69,8 +69,8 @@ export class PendingTeardowns {
     for (const { dialog } of old) if (dialog.toTag !== '') await server.end(dialog);
     await this.#options.db.systemStatement(
       'note_sip_teardown',
-      `WITH over AS (DELETE FROM sip_farewells WHERE tenant_id = $1 AND left_at = $2 AND $3 AND left_at < now() - make_interval(secs => $4) RETURNING tenant_id)
-       UPDATE sip_farewells SET due_at = now() + interval '1 second' WHERE tenant_id = $1 AND tenant_id NOT IN (SELECT tenant_id FROM over)`,
+      `WITH over AS (DELETE FROM sip_teardowns WHERE tenant_id = $1 AND left_at = $2 AND $3 AND left_at < now() - make_interval(secs => $4) RETURNING tenant_id)
+       UPDATE sip_teardowns SET due_at = now() + interval '1 second' WHERE tenant_id = $1 AND tenant_id NOT IN (SELECT tenant_id FROM over)`,
       [tenantId, leftAt, old.length === 0 && calls.length < maxCallsPerPass, minSeconds],
     );
   }

@@ -68,7 +68,7 @@ export const sipReports = pgTable(
  * There is no foreign key, because a workspace can be removed before its calls are ended.
  */
 export const sipTeardowns = pgTable(
-  'sip_farewells',
+  'sip_teardowns',
   {
     tenantId: uuid('tenant_id').primaryKey(),
     /** SIP user of the workspace: the prefix of the SIP users of its members. */
@@ -77,8 +77,8 @@ export const sipTeardowns = pgTable(
     dueAt: instant('due_at').notNull().defaultNow(),
   },
   (table) => [
-    index('sip_farewells_username').on(table.username),
-    index('sip_farewells_due').on(table.dueAt),
+    index('sip_teardowns_username').on(table.username),
+    index('sip_teardowns_due').on(table.dueAt),
     ...policies(),
   ],
 );

@@ -30,10 +30,10 @@ export class Assignment {
   async lock(tx: Transaction, tenantId: string, id: string, cause: 'message' | 'returning'): Promise<void> {
     await tx.query(
       'lock_assignment_of_conversation',
-      `WITH held AS (SELECT tenant_id, status, assigned_user_id, has_begun FROM chat_conversations WHERE id = $2 FOR NO KEY UPDATE)
+      `WITH held AS (SELECT tenant_id, status, assigned_user_id, has_started FROM chat_conversations WHERE id = $2 FOR NO KEY UPDATE)
        SELECT FROM chat_widgets w JOIN held h ON h.tenant_id = w.tenant_id
        WHERE w.tenant_id = $1 AND (w.settings->'autoAssignment'->>'enabled')::boolean
-         AND ($3 = 'returning' OR h.assigned_user_id IS NULL AND (h.status IN ('pending', 'resolved') OR NOT h.has_begun))
+         AND ($3 = 'returning' OR h.assigned_user_id IS NULL AND (h.status IN ('pending', 'resolved') OR NOT h.has_started))
        FOR NO KEY UPDATE OF w`,
       [tenantId, id, cause],
     );
@@ -113,7 +113,7 @@ export class Assignment {
       `SELECT w.tenant_id FROM (SELECT DISTINCT tenant_id FROM chat_agents WHERE seen_at > now() - make_interval(secs => $1) AND presence = 'online') a
        JOIN chat_widgets w ON w.tenant_id = a.tenant_id
        WHERE (w.settings->'autoAssignment'->>'enabled')::boolean
-         AND EXISTS (SELECT FROM chat_conversations c WHERE c.tenant_id = w.tenant_id AND c.status = 'open' AND c.assigned_user_id IS NULL AND c.snoozed_until IS NULL AND c.owner IS DISTINCT FROM 'ai' AND c.has_begun)`,
+         AND EXISTS (SELECT FROM chat_conversations c WHERE c.tenant_id = w.tenant_id AND c.status = 'open' AND c.assigned_user_id IS NULL AND c.snoozed_until IS NULL AND c.owner IS DISTINCT FROM 'ai' AND c.has_started)`,
       [awaySeconds],
     );
     return rows.map((row) => row.tenant_id);
@@ -125,7 +125,7 @@ export class Assignment {
       if (!autoAssignment.enabled) return [];
       const found = await tx.query<{ id: string }>(
         'list_waiting_conversations',
-        `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai' AND has_begun
+        `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai' AND has_started
          ORDER BY moved_at, id LIMIT $2`,
         [tenantId, maxConversationsPerBatch],
       );
@@ -138,7 +138,7 @@ export class Assignment {
     const done = await this.#db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<ConversationRow>(
         'lock_waiting_conversation',
-        `SELECT ${conversationColumns} FROM chat_conversations WHERE tenant_id = $1 AND id = $2 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai' AND has_begun
+        `SELECT ${conversationColumns} FROM chat_conversations WHERE tenant_id = $1 AND id = $2 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai' AND has_started
          FOR NO KEY UPDATE SKIP LOCKED`,
         [tenantId, id],
       );

@@ -86,7 +86,7 @@ export function createChannelConversations({
               source: source.slice(0, maxSourceLength),
               priority: 'normal',
               visitor,
-              hasBegun: false,
+              hasStarted: false,
             },
             actor,
           ),
@@ -109,7 +109,7 @@ export function createChannelConversations({
          ON CONFLICT (visitor_id) DO UPDATE SET reply_to = excluded.reply_to`,
         [visitor.id, tenantId, channelId, replyTo],
       );
-      if (written.hasReopened || written.hasBegun) {
+      if (written.hasReopened || written.hasStarted) {
         const assigned = await assignment.auto(tx, tenantId, await conversationWriter.lock(tx, conversation.id));
         if (assigned !== null) after.push(assigned.committed);
       }

@@ -48,13 +48,13 @@ export class ConversationWriter {
   async open(
     tx: Transaction,
     tenantId: string,
-    given: { name: string; source: string; priority: Priority; visitor: VisitorRow | null; hasBegun?: boolean },
+    given: { name: string; source: string; priority: Priority; visitor: VisitorRow | null; hasStarted?: boolean },
     { actor, environment, origin = actor.startsWith('visitor:') ? 'widget' : 'support' }: ChatActor,
     depth = 0,
   ): Promise<{ conversation: ConversationRow; committed: () => void }> {
     const { rows } = await tx.query<ConversationRow>(
       'open_conversation',
-      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event, owner, has_begun)
+      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event, owner, has_started)
        VALUES ($1, $2, $3, $4, $5, $6, $7, 1, ${initialOwner('$2')}, $8) RETURNING ${conversationColumns}`,
       [
         newId(),
@@ -64,7 +64,7 @@ export class ConversationWriter {
         given.source,
         given.priority,
         environment ?? 'live',
-        given.hasBegun ?? true,
+        given.hasStarted ?? true,
       ],
     );
     const conversation = rows[0] as ConversationRow;
@@ -120,7 +120,7 @@ export class ConversationWriter {
          closed_at = CASE WHEN $7 THEN clock_timestamp() WHEN $2 = 'closed' THEN closed_at END,
          closings = closings + $7::boolean::int, last_event = last_event + $7::boolean::int, updated_at = clock_timestamp(),
          owner = CASE WHEN $8 THEN $9 WHEN $10 THEN 'person' ELSE owner END, context_seq = CASE WHEN $10 THEN last_seq ELSE context_seq END,
-         has_begun = has_begun OR ($8 AND $9 IS NOT DISTINCT FROM 'person')
+         has_started = has_started OR ($8 AND $9 IS NOT DISTINCT FROM 'person')
        WHERE id = $1 RETURNING ${conversationColumns}`,
       [
         id,

@@ -49,7 +49,7 @@ export interface WrittenMessage {
   /** Whether the message reopened a pending or resolved conversation. */
   hasReopened: boolean;
   /** Whether this is the first message after which the conversation needs an agent. */
-  hasBegun: boolean;
+  hasStarted: boolean;
   committed: () => void;
 }
 
@@ -57,7 +57,7 @@ interface Locked {
   status: ConversationRow['status'];
   environment: ConversationRow['environment'];
   last_reply_seq: number;
-  has_begun: boolean;
+  has_started: boolean;
 }
 
 /** Messages of visitors and agents start a conversation. The greeting of a workflow does not. */
@@ -94,7 +94,7 @@ export class MessageWriter {
     const [locked, known] = await Promise.all([
       tx.query<Locked>(
         'lock_conversation',
-        'SELECT status, environment, last_reply_seq, has_begun FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
+        'SELECT status, environment, last_reply_seq, has_started FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
         [id],
       ),
       // This statement runs after the lock, so that it sees an equal message of a concurrent transaction.
@@ -110,7 +110,7 @@ export class MessageWriter {
     if (conversationNow === undefined || !isReachable(conversationNow, environment)) throw notFound('conversation', id);
     const [sent] = known.rows;
     if (sent !== undefined)
-      return { row: sent, isRepeated: true, hasReopened: false, hasBegun: false, committed: () => undefined };
+      return { row: sent, isRepeated: true, hasReopened: false, hasStarted: false, committed: () => undefined };
     if (conversationNow.status === 'closed' && !isNote)
       throw new AppError(
         'conversation_closed',
@@ -169,7 +169,7 @@ export class MessageWriter {
       row,
       isRepeated: false,
       hasReopened: conversation.status !== conversationNow.status,
-      hasBegun: !isNote && !conversationNow.has_begun && startsConversation(senderType),
+      hasStarted: !isNote && !conversationNow.has_started && startsConversation(senderType),
       committed: () => {
         notifySubscribers();
         this.#changes.publish(tenantId, id, { kind: 'message', position: row.position, seq: row.seq });
@@ -201,7 +201,7 @@ const writeMessage = `WITH moved AS (
            owner = CASE WHEN $5 = 'agent' THEN 'person'
              WHEN $5 = 'visitor' AND (status = 'resolved' OR owner IS NULL AND assigned_user_id IS NULL)
                THEN CASE ${initialOwner('$3')} WHEN 'ai' THEN CASE WHEN status <> 'resolved' AND ${agentHasReplied} THEN 'person' ELSE 'ai' END END ELSE owner END,
-           has_begun = has_begun OR $5 IN ('visitor', 'agent'),
+           has_started = has_started OR $5 IN ('visitor', 'agent'),
            ai_replies = CASE $5 WHEN 'agent' THEN 0 WHEN 'ai' THEN ai_replies + 1 ELSE ai_replies END,
            context_seq = CASE WHEN $5 = 'visitor' AND status IN ('pending', 'resolved') THEN last_seq ELSE context_seq END,
            last_message_at = greatest(t.at, moved_at), moved_at = greatest(t.at, moved_at), moved_by = pg_current_xact_id(), updated_at = greatest(t.at, updated_at)

@@ -65,7 +65,7 @@ export const chatUnusedBlobs = pgTable(
  * without lock contention. The sweep folds the rows into one.
  */
 export const chatFileUsage = pgTable(
-  'chat_file_room',
+  'chat_file_usage',
   {
     id: bigserial('id', { mode: 'number' }).primaryKey(),
     tenantId: tenantId(),
@@ -74,11 +74,11 @@ export const chatFileUsage = pgTable(
     folded: boolean('folded').notNull().default(false),
   },
   (table) => [
-    index('chat_file_room_tenant').on(table.tenantId),
-    uniqueIndex('chat_file_room_total')
+    index('chat_file_usage_tenant').on(table.tenantId),
+    uniqueIndex('chat_file_usage_total')
       .on(table.tenantId)
       .where(sql`folded`),
-    index('chat_file_room_changes')
+    index('chat_file_usage_changes')
       .on(table.id)
       .where(sql`not folded`),
     ...policies(),

@@ -92,7 +92,7 @@ export class ChatFiles {
       await db.workspace(tenantId, async (tx) => {
         // Concurrent uploads must not exceed the quota together.
         await tx.query(
-          'lock_chat_file_room',
+          'lock_chat_file_usage',
           `SELECT pg_advisory_xact_lock(hashtextextended('chat file room ' || $1, 0))`,
           [tenantId],
         );
@@ -159,7 +159,7 @@ export class ChatFiles {
       `WITH own AS (SELECT bytes FROM chat_files WHERE tenant_id = $2 AND sent_by = $3 LIMIT $4)
        SELECT c.status, (SELECT count(*)::int FROM own) AS own_files, (SELECT coalesce(sum(bytes), 0) FROM own) AS own,
          (SELECT count(*)::int FROM chat_files f WHERE f.conversation_id = c.id AND f.message_id IS NULL) AS loose,
-         (SELECT coalesce(sum(r.bytes), 0) FROM chat_file_room r WHERE r.tenant_id = $2) AS used
+         (SELECT coalesce(sum(r.bytes), 0) FROM chat_file_usage r WHERE r.tenant_id = $2) AS used
        FROM chat_conversations c WHERE c.tenant_id = $2 AND c.id = $1`,
       [conversationId, tenantId, isVisitor ? sentBy : null, visitorQuota.files],
     );

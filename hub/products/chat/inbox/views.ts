@@ -9,7 +9,7 @@ const isNotSnoozed = '(c.snoozed_until IS NULL OR c.snoozed_until <= now())';
 const isActive = `c.status IN ('open', 'pending')`;
 
 /** The conversation is assigned or needs an agent. */
-const isListed = `(c.assigned_user_id IS NOT NULL OR c.has_begun)`;
+const isListed = `(c.assigned_user_id IS NOT NULL OR c.has_started)`;
 
 /** The SQL condition of each view over the alias `c`. `?` is the user or visitor id. */
 const viewConditions: Record<ListedView, string | null> = {

@@ -94,7 +94,7 @@ export class Conversations {
             await this.#deps.conversationWriter.open(
               tx,
               tenantId,
-              { name, source: body.source, priority: 'normal', visitor, hasBegun: false },
+              { name, source: body.source, priority: 'normal', visitor, hasStarted: false },
               { ...actor, origin: 'widget' },
             )
           : { conversation: found.rows[0], committed: () => undefined };

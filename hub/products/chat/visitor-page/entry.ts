@@ -300,7 +300,7 @@ export class VisitorEntry {
     const { conversation, committed } = await this.#deps.conversationWriter.open(
       tx,
       tenantId,
-      { name, source: 'widget', priority: 'normal', visitor, hasBegun: false },
+      { name, source: 'widget', priority: 'normal', visitor, hasStarted: false },
       { actor: `visitor:${visitor.id}`, environment },
     );
     return { id: conversation.id, committed };

@@ -187,7 +187,7 @@ export class VisitorChat {
           actor,
         ),
       ]);
-      const isDue = done.hasReopened || done.hasBegun;
+      const isDue = done.hasReopened || done.hasStarted;
       const waiting = isDue ? await conversationWriter.lock(tx, conversationId) : null;
       return { written: done, assigned: waiting === null ? null : await assignment.auto(tx, tenantId, waiting) };
     });

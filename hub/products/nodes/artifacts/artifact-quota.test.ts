@@ -30,11 +30,11 @@ const addArtifacts = (tx: Transaction, tenantId: string, runId: string, sizes: n
     [tenantId, runId, sizes],
   );
 
-/** Bytes of each workspace: the sum over its artefacts and uploads, and the usage recorded in `artifact_room`. */
+/** Bytes of each workspace: the sum over its artefacts and uploads, and the usage recorded in `artifact_usage`. */
 const countAll = () =>
   database.query<{ id: string; rows: number; room: number }>(
     `SELECT t.id, (SELECT coalesce(sum(bytes), 0) FROM artifacts a WHERE a.tenant_id = t.id)::int + (SELECT coalesce(sum(bytes), 0) FROM artifact_uploads u WHERE u.tenant_id = t.id)::int AS rows,
-       (SELECT coalesce(sum(bytes), 0) FROM artifact_room r WHERE r.tenant_id = t.id)::int AS room FROM tenants t ORDER BY t.id`,
+       (SELECT coalesce(sum(bytes), 0) FROM artifact_usage r WHERE r.tenant_id = t.id)::int AS room FROM tenants t ORDER BY t.id`,
   );
 
 test('recorded usage equals the stored bytes of each workspace while rows are added, deleted, rolled back and folded concurrently', async () => {
@@ -97,7 +97,7 @@ test('recorded usage equals the stored bytes of each workspace while rows are ad
   for (const { rows, room } of counted) expect(room).toBe(rows);
   await foldArtifactUsage(db);
   expect(await countAll()).toEqual(counted);
-  expect(await database.query('SELECT count(*)::int AS n, bool_and(folded) AS folded FROM artifact_room')).toEqual([
+  expect(await database.query('SELECT count(*)::int AS n, bool_and(folded) AS folded FROM artifact_usage')).toEqual([
     { n: 3, folded: true },
   ]);
   await database.query('DELETE FROM tenants WHERE id = $1', [tenants[2]]);
@@ -119,17 +119,17 @@ test('checking the quota reads a few usage rows, regardless of the number of art
     code: 'storage_full',
   });
   await db.workspace(tenantId, (tx) => quota.assertFree(tx, tenantId, 0));
-  expect(await database.query('SELECT count(*)::int AS n FROM artifact_room WHERE tenant_id = $1', [tenantId])).toEqual(
-    [{ n: 1 }],
-  );
+  expect(
+    await database.query('SELECT count(*)::int AS n FROM artifact_usage WHERE tenant_id = $1', [tenantId]),
+  ).toEqual([{ n: 1 }]);
 });
 
 test('a workspace transaction cannot change the recorded usage directly', async () => {
   const tenantId = await workspace();
   for (const change of [
-    'INSERT INTO artifact_room (tenant_id, bytes) VALUES ($1, -1000)',
-    'UPDATE artifact_room SET bytes = 0 WHERE tenant_id = $1',
-    'DELETE FROM artifact_room WHERE tenant_id = $1',
+    'INSERT INTO artifact_usage (tenant_id, bytes) VALUES ($1, -1000)',
+    'UPDATE artifact_usage SET bytes = 0 WHERE tenant_id = $1',
+    'DELETE FROM artifact_usage WHERE tenant_id = $1',
   ]) {
     await expect(db.workspace(tenantId, (tx) => tx.query(change, change, [tenantId]))).rejects.toThrow(
       'permission denied',

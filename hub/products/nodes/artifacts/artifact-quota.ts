@@ -21,7 +21,7 @@ export class ArtifactQuota {
    * To avoid deadlocks, take this lock after any lock on a command.
    */
   async lock(tx: Transaction, tenantId: string): Promise<void> {
-    await tx.query('lock_artifact_room', `SELECT pg_advisory_xact_lock(hashtextextended('artifact room ' || $1, 0))`, [
+    await tx.query('lock_artifact_usage', `SELECT pg_advisory_xact_lock(hashtextextended('artifact room ' || $1, 0))`, [
       tenantId,
     ]);
   }
@@ -33,8 +33,8 @@ export class ArtifactQuota {
    */
   async assertFree(tx: Transaction, tenantId: string, bytes: number): Promise<void> {
     const { rows } = await tx.query<{ used: string }>(
-      'artifact_room',
-      'SELECT coalesce(sum(bytes), 0) AS used FROM artifact_room WHERE tenant_id = $1',
+      'artifact_usage',
+      'SELECT coalesce(sum(bytes), 0) AS used FROM artifact_usage WHERE tenant_id = $1',
       [tenantId],
     );
     const used = Number(rows[0]?.used ?? 0);
@@ -70,4 +70,4 @@ export class ArtifactQuota {
 
 /** Folds the usage changes of each workspace into one row. The maintenance sweep calls it. */
 export const foldArtifactUsage = (db: Database, stopping?: AbortSignal): Promise<void> =>
-  foldSums(db, { table: 'artifact_room', keys: ['tenant_id'], sums: ['bytes'] }, stopping);
+  foldSums(db, { table: 'artifact_usage', keys: ['tenant_id'], sums: ['bytes'] }, stopping);

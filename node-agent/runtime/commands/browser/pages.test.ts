@@ -96,6 +96,16 @@ const pages: Record<string, string> = {
   '/outer': '<title>Outer</title><iframe src="/only"></iframe>',
   '/only': '<iframe src="/deep"></iframe>',
   '/deep': '<button onclick="this.textContent=\'Reached\'">Deep button</button>',
+  '/disabled': `<title>Disabled</title><button disabled onclick="clicks += 1">Act</button>
+    <script>var clicks = 0, isFound = false; const { closest } = Element.prototype;
+      Element.prototype.closest = function (selector) { isFound = true; return closest.call(this, selector); };</script>`,
+  '/busy': `<title>Busy</title><a href="/report.csv" download onclick="clicks += 1; return false">Act</a>
+    <script>var clicks = 0, isFound = false; const { closest } = Element.prototype;
+      Element.prototype.closest = function (selector) {
+        if (!isFound) for (const end = Date.now() + 8_000; Date.now() < end; );
+        isFound = true;
+        return closest.call(this, selector);
+      };</script>`,
   '/later': `<title>Later</title><button onclick="go()">Go</button><p id="out" hidden>Now it is here</p>
     <script>const gate = fetch('/gate').then((answer) => answer.text()); function go() { gate.then(() => { out.hidden = false; history.pushState({}, '', '/later/done'); }) }</script>`,
 };
@@ -343,6 +353,46 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await send(run, 'evaluate', { expression: script })).output).toMatchObject({ pageId, title: '' });
       await send(run, 'close');
     });
+
+    test('a click that waits for its element is not made after its command was withdrawn', async () => {
+      const run = runOf();
+      await open(run, '/disabled');
+      const value = async (expression: string) =>
+        (await send(run, 'evaluate', { expression })).output['value'] as unknown;
+      const id = randomUUID();
+      const clicked = dispatcher.execute({
+        id,
+        type: 'browser.click',
+        input: { target: { text: 'Act' }, timeoutMs: 20_000 },
+        origin: run,
+      });
+      await expect.poll(() => value('isFound')).toBe(true);
+      dispatcher.withdraw(id);
+      expect((await clicked).result).toMatchObject({ status: 'failed', error: { code: 'withdrawn' } });
+      await value(`document.querySelector('button').disabled = false`);
+      expect((await send(run, 'hover', { target: { text: 'Act' } })).code).toBeUndefined();
+      expect(await value('new Promise((done) => setTimeout(() => done(clicks), 1_000))')).toBe(0);
+      expect((await send(run, 'click', { target: { text: 'Act' } })).code).toBeUndefined();
+      expect(await value('clicks')).toBe(1);
+    });
+
+    test(
+      'a click whose page was busy until after its time-out is made once, by the retry',
+      { timeout: 30_000 },
+      async () => {
+        const run = runOf();
+        await open(run, '/busy');
+        // The page is busy for 8 s: longer than the command may take, which is its time-out and 5 s.
+        const click = () => send(run, 'click', { target: { text: 'Act' }, timeoutMs: 1_000 });
+        expect(await click()).toMatchObject({ code: 'timeout' });
+        const wait = 'new Promise((done) => setTimeout(() => done(clicks), 1_000))';
+        expect((await send(run, 'evaluate', { expression: wait, timeoutMs: 20_000 })).output).toMatchObject({
+          value: 0,
+        });
+        expect((await click()).code).toBeUndefined();
+        expect((await send(run, 'evaluate', { expression: 'clicks' })).output).toMatchObject({ value: 1 });
+      },
+    );
 
     test('a value with the key __proto__ is refused with a reason', async () => {
       const run = runOf();

@@ -36,9 +36,14 @@ function readOptions(element: PageField & { control?: PageField }): Option[] {
 }
 
 /** Selects options by value or label. Options that the page adds later are waited for. @throws CommandError that names what is missing. */
-export async function selectOptions(field: Locator, wanted: string[], timeoutMs: number): Promise<string[]> {
+export async function selectOptions(
+  field: Locator,
+  wanted: string[],
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<string[]> {
   try {
-    return await field.selectOption(wanted, { timeout: timeoutMs });
+    return await field.selectOption(wanted, { timeout: timeoutMs, signal });
   } catch (error) {
     if (!isTimeout(error)) throw error;
     const options = await field.evaluate(readOptions, undefined, { timeout: readMs }).catch((): Option[] => []);
