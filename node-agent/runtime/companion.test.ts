@@ -489,7 +489,7 @@ test(
 );
 
 test(
-  'a result that its owner withholds while the disk is full is answered, and its command counts no longer (needs the right to mount a tmpfs)',
+  'a denied result on a full disk is reported as failed, and its command is no longer counted (needs the right to mount a tmpfs)',
   { timeout: 30_000 },
   async ({ skip }) => {
     const folder = mountSmall() ?? skip();
@@ -502,7 +502,7 @@ test(
     mkdirSync(join(data.journal, id), { recursive: true });
     const filePath = join(data.journal, id, 'artifact-file.bin');
     writeFileSync(filePath, Buffer.alloc(1024 * 1024, 1));
-    // Another name of the file, so that its removal makes no room.
+    // A second hard link, so that removing the file frees no space.
     linkSync(filePath, join(folder, 'file.bin'));
     writeFileSync(
       join(data.journal, id, 'finished.json'),
@@ -522,7 +522,7 @@ test(
       let text = '';
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));
       request.on('end', () => {
-        // The upload stays under way until the companion ends it.
+        // The upload continues until the companion ends it.
         if (url.pathname.includes('/artifacts/')) {
           uploading.resolve();
           return;

@@ -61,7 +61,7 @@ export function auditFactsOf({ id, type, input, approval, origin }: ReceivedComm
   };
 }
 
-/** What a file command has opened; null for other commands, and before the file is open. */
+/** The file or folder that a file command opened. Null for other commands, and before the file is open. */
 function openedBy({ type, input, realPath }: Running): OpenedPath | null {
   const { path } = input;
   return isFileCommand(type) && typeof path === 'string' && realPath !== null ? { path, realPath } : null;
@@ -352,8 +352,8 @@ export class Dispatcher implements AsyncDisposable {
       running.settings ??= settings;
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const timedOut = new AbortController();
-      // A browser action reports better why it timed out. It is aborted only if it does not do so within the grace
-      // time.
+      // A browser action reports its own time-out in more detail. It is aborted only if it does not end within
+      // the grace time.
       const graceMs = definition.gate === 'browser' ? browserGraceMs : 0;
       const timer = setTimeout(
         () => timedOut.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)),

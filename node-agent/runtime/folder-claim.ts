@@ -61,7 +61,7 @@ export class FolderClaim implements Disposable {
     const { code = 'error' } = error as NodeJS.ErrnoException;
     const remedy =
       code === 'ENOSPC' || code === 'EDQUOT'
-        ? 'make room on its disk, then start the companion again.'
+        ? 'free space on its disk, then start the companion again.'
         : `make sure that no other companion runs on ${this.#folder}, also as another user, then remove ${this.#path}.`;
     return new CompanionError(`${this.#path} can't be ${what} (${code}); ${remedy}`, { cause: error });
   }
@@ -89,5 +89,5 @@ function startOf(pid: number): string | null {
   }
 }
 
-/** Whether the state of a process is zombie or dead. The kernel closed its sockets then. */
+/** Whether a process is a zombie or dead, by its state. The kernel has then closed its sockets. */
 const hasEnded = (state = '') => ['', 'Z', 'X', 'x'].includes(state.charAt(0));

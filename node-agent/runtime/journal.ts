@@ -142,8 +142,8 @@ export class Journal {
 
   /**
    * Replaces a result that must not be sent by one without artefacts.
-   * @returns whether the replacement is on the disk. The artefacts are removed in any case, which can free space for the
-   * next attempt.
+   * @returns whether the replacement is on the disk. The artefacts are removed in any case, which can free space for
+   * the next attempt.
    */
   withhold(finished: FinishedCommand, replacement: FinishedCommand): boolean {
     try {

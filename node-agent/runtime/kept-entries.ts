@@ -19,7 +19,7 @@ export function entriesToKeep(path: string): AuditLine[] {
     const kind = kindOf(line);
     if (kind === null || (line.phase === 'begun' && ended.has(line.commandId))) continue;
     ended.add(line.commandId);
-    // The chain, the settings and the pairing are part of the rotation's own entry.
+    // The rotation's own entry has the chain, the settings and the pairing.
     const { prev: _prev, settings: _settings, pairing: _pairing, keptFrom: _keptFrom, kept: _kept, ...entry } = line;
     left[kind] -= Buffer.byteLength(JSON.stringify(entry));
     if (left[kind] >= 0) found.push(entry);

@@ -110,7 +110,7 @@ export class UnconfirmedCommands {
     const delivery = newDelivery(wasTried);
     let sent = finished;
     let isRefused = false;
-    // On a full disk a result that replaces another one is sent from memory, and written as soon as the disk takes it.
+    // On a full disk, a replacing result is sent from memory, and written as soon as the disk has space.
     let isWritten = true;
     await this.#check(sending);
     for (let failures = 0; !givingUp.aborted; failures += 1) {

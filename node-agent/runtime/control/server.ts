@@ -218,7 +218,7 @@ export class ControlServer implements AsyncDisposable {
     }
   }
 
-  /** The other process that the claim names; null also when nobody can read the claim. */
+  /** The other process that the claim names. Null also when the claim cannot be read. */
   #otherHolder(): number | null {
     try {
       return this.#claim.isOwn ? null : this.#claim.holder;
@@ -227,12 +227,15 @@ export class ControlServer implements AsyncDisposable {
     }
   }
 
-  /** A claim that cannot be written, as on a full disk, is tried again at the next check. The socket alone keeps the folder until then. */
+  /**
+   * Writes the claim again. After a failure, such as on a full disk, the next check tries again. Until then, the socket
+   * alone protects the folder.
+   */
   #renewClaim(): void {
     try {
       this.#claim.write();
     } catch {
-      // See above.
+      // The next check tries again.
     }
   }
 
@@ -387,7 +390,7 @@ async function describeRunningCompanion(folder: DataFolder): Promise<string> {
     const state = await other?.call('state', {}, { timeoutMs: 2_000 });
     if (state !== undefined) return `Another companion (process ${state.pid}) runs on ${folder.path}; ${advice}`;
   } catch {
-    // The error below says that it does not answer.
+    // The error below says that the companion does not answer.
   }
   const pid = new FolderClaim(folder.path).holder;
   return `Another companion${pid === null ? '' : ` (process ${pid})`} runs on ${folder.path} and does not answer; ${advice}`;
