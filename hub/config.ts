@@ -73,7 +73,7 @@ const pairs = z.string().transform((text, context) => {
 
 const isPercentEncoded = (text: string) => !/%(?![0-9a-fA-F]{2})/.test(text);
 
-/** All settings of the hub. Validation, defaults and the table in docs/settings.md are derived from this object. */
+/** All settings of the hub. Validation, defaults and the table in docs/reference/settings.md are derived from this object. */
 const settings = {
   PORT: { schema: wholeNumber(0, 65_535), default: '4400', description: 'Port of the hub; 0 selects any free port' },
   HOST: {
@@ -856,7 +856,7 @@ function textToSpeechOf(values: Values): Config['speech']['textToSpeech'] {
   return binding === null ? null : { provider: 'openai', ...binding, voice: values.TTS_VOICE ?? 'alloy' };
 }
 
-/** Renders the settings as a Markdown table for docs/settings.md. */
+/** Renders the settings as a Markdown table for docs/reference/settings.md. */
 export function settingsTable(): string {
   const rows = Object.entries(settings as Record<string, Setting>).map(
     ([name, { default: value, description, secret }]) => {

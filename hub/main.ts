@@ -21,7 +21,7 @@ process.on('SIGUSR1', () => undefined);
 
 const help = `Usage: ${commandLines.startWithOptions} [--role api|worker|all] [--port PORT]
 
-Starts the hub. Settings come from the environment and from .env; docs/settings.md lists them all.
+Starts the hub. Settings come from the environment and from .env; docs/reference/settings.md lists them all.
 
   --role    what this process does; all by default
   --port    port to listen on, instead of PORT

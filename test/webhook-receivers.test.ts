@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { signatureHeaders } from '../hub/products/webhooks/signature.ts';
 
-const page = readFileSync('docs/live-chat.md', 'utf8');
+const page = readFileSync('docs/reference/webhooks.md', 'utf8');
 const blockOf = (language: string) => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? '';
 const vector = JSON.parse(/<!-- vector -->\n```json\n([^]*?)```/.exec(page)?.[1] ?? 'null') as Record<string, string>;
 

@@ -1,4 +1,4 @@
-# Audio of the SIP server of a hub: docs/calling.md says what it needs.
+# Audio of the SIP server of a hub: docs/guides/run-a-sip-server.md says what it needs.
 FROM debian:bookworm-slim
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends rtpengine-daemon \

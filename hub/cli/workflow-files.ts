@@ -47,7 +47,9 @@ export function workflowFile(
 ): string {
   const { id, name, active, triggerJson, stepsJson, limits, inputs } = workflow;
   const trigger =
-    triggerJson.type === 'webhook' ? { ...triggerJson, webhook: { token: tokenPlaceholder } } : triggerJson;
+    triggerJson.type === 'webhook'
+      ? { ...triggerJson, webhook: { ...triggerJson.webhook, token: tokenPlaceholder } }
+      : triggerJson;
   return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sortKeys(trigger), stepsJson: sortKeys(stepsJson), limits: sortKeys(limits), inputs: sortKeys(inputs) }, null, 2)}\n`;
 }
 

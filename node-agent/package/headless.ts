@@ -39,13 +39,13 @@ for (const path of [
   'node-agent/runtime',
   'shared',
   'LICENSE',
-  'docs/companion.md',
+  'docs/guides/install-the-companion.md',
 ])
   cpSync(join(project, path), join(to, path), {
     recursive: true,
     filter: (file) => !/\.test\.ts$|tsconfig\.json$/.test(file) && file !== join(project, 'shared/web'),
   });
-renameSync(join(to, 'docs/companion.md'), join(to, 'README.md'));
+renameSync(join(to, 'docs/guides/install-the-companion.md'), join(to, 'README.md'));
 rmSync(join(to, 'docs'), { recursive: true });
 writeFileSync(
   join(to, 'package.json'),

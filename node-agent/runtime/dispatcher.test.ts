@@ -59,7 +59,7 @@ test.each([
     status: 'failed',
     error: {
       code: 'interrupted',
-      message: expect.stringContaining(`The owner of this machine took back the folder of ${path}.`) as string,
+      message: expect.stringContaining(`The owner of this machine no longer shares the folder of ${path}.`) as string,
     },
   });
 });

@@ -19,7 +19,7 @@ import { fileHandlers, whyNotShared } from './commands/files.ts';
 import type { OpenedPath } from './commands/files.ts';
 import { CommandError, interruption } from './commands/handler.ts';
 import type {
-  Begun,
+  CommandProgress,
   CommandContext,
   CommandHandler,
   CommandHandlers,
@@ -69,7 +69,7 @@ function openedBy({ type, input, realPath }: Running): OpenedPath | null {
 
 function sourceOf(
   running: Running,
-  { acts }: Begun,
+  { acts }: CommandProgress,
   line: CommandFacts & { type: string },
 ): NonNullable<FinishedCommand['source']> {
   const file = openedBy(running);
@@ -223,7 +223,7 @@ export class Dispatcher implements AsyncDisposable {
 
   async #execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
-    const entry: Begun = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
+    const entry: CommandProgress = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
     const abort = new AbortController();
     const running: Running = {
       settings: null,
@@ -272,7 +272,7 @@ export class Dispatcher implements AsyncDisposable {
   async #carryOut(
     command: ReceivedCommand,
     definition: CommandDefinition | undefined,
-    entry: Begun,
+    entry: CommandProgress,
     signal: AbortSignal,
   ): Promise<FinishedCommand> {
     const failed = (code: string, message: string): FinishedCommand => ({
@@ -314,7 +314,7 @@ export class Dispatcher implements AsyncDisposable {
    * Records on the disk that a command starts.
    * @throws CommandError when that fails; the command must not start then.
    */
-  #begin(command: ReceivedCommand, entry: Begun): void {
+  #begin(command: ReceivedCommand, entry: CommandProgress): void {
     const { audit, journal } = this.#options;
     try {
       const line = auditFactsOf(command);
@@ -333,7 +333,7 @@ export class Dispatcher implements AsyncDisposable {
   async #run(
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
-    entry: Begun,
+    entry: CommandProgress,
     commandScope: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
   ): Promise<CommandResult> {
     try {

@@ -9,7 +9,7 @@ import type { LocalSettings, ProgramRule } from '../../shared/companion/settings
 import { matchesGlob } from '../../shared/glob.ts';
 import { canonicalJson } from '../../shared/json.ts';
 import { isInside } from './commands/files.ts';
-import { findProgram, waysTo } from './commands/find-program.ts';
+import { findProgram, linkChain } from './commands/find-program.ts';
 
 type RunInput = z.output<typeof systemRun.input>;
 
@@ -198,7 +198,7 @@ function isPermitted(name: string, requested: string, program: string): boolean 
 
 function pathsOf(requested: string): string[] {
   try {
-    return waysTo(findProgram(requested));
+    return linkChain(findProgram(requested));
   } catch {
     return [];
   }

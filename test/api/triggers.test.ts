@@ -585,7 +585,7 @@ describe('the policy of a workspace', () => {
     const handler = await own.api.call(
       'createAutomationWorkflow',
       stepsOf([
-        // The example of docs/workflows.md.
+        // The example of docs/reference/workflow-format.md.
         { type: 'log', message: 'Run {{payload.run.id}} failed: {{payload.run.error.message}}' },
         { type: 'log', message: '{{payload.nothing}}' },
       ]),

@@ -252,7 +252,7 @@ export async function benchRuns(args: string[]): Promise<void> {
   const n8n = against === undefined ? null : findN8n();
   if (against !== undefined && (against !== 'n8n' || n8n === null))
     throw new Error(
-      '--against takes n8n, which must be on the PATH or named by N8N_BIN; docs/measured.md says how it installs.',
+      '--against takes n8n, which must be on the PATH or named by N8N_BIN; docs/internals/measurements.md says how it installs.',
     );
   const rows: Record<string, string>[] = [];
   if (parts.has('steps') || parts.has('bullmq') || n8n !== null) {

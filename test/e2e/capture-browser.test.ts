@@ -55,7 +55,7 @@ async function artifact(id: unknown): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
-/** The pixels of a PNG of 8-bit RGB or RGBA without interlacing, enough to see what is on it. */
+/** Decodes the pixels of a PNG file with 8-bit RGB or RGBA and without interlacing. */
 function readPng(bytes: Buffer): {
   width: number;
   height: number;
@@ -109,7 +109,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     screen[Symbol.dispose]();
   });
 
-  test('is captured as it is, in PNG and in JPEG', async () => {
+  test('is captured with the correct pixels as PNG, and as JPEG with the requested quality', async () => {
     await expect
       .poll(async () => {
         const [png] = outputs(await run(companion, [{ skillId: 'node.capture_screen' }]));
@@ -127,20 +127,20 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     expect(small?.['bytes']).toBeLessThan(large?.['bytes'] as number);
   });
 
-  test('has displays to choose from, and says which', async () => {
+  test('cannot be captured for a display that does not exist', async () => {
     expect(await run(companion, [{ skillId: 'node.capture_screen', input: { display: 7 } }])).toMatchObject({
       status: 'failed',
       error: { code: 'not_found', message: expect.stringContaining('no display 7') as string },
     });
   });
 
-  test('cameras that are not there are named as missing', async () => {
+  test('a capture of a missing camera fails with not_found', async () => {
     expect(
       await run(companion, [{ skillId: 'node.capture_camera', input: { device: 'no such camera' } }]),
     ).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
-  test('nothing is captured that the owner did not allow, or has no tool for', { timeout: 120_000 }, async () => {
+  test('a capture fails if it is denied, or if a tool or the display is missing', { timeout: 120_000 }, async () => {
     await companion.cli('deny', 'screen');
     expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
       error: { code: 'denied_by_device' },
@@ -172,12 +172,12 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
   });
   afterAll(() => sound[Symbol.dispose]());
 
-  test('is recorded as long as asked, and hears what there is to hear', async () => {
+  test('is recorded with the requested length and is not silent', async () => {
     await using companion = await startCompanion(hub, workspace, { allow: ['audio'], env: sound.env });
     const [clip] = outputs(await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 2 } }]));
     expect(clip).toMatchObject({ contentType: 'audio/wav' });
     const bytes = await artifact(clip?.['artifactId']);
-    // 16,000 samples a second of two bytes each, and all of the two seconds.
+    // 2 s with 16,000 samples per second and 2 bytes per sample.
     expect(clip?.['durationMs']).toBe(2_000);
     expect(bytes.length).toBeGreaterThanOrEqual(64_000);
     expect(bytes.toString('latin1', 0, 4)).toBe('RIFF');
@@ -193,11 +193,11 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
     });
   });
 
-  test('is never what the speakers play, unless that is asked for by its name', async () => {
+  test('is never the monitor of a speaker, unless the command names the monitor', async () => {
     using speaker = await startSoundServer('tone', 'monitor');
     await using companion = await startCompanion(hub, workspace, { allow: ['audio'], env: speaker.env });
-    const usual = await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 1 } }]);
-    expect(usual).toMatchObject({
+    const defaultSource = await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 1 } }]);
+    expect(defaultSource).toMatchObject({
       status: 'failed',
       error: { code: 'not_found', message: expect.stringContaining('only what the speakers play') as string },
     });
@@ -242,7 +242,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     server.close();
   });
 
-  test('uploads an artefact of its run, and no artefact of another run', async () => {
+  test('uploads an artefact of its run and refuses an artefact of another run', async () => {
     const target = { selector: 'input' };
     const upload = (artifactId: string) => [
       { skillId: 'browser.navigate', input: { url: `${base}/form` } },
@@ -268,7 +268,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   const browser = (action: string, input: Record<string, unknown> = {}) => ({ skillId: `browser.${action}`, input });
   const open = browser('navigate', { url: '' });
 
-  test('navigates, clicks, types, evaluates, reads and takes pictures on one page that stays', async () => {
+  test('navigates, clicks, types, evaluates, reads and takes screenshots on one page', async () => {
     const result = await run(companion, [
       browser('navigate', { url: `${base}/` }),
       browser('click', { target: { role: 'button', name: 'Press me' } }),
@@ -289,7 +289,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     expect((await artifact(picture?.['artifactId'])).readUInt16BE(0)).toBe(0xffd8);
   });
 
-  test('names what is missing, ambiguous or wrong about a target', async () => {
+  test('fails for a missing, ambiguous or invalid target with a matching code', async () => {
     const opened = browser('navigate', { url: `${base}/` });
     for (const [target, code] of [
       [{ text: 'Nobody' }, 'target_not_found'],
@@ -306,7 +306,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     });
   });
 
-  test('opens nothing but http and https, and says what it can not reach', async () => {
+  test('opens only http and https addresses, and fails for a host that cannot be reached', async () => {
     for (const url of [
       'file:///etc/passwd',
       'chrome://version',
@@ -323,7 +323,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     });
   });
 
-  test('leaves a page that asks to stay', async () => {
+  test('leaves a page with a beforeunload dialog', async () => {
     const result = await run(companion, [
       browser('navigate', { url: `${base}/unload` }),
       browser('click', { target: { role: 'button', name: 'Touch me' } }),
@@ -335,7 +335,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
 
   test.skipIf(process.getuid?.() !== 0)(
-    'does not start without its sandbox, which it has not as root, until the owner says so',
+    'does not start without its sandbox (as root) until the owner allows it',
     { timeout: 120_000 },
     async () => {
       expect(await companion.cli('allow', 'browser')).toMatchObject({
@@ -364,7 +364,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     },
   );
 
-  test('bounds what evaluate may take and answer', async () => {
+  test('limits the time and the result size of evaluate', async () => {
     const opened = browser('navigate', { url: `${base}/` });
     expect(
       await run(companion, [opened, browser('evaluate', { expression: '(() => { for (;;); })()', timeoutMs: 700 })]),
@@ -382,7 +382,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     ).toMatchObject({ value: 2 });
   });
 
-  test("keeps to the owner's hosts, over redirects, clicks and scripts, before anything is asked for", async () => {
+  test('sends no request to hosts that the owner denies, even after redirects, clicks and scripts', async () => {
     const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
       settings: { browser: Record<string, unknown> };
     };
@@ -437,7 +437,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
 
   test(
-    'sends nothing of any kind to a host that is not allowed, and ends at once what the owner denies',
+    'opens no connection of any kind to a denied host, and ends commands that new settings deny',
     { timeout: 120_000 },
     async () => {
       const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
@@ -496,7 +496,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
             browser('navigate', { url: `${base}/` }),
             { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true },
           ]);
-        // Each way leads there as long as nobody is in it, or that nothing comes proves nothing.
+        // Without the block, every kind of request must arrive. Otherwise the test of the block would prove nothing.
         write({});
         await companion.cli('settings', 'accept');
         await tryAll();
@@ -570,7 +570,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     },
   );
 
-  test('closes pages that nobody uses, and itself with the last of them', async () => {
+  test('closes idle pages, and ends after the last page is closed', async () => {
     const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
       settings: { browser: Record<string, unknown> };
     };
@@ -585,19 +585,19 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
   });
 
-  test('leaves no process behind when the companion is killed, and starts again on its profile', async () => {
-    await using doomed = await startCompanion(hub, workspace, { allow: ['browser'] });
-    await run(doomed, [
+  test('ends when the companion is killed, and starts again with its profile', async () => {
+    await using killed = await startCompanion(hub, workspace, { allow: ['browser'] });
+    await run(killed, [
       { ...open, input: { url: `${base}/` } },
       browser('evaluate', { expression: "(document.cookie = 'kept=yes; max-age=3600', 1)" }),
     ]);
-    const profile = join(doomed.home, 'browser-profile');
+    const profile = join(killed.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
-    await doomed.stop('SIGKILL');
+    await killed.stop('SIGKILL');
     await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
-    await doomed.start();
-    expect(await run(doomed, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
-    await doomed.stop();
+    await killed.start();
+    expect(await run(killed, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
+    await killed.stop();
     expect(processesWith(`--user-data-dir=${profile}`)).toEqual([]);
   });
 });

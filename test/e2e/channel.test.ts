@@ -32,7 +32,7 @@ const connections = (companion: TestCompanion) =>
     .map((line) => (JSON.parse(line) as { by: string }).by);
 
 describe('a companion', () => {
-  test('works through a channel, without a request for each thing', async () => {
+  test('uses the channel without a request for each command', async () => {
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
     await using companion = await startCompanion(hub, workspace, { hubUrl: proxy.url });
@@ -44,14 +44,14 @@ describe('a companion', () => {
     expect(stdout).toContain('connected by a channel');
   });
 
-  test('goes by requests where it is told to', async () => {
+  test('polls with --no-channel', async () => {
     await using companion = await startCompanion(hub, workspace, { run: ['--no-channel'] });
     expect(connections(companion)).toEqual(['poll']);
     expect(await ping(companion)).toBe('succeeded');
   });
 
   test.each(['refuse', 'swallow'] as const)(
-    'works by polls where a proxy would %s its channel, and does not try again all the time',
+    'polls when a proxy would %s its channel, and retries the channel rarely',
     async (sockets) => {
       await using proxy = await startProxy(hub.url);
       proxy.sockets = sockets;
@@ -63,7 +63,7 @@ describe('a companion', () => {
     },
   );
 
-  test('opens its channel anew when it is cut, and goes by polls once that happens again and again', async () => {
+  test('reopens a cut channel, and polls after repeated cuts', async () => {
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
     await using companion = await startCompanion(hub, workspace, { hubUrl: proxy.url });
@@ -79,7 +79,7 @@ describe('a companion', () => {
     }
   });
 
-  test('loses no command and no result while its channel is cut again and again', async () => {
+  test('loses no command and no result while its channel is cut repeatedly', async () => {
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
     await using companion = await startCompanion(hub, workspace, { hubUrl: proxy.url });

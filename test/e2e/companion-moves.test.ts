@@ -7,8 +7,8 @@ import { startHub } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-test('a hub that moves keeps its node, and another server gets neither the node nor its secret', async () => {
-  // The address that the hub will have; what answers there is decided below.
+test('hub set moves the node to the new address of its hub and refuses other servers without sending the secret', async () => {
+  // The future address of the hub. The server behind it is set below.
   await using moved = await startProxy('http://127.0.0.1:1');
   await using hub = await startHub({ PUBLIC_URL: moved.url, RATE_LIMIT_PER_MINUTE: '100000' });
   moved.target = hub.url;
@@ -17,22 +17,22 @@ test('a hub that moves keeps its node, and another server gets neither the node 
   const pairing = () => JSON.parse(readFileSync(join(companion.home, 'identity.json'), 'utf8')) as { hub: string };
   expect(pairing().hub).toBe(hub.url);
 
-  // Passes all on to the hub itself, as an attacker between them would.
+  // Forwards everything to the hub, as an attacker in the middle would.
   await using relay = await startProxy(hub.url);
   const refused = await companion.cli('hub', 'set', relay.url);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('set PUBLIC_URL of the hub') as string });
   await using foreign = await startHub({});
   const unknown = await companion.cli('hub', 'set', foreign.url);
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no node') as string });
-  await using liar = await startProxy(hub.url);
-  liar.fault = () => ({ answer: { status: 200, body: JSON.stringify({ proof: 'a'.repeat(64) }) } });
-  const lied = await companion.cli('hub', 'set', liar.url);
-  expect(lied).toMatchObject({
+  await using impostor = await startProxy(hub.url);
+  impostor.fault = () => ({ answer: { status: 200, body: JSON.stringify({ proof: 'a'.repeat(64) }) } });
+  const refusedImpostor = await companion.cli('hub', 'set', impostor.url);
+  expect(refusedImpostor).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('is not the hub that this machine is paired with') as string,
   });
-  const asked = `/v1/automations/nodes/${companion.nodeId}/hub-proof`;
-  for (const { requests } of [relay, liar]) expect(requests).toEqual([{ method: 'POST', path: asked }]);
+  const proofPath = `/v1/automations/nodes/${companion.nodeId}/hub-proof`;
+  for (const { requests } of [relay, impostor]) expect(requests).toEqual([{ method: 'POST', path: proofPath }]);
   expect(pairing().hub).toBe(hub.url);
 
   expect(await companion.cli('hub', 'set', moved.url)).toMatchObject({

@@ -11,7 +11,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-// No name server knows this name: only a tunnel of the proxy leads there.
+// This name cannot be resolved, so only a tunnel of the proxy reaches the hub.
 const hubUrl = 'https://hub.test';
 const certificate = makeCertificate('hub.test');
 let hub: TestHub;
@@ -76,7 +76,7 @@ test.each([
   expect(companion.log()).not.toContain('disconnected');
 });
 
-test('a proxy that refuses, or is not there, is named with its variable and without its password', async () => {
+test('a proxy error names the proxy and its variable, but not the password', async () => {
   await using proxy = await startConnectProxy({}, { user: 'me', password: 'right' });
   const wrong = await pair({ https_proxy: `http://me:wr0ng@${proxy.host}` });
   expect(wrong).toMatchObject({ code: 1 });
@@ -95,7 +95,7 @@ test('a proxy that refuses, or is not there, is named with its variable and with
   expect((await pair({ HTTPS_PROXY: 'socks5://proxy.test' })).stderr).toContain('HTTPS_PROXY must begin with http://');
 });
 
-test('a hub on this machine is reached without the proxy, whatever the environment says', async () => {
+test('a hub on this machine is reached without the proxy of the environment', async () => {
   const closed = `http://127.0.0.1:${await freePort()}`;
   await using companion = await startCompanion(hub, workspace, {
     env: { HTTP_PROXY: closed, HTTPS_PROXY: closed, NODE_USE_ENV_PROXY: '1' },

@@ -69,7 +69,7 @@ async function system(input: Record<string, unknown>, node = companion): Promise
 const output = (run: Run) => run.stepsResultJson[0]?.output as Record<string, unknown>;
 
 describe('a paired machine', () => {
-  test('answers a ping, and shows what it is', async () => {
+  test('answers a ping and reports its platform, name and facts', async () => {
     const run = await one('node.ping');
     expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { pong: true } }] });
     expect(output(run)['latencyMs']).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ describe('a paired machine', () => {
     });
   });
 
-  test('can not be claimed by a code that was used', async () => {
+  test('cannot be paired with a used pairing code', async () => {
     const { pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
     const env = { OUTRIGGER_COMPANION_HOME: join(companion.home, '..', 'second') };
     expect(await runCompanionCli(['pair', pairingCode, '--hub', hub.url], env)).toMatchObject({ code: 0 });
@@ -95,7 +95,7 @@ describe('a paired machine', () => {
     );
   });
 
-  test('is told in one line what is wrong at the command line', async () => {
+  test('gets one-line errors on the command line', async () => {
     const env = { OUTRIGGER_COMPANION_HOME: join(companion.home, '..', 'third') };
     expect(await runCompanionCli(['run'], env)).toMatchObject({
       code: 1,
@@ -127,7 +127,7 @@ describe('a paired machine', () => {
     });
   });
 
-  test('keeps its secret to itself', async () => {
+  test('stores its device secret in a file that only its owner reads, and the hub does not store it', async () => {
     const identity = JSON.parse(readFileSync(join(companion.home, 'identity.json'), 'utf8')) as {
       deviceSecret: string;
     };
@@ -140,7 +140,7 @@ describe('a paired machine', () => {
 });
 
 describe('files', () => {
-  test('are listed and read under a shared folder, in ranges, with their checksum', async () => {
+  test('are listed and read in a shared folder, in ranges and with a checksum', async () => {
     writeFileSync(join(companion.shared, 'a.txt'), 'hello harbour');
     writeFileSync(join(companion.shared, 'b.bin'), Buffer.from([0, 255, 254]));
     expect(
@@ -162,7 +162,7 @@ describe('files', () => {
     });
   });
 
-  test('of a folder with more than 10,000 entries are listed page by page in the order of their names, and by a pattern', async () => {
+  test('of a folder with more than 10,000 entries are listed in pages sorted by name, or by a pattern', async () => {
     const many = join(companion.shared, 'many');
     mkdirSync(many);
     const names = Array.from({ length: 12_000 }, (_value, index) => `${(index * 7_919) % 12_000}`.padStart(5, '0'));
@@ -175,7 +175,7 @@ describe('files', () => {
       };
     const first = await list({});
     expect([first.entries.length, first.truncated, first.nextCursor]).toEqual([10_000, true, '09999.txt']);
-    // What is removed and added meanwhile moves no page.
+    // Files that are removed or added between two pages do not shift the second page.
     unlinkSync(join(many, '00001.txt'));
     writeFileSync(join(many, '00000.new'), '');
     const second = await list({ cursor: first.nextCursor });
@@ -191,7 +191,7 @@ describe('files', () => {
     expect(await list({ glob: '*[*' })).toEqual({ entries: [], truncated: false, nextCursor: null });
   });
 
-  test('that are large come whole as artefacts, which can be read in ranges', async () => {
+  test('that are large become artefacts, which can be read in ranges', async () => {
     const bytes = Buffer.alloc(6 * 1024 * 1024, 'outrigger');
     writeFileSync(join(companion.shared, 'large.bin'), bytes);
     const result = output(await one('node.files_read', { path: 'shared/large.bin' })) as {
@@ -223,7 +223,7 @@ describe('files', () => {
     expect((await read({}, (await hub.workspace()).key)).status).toBe(404);
   });
 
-  test('outside the shared folders are out of reach by any path', async () => {
+  test('outside the shared folders cannot be read by any path', async () => {
     const secret = join(companion.home, '..', 'secret.txt');
     writeFileSync(secret, 'secret');
     symlinkSync(secret, join(companion.shared, 'link.txt'));
@@ -252,14 +252,14 @@ describe('files', () => {
     expect(await one('node.files_read', { path: 'shared/missing' })).toMatchObject({ error: { code: 'not_found' } });
     expect(await one('node.files_read', { path: 'shared/sub' })).toMatchObject({ error: { code: 'invalid_input' } });
     execFileSync('mkfifo', [join(companion.shared, 'pipe')]);
-    // Whoever writes to the pipe waits until somebody opens it: the opening itself would be noticed.
+    // The writer blocks until another process opens the pipe, so the test detects the opening.
     const writer = spawn('sh', ['-c', 'echo untouched > "$0"', join(companion.shared, 'pipe')], { stdio: 'ignore' });
     await expect.poll(() => readFileSync(`/proc/${writer.pid}/syscall`, 'utf8')).toMatch(/^257 /);
     expect(await one('node.files_read', { path: 'shared/pipe' })).toMatchObject({ error: { code: 'invalid_input' } });
     expect(readFileSync(join(companion.shared, 'pipe'), 'utf8')).toBe('untouched\n');
   });
 
-  test('stay out of reach while somebody swaps a file for a link', async () => {
+  test('outside the shared folders cannot be read while a shared file is replaced by a link', async () => {
     const path = join(companion.shared, 'swapped.txt');
     const secret = join(companion.home, '..', 'secret.txt');
     let stop = false;
@@ -293,7 +293,7 @@ describe('files', () => {
 });
 
 describe('system.run', () => {
-  test('runs exactly what was approved, without a shell, and answers what came out', async () => {
+  test('runs the approved program without a shell and returns its output', async () => {
     const run = await system({
       argv: ['sh', '-c', 'echo "$GREETING; $0 $1"; cat; echo oops >&2; exit 3', 'a b', '$(id)'],
       env: { GREETING: 'ahoy' },
@@ -317,7 +317,7 @@ describe('system.run', () => {
     });
   });
 
-  test('fails the step on an exit code other than 0, and keeps code and output for later steps', async () => {
+  test('fails the step on an exit code other than 0, and later steps can read code and output', async () => {
     const input = { nodeId: companion.nodeId, argv: ['sh', '-c', 'echo half; echo broken >&2; exit 3'] };
     const { id } = await workspace.api.call('createAutomationWorkflow', {
       body: {
@@ -352,7 +352,7 @@ describe('system.run', () => {
     });
   });
 
-  test('shows the approver node, argv, cwd and environment, and runs nothing when rejected', async () => {
+  test('shows node, arguments and environment to the approver, and runs nothing when rejected', async () => {
     const file = join(companion.shared, 'never');
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['touch', file], env: { A: '1' } } }]);
     const approval = await approve(runId, 'rejected');
@@ -364,9 +364,9 @@ describe('system.run', () => {
     expect(() => readFileSync(file)).toThrow();
   });
 
-  test('is refused by the device when what would run is not what was approved', async () => {
+  test('is refused by the device if the command differs from the approved command', async () => {
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['echo', 'approved'] } }]);
-    // Somebody with access to the database changes the command on its way to the device.
+    // An attacker with access to the database changes the command before it reaches the device.
     await hub.database.query(
       `create or replace function tamper() returns trigger language plpgsql as $$ begin new.input = jsonb_set(new.input, '{argv}', '["echo","tampered"]'); return new; end $$`,
     );
@@ -379,7 +379,7 @@ describe('system.run', () => {
     } finally {
       await hub.database.query('drop trigger tamper on node_commands');
     }
-    // And one who changes what was approved, at the hub.
+    // The attacker changes the stored approval.
     const second = await begin([{ skillId: 'system.run', input: { argv: ['echo', 'approved'] } }]);
     expect((await settled(second)).status).toBe('waiting_approval');
     await hub.database.query(
@@ -390,7 +390,7 @@ describe('system.run', () => {
     expect(await settled(second)).toMatchObject({ status: 'failed', error: { code: 'approval_mismatch' } });
   });
 
-  test('gives nobody a way to set an approval by themselves', async () => {
+  test('does not accept an approval in the input of a step', async () => {
     const steps = (input: Record<string, unknown>) => ({
       name: 'x',
       stepsJson: [
@@ -407,7 +407,7 @@ describe('system.run', () => {
     }
   });
 
-  test('ends the whole tree at its time-out, also what left its group', async () => {
+  test('ends all processes of the program at the time-out, including those in another process group', async () => {
     const mark = `tree-${Date.now()}`;
     const run = await system({
       argv: ['sh', '-c', `setsid sleep 3131 & sleep 3131 & echo ${mark}; sleep 3131`],
@@ -417,7 +417,7 @@ describe('system.run', () => {
     await expect.poll(() => processesWith('sleep\u00003131')).toEqual([]);
   });
 
-  test('bounds its output, and does not wait for a child that keeps it open', async () => {
+  test('limits the output and does not wait for a child that keeps the output open', async () => {
     const run = await system({ argv: ['sh', '-c', 'sleep 3232 & yes | head -c 3000000'] });
     expect(run.status).toBe('succeeded');
     expect(output(run)).toMatchObject({ truncated: true, exitCode: 0 });
@@ -425,7 +425,7 @@ describe('system.run', () => {
     await expect.poll(() => processesWith('sleep\u00003232')).toEqual([]);
   });
 
-  test('has a minimal environment, and takes no variable that loads code', async () => {
+  test('has a minimal environment and refuses variables that load code', async () => {
     const run = await system({ argv: ['env'] });
     const names = (output(run)['stdout'] as string)
       .trim()
@@ -439,7 +439,7 @@ describe('system.run', () => {
     expect(await system({ argv: ['id'], cwd: '/no/such/folder' })).toMatchObject({ error: { code: 'not_found' } });
   });
 
-  test('is withdrawn with its run', async () => {
+  test('ends the program when its run is cancelled', async () => {
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['sleep', '3333'] } }]);
     await approve(runId);
     await expect.poll(() => processesWith('sleep\u00003333').length).toBe(1);
@@ -449,7 +449,7 @@ describe('system.run', () => {
     await expect.poll(() => processesWith('sleep\u00003333')).toEqual([]);
   });
 
-  test('can be kept to some programs by the owner', async () => {
+  test('runs only programs that the owner allows', async () => {
     await companion.cli('allow', 'system', '--no-ask', '--yes', '--program', 'uname');
     expect(await system({ argv: ['id'] })).toMatchObject({ error: { code: 'denied_by_device' } });
     expect(await system({ argv: ['uname'] })).toMatchObject({ status: 'succeeded' });
@@ -467,7 +467,7 @@ describe('system.run', () => {
 
 describe('the owner', () => {
   test.each(['screen', 'camera', 'audio'])(
-    'of a machine that was only paired has not allowed %s, and a refusal says how to',
+    'has to allow %s after pairing, and the error contains the command for it',
     async (power) => {
       const run = await one(`node.capture_${power}`, power === 'audio' ? { seconds: 1 } : {});
       expect(run).toMatchObject({
@@ -480,7 +480,7 @@ describe('the owner', () => {
     },
   );
 
-  test('pauses everything at once, and reads what was done', async () => {
+  test('pauses all commands immediately and reads the audit log', async () => {
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['sleep', '3434'] } }]);
     await approve(runId);
     await expect.poll(() => processesWith('sleep\u00003434').length).toBe(1);
@@ -502,7 +502,7 @@ describe('the owner', () => {
     expect(readFileSync(join(companion.home, 'audit.jsonl'), 'utf8')).not.toContain('my-secret');
   });
 
-  test('ends at once what they deny', async () => {
+  test('ends running commands immediately by denying them', async () => {
     const path = join(companion.home, 'settings.json');
     const before = readFileSync(path, 'utf8');
     const settings = JSON.parse(before) as { system: object };
@@ -521,7 +521,7 @@ describe('the owner', () => {
     }
   });
 
-  test('sees whether all is well', async () => {
+  test('gets the state of the companion from doctor and status', async () => {
     const doctor = await companion.cli('doctor', '--json');
     const checks = JSON.parse(doctor.stdout) as { check: string; state: string }[];
     expect(checks.find(({ check }) => check === 'hub')?.state).toBe('ok');
@@ -532,7 +532,7 @@ describe('the owner', () => {
 });
 
 describe('the hub', () => {
-  test('sends nothing that its own switches forbid, and no command to a machine that is not there', async () => {
+  test('refuses commands that the node settings forbid, and commands for unknown nodes', async () => {
     await workspace.api.call('updateAutomationNode', {
       params: { id: companion.nodeId },
       body: { allowSystem: false, allowBrowser: false },
@@ -556,7 +556,7 @@ describe('the hub', () => {
     expect(await settledRun(other.api, runId)).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
-  test('waits for an offline machine as long as it was told, and the machine may come in time', async () => {
+  test('waits for an offline machine up to waitMs', async () => {
     await using late = await startCompanion(hub, workspace, { start: false });
     expect(await one('node.ping', { waitMs: 500 }, late)).toMatchObject({
       status: 'failed',
@@ -567,7 +567,7 @@ describe('the hub', () => {
     expect(await settled(runId)).toMatchObject({ status: 'succeeded' });
   });
 
-  test('ends a revoked machine at once', async () => {
+  test('ends the companion of a revoked node immediately', async () => {
     await using revoked = await startCompanion(hub, workspace);
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['sleep', '3535'] } }], revoked);
     await approve(runId);
@@ -577,7 +577,7 @@ describe('the hub', () => {
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'node_revoked' } });
     expect(await ended).toBe(3);
     expect(processesWith('sleep\u00003535')).toEqual([]);
-    // Its owner reads what was done on it, whoever revoked it meanwhile.
+    // The owner can read the audit log of a revoked machine.
     const audit = JSON.parse((await revoked.cli('audit', '--json')).stdout) as { type: string }[];
     expect(audit.at(-1)).toMatchObject({
       type: 'system.run',
@@ -591,7 +591,7 @@ describe('the hub', () => {
     });
   });
 
-  test('takes a result once, from the device that has the command, and believes no output that is not what was promised', async () => {
+  test('records one result per command, only from the device of the command and only with a valid output', async () => {
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
     const device = {
       name: '<script>alert(1)</script>',
@@ -660,7 +660,7 @@ describe('the hub', () => {
     expect((await send(hub.url, 'GET', '/')).text).not.toContain('<script>alert');
   });
 
-  test('fails a command that acts when its device falls silent, and gives one that reads to the device again', async () => {
+  test('fails an acting command after its lease expires, and sends a reading command to the device again', async () => {
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: { allowBrowser: true } });
     const { deviceSecret } = await hub.client().call('claimAutomationNode', {
       body: {
@@ -692,7 +692,7 @@ describe('the hub', () => {
   });
 });
 
-test('a data folder that others could read is closed to them', async () => {
+test('the companion removes the permissions of other users from its data folder', async () => {
   chmodSync(companion.home, 0o755);
   await companion.cli('status');
   expect(execFileSync('stat', ['-c', '%a', companion.home], { encoding: 'utf8' }).trim()).toBe('700');

@@ -23,7 +23,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 const settled = (id: string): Promise<Run> => settledRun(workspace.api, id);
 
-/** Starts a workflow of one step; a program is approved at the hub. */
+/** Starts a workflow with one step. A step that runs a program is approved at the hub. */
 async function begin(companion: TestCompanion, skillId: string, input: Record<string, unknown> = {}): Promise<string> {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: {
@@ -53,8 +53,8 @@ const statusOf = (companion: TestCompanion) =>
 
 /** Runs `settings accept` at a terminal, types an answer, and returns what the terminal shows. */
 function acceptAtTerminal({ home }: TestCompanion, answer: string): string {
-  const words = [process.execPath, resolve('node-agent/runtime/cli.ts'), '--data-folder', home, 'settings', 'accept'];
-  const { stdout } = spawnSync('script', ['-qec', words.map((word) => `'${word}'`).join(' '), '/dev/null'], {
+  const command = [process.execPath, resolve('node-agent/runtime/cli.ts'), '--data-folder', home, 'settings', 'accept'];
+  const { stdout } = spawnSync('script', ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'], {
     input: `${answer}\n`,
     encoding: 'utf8',
     timeout: 30_000,
@@ -68,7 +68,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
   const filler = join(folder, 'filler');
   let companion: TestCompanion;
   const fill = () => {
-    // Byte by byte at the end, so that nothing is left.
+    // Fills the disk completely.
     const { bavail, bsize } = statfsSync(folder);
     writeFileSync(filler, Buffer.alloc(bavail * bsize), { flag: 'a' });
     expect(statfsSync(folder).bavail).toBe(0);
@@ -83,7 +83,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
     rmSync(folder, { recursive: true });
   });
   const read = () => run(companion, 'node.files_read', { path: join(companion.shared, 'note.txt') });
-  /** Reads that the log holds. The disk may have taken only the entry that is written before a read. */
+  /** The number of logged reads. The full disk may have stored only the entry that is written before a read. */
   const reads = async () =>
     new Set(
       (await json<{ commandId: string; type: string; outcome: string }[]>(companion, 'audit'))
@@ -91,7 +91,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
         .map(({ commandId }) => commandId),
     ).size;
 
-  test('leaves no read unlogged: what can not be logged is not done, and doctor says why', async () => {
+  test('refuses commands that cannot be logged, and doctor shows the reason', async () => {
     expect((await read()).status).toBe('succeeded');
     fill();
     let done = 1;
@@ -112,7 +112,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
     expect(await json<AuditVerdict>(companion, 'audit', 'verify')).toMatchObject({ ok: true });
   });
 
-  test('takes nothing from the brake: pause, deny and unshare count at once, and after a kill', async () => {
+  test('does not affect pause, deny and unshare: they apply immediately and after a kill', async () => {
     await companion.cli('allow', 'camera');
     fill();
     for (const args of [['deny', 'system'], ['unshare', companion.shared], ['pause']])
@@ -120,14 +120,14 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
     expect((await run(companion, 'node.ping')).error?.code).toBe('paused');
     await companion.stop('SIGKILL');
     expect((await statusOf(companion)).settings).toMatchObject({ paused: true, sharedFolders: [] });
-    // Without a companion, too.
+    // Denying also works without a running companion.
     expect(await companion.cli('deny', 'files')).toMatchObject({ code: 0 });
     expect((await companion.cli('run')).stderr).toContain('no space left');
     rmSync(filler);
     await companion.start();
     expect((await run(companion, 'node.ping')).error?.code).toBe('paused');
     await companion.cli('resume');
-    // What was allowed before the disk was full still is.
+    // Permissions from before the full disk are kept.
     const { settings, running } = await json<{ settings: object; running: { edited: object | null } }>(
       companion,
       'status',
@@ -141,23 +141,23 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
   });
 });
 
-test('a program that was approved can not allow itself anything, and its cut of the log is shown', async () => {
+test('an approved program cannot change permissions, and a log that it cuts is reported', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const cli = resolve('node-agent/runtime/cli.ts');
-  // It ends with 0, so that its output is that of the step.
+  // The shell ends with exit code 0, so that the step succeeds with its output.
   const attempt = async (argv: string[]) =>
     (await run(companion, 'system.run', { argv: ['sh', '-c', '"$@"; echo "exit $?"', 'sh', ...argv] }))
       .stepsResultJson[0]?.output as { stdout: string; stderr: string } | undefined;
   for (let round = 0; round < 5; round += 1) await run(companion, 'system.run', { argv: ['true'] });
 
-  for (const words of [['allow', 'camera'], ['rules', 'allow', '**'], ['settings', 'accept'], ['prompts']]) {
-    const output = await attempt([process.execPath, cli, '--data-folder', companion.home, ...words]);
+  for (const args of [['allow', 'camera'], ['rules', 'allow', '**'], ['settings', 'accept'], ['prompts']]) {
+    const output = await attempt([process.execPath, cli, '--data-folder', companion.home, ...args]);
     expect(output).toMatchObject({
       stdout: 'exit 1\n',
       stderr: expect.stringContaining('A program that this companion runs') as string,
     });
   }
-  // Out of its session, its group and its environment, and below another parent.
+  // The program leaves its session, process group, environment and parent process.
   const left = join(companion.shared, 'left.txt');
   await attempt([
     'sh',
@@ -165,7 +165,7 @@ test('a program that was approved can not allow itself anything, and its cut of 
     `env -i PATH="$PATH" OUTRIGGER_COMPANION_HOME='${companion.home}' setsid sh -c '(${process.execPath} ${cli} allow camera >${left} 2>&1; echo done >>${left})' & while ! grep -q done ${left} 2>/dev/null; do sleep 0.1; done`,
   ]);
   expect(readFileSync(left, 'utf8')).toContain('A program that this companion runs');
-  // By the files themselves.
+  // The program writes the settings file directly.
   const loose = JSON.stringify({ system: { allowed: true }, capture: { camera: true }, sharedFolders: ['/'] });
   await attempt(['sh', '-c', `printf %s '${loose}' > '${join(companion.home, 'settings.json')}'`]);
   const { settings } = await statusOf(companion);
@@ -188,8 +188,8 @@ describe('an approved program that stops the companion, changes its files and ki
   /** Runs a script as an approved program. The script ends the companion, and the companion starts again. */
   async function attack(companion: TestCompanion, script: string): Promise<void> {
     const ended = new Promise((done) => companion.process()?.once('exit', done));
-    const words = `kill -STOP $PPID; ${script}; kill -KILL $PPID`;
-    await begin(companion, 'system.run', { argv: ['sh', '-c', words] });
+    const command = `kill -STOP $PPID; ${script}; kill -KILL $PPID`;
+    await begin(companion, 'system.run', { argv: ['sh', '-c', command] });
     await ended;
     await companion.start();
   }
@@ -202,7 +202,7 @@ describe('an approved program that stops the companion, changes its files and ki
     running: { edited: { needsConsent: boolean; detail: string; changes: string[] } | null };
   }
 
-  test('allows itself nothing by it: the restarted companion waits for the owner', async () => {
+  test('gains no permission: the restarted companion waits for the consent of the owner', async () => {
     await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
     await attack(companion, loosen(companion));
     const { settings, running } = await json<Status>(companion, 'status');
@@ -218,16 +218,16 @@ describe('an approved program that stops the companion, changes its files and ki
     expect((await json<Status>(companion, 'status')).settings.capture.screen).toBe(true);
   });
 
-  test('gains nothing by removing the log with the records of the settings: everything is denied, and the hub shows the cut', async () => {
+  test('gains no permission by removing the log and the settings: everything is denied, and the hub shows the cut', async () => {
     await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
     const node = async () =>
       (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
-    // Also as the first command: the hub has a record of the log before it sends one.
+    // The hub has a record of the log before it sends the first command.
     await attack(
       companion,
       `rm -f '${companion.home}'/audit.jsonl* '${companion.home}'/settings.*; ${loosen(companion)}`,
     );
-    // The first command after the start: none begins before the log was compared with the hub's record.
+    // No command begins before the log is compared with the record of the hub.
     expect((await run(companion, 'node.files_list', { path: '/etc' })).error?.code).toBe('denied_by_device');
     const { settings, running } = await json<Status>(companion, 'status');
     expect(settings).toMatchObject({
@@ -240,14 +240,14 @@ describe('an approved program that stops the companion, changes its files and ki
       detail: expect.stringContaining('removed the log') as string,
     });
     await expect.poll(async () => (await node())?.audit?.brokenAt ?? null).not.toBeNull();
-    // The hub takes the shorter log from here on; the settings still wait for the owner.
+    // The hub now accepts the shorter log, but the settings still wait for the owner.
     await companion.stop('SIGKILL');
     await companion.start();
     expect((await json<Status>(companion, 'status')).settings.system.allowed).toBe(false);
   });
 });
 
-test('a signal of an approved program opens no debugger of the companion', async () => {
+test('SIGUSR1 from an approved program does not open the debugger of the companion', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const pid = String(companion.process()?.pid);
   expect(await run(companion, 'system.run', { argv: ['kill', '-USR1', pid] })).toMatchObject({ status: 'succeeded' });
@@ -256,7 +256,7 @@ test('a signal of an approved program opens no debugger of the companion', async
   expect(companion.process()?.exitCode).toBeNull();
 });
 
-test('a log that was cut while no companion ran is found by what the hub knows of it, and the hub shows it', async () => {
+test('a log that is cut while the companion is stopped is detected by the hub, and the hub shows it', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const node = async () =>
     (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
@@ -275,7 +275,7 @@ test('a log that was cut while no companion ran is found by what the hub knows o
   await expect.poll(async () => (await node())?.audit?.brokenAt ?? null).not.toBeNull();
 });
 
-test('a companion that is killed while it asks its owner reports that nothing began, and logs it', async () => {
+test('a companion that is killed during a prompt reports and logs that the command did not begin', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   await companion.cli('allow', 'system');
   const file = join(companion.shared, 'never');
@@ -290,7 +290,7 @@ test('a companion that is killed while it asks its owner reports that nothing be
   expect(readdirSync(companion.shared)).toEqual([]);
 });
 
-test('a log that can not be written at all keeps everything from beginning', async () => {
+test('no command begins if the log cannot be written', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   rmSync(join(companion.home, 'audit.jsonl'), { force: true });
   mkdirSync(join(companion.home, 'audit.jsonl'));
@@ -300,7 +300,7 @@ test('a log that can not be written at all keeps everything from beginning', asy
   expect(readdirSync(companion.shared)).toEqual([]);
 });
 
-test('a shared folder does not include hidden files and key stores, and a home folder is shared only twice confirmed', async () => {
+test('sharing a folder excludes hidden files and key stores, and sharing a home folder needs a confirmation', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   mkdirSync(join(companion.shared, '.ssh'));
   writeFileSync(join(companion.shared, '.ssh', 'id_rsa'), 'a key');
@@ -324,7 +324,7 @@ test('a shared folder does not include hidden files and key stores, and a home f
   expect((await run(companion, 'node.files_read', key)).status).toBe('succeeded');
 });
 
-test('asking is turned off only with a confirmation that says what that means', async () => {
+test('turning off prompts requires a confirmation that explains the consequence', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   const system = async () =>
     (await json<{ settings: { system: { allowed: boolean; ask: boolean } } }>(companion, 'status')).settings.system;
@@ -340,7 +340,7 @@ test('asking is turned off only with a confirmation that says what that means', 
   expect(await system()).toMatchObject({ allowed: true, ask: false });
 });
 
-test('a prompt and the log name workspace, workflow, run, starter, approver and reason as the hub sends them, and a prompt warns of a shell', async () => {
+test('prompts and the log contain the origin of a command, and prompts warn of a shell', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   await companion.cli('allow', 'system');
   const runId = await begin(companion, 'system.run', { argv: ['sh', '-c', 'echo shown'] });

@@ -27,11 +27,11 @@ const settings = () => join(companion.home, 'settings.json');
 const shared = () => JSON.stringify({ sharedFolders: [companion.shared] });
 afterEach(async () => {
   writeFileSync(settings(), shared());
-  // Another program's edit ends no pause by itself.
+  // A pause ends only after the owner accepts the edited settings.
   await cli('settings', 'accept');
 });
 
-/** Starts a workflow of one program, approved at the hub. */
+/** Starts a workflow that runs one program, and approves the program at the hub. */
 async function begin(
   input: { argv: string[] } & Record<string, unknown>,
   options: { timeoutSeconds?: number } = {},
@@ -67,8 +67,8 @@ async function prompted(): Promise<Prompt> {
   return found[0] as Prompt;
 }
 
-describe('an owner who wants to be asked', () => {
-  test('sees exactly what would run, and it runs once when they say once', async () => {
+describe('an owner who turned on prompts', () => {
+  test('sees the exact command, and the answer once runs it once', async () => {
     await cli('allow', 'system', '--ask');
     const input = {
       argv: ['sh', '-c', 'cat; echo "$1"', 'sh', 'a b'],
@@ -104,7 +104,7 @@ describe('an owner who wants to be asked', () => {
     ]);
   });
 
-  test('has time to answer besides the timeoutSeconds of the step', async () => {
+  test('can answer without using up the timeoutSeconds of the step', async () => {
     await cli('allow', 'system', '--ask');
     const runId = await begin({ argv: ['echo', 'answered'] }, { timeoutSeconds: 30 });
     const prompt = await prompted();
@@ -122,7 +122,7 @@ describe('an owner who wants to be asked', () => {
     });
   });
 
-  test('is not asked again for the same thing for half an hour, and is for anything else', async () => {
+  test('is not prompted again for the same command for 30 minutes, but is for other commands', async () => {
     await cli('allow', 'system', '--ask');
     const first = await begin({ argv: ['echo', 'same'] });
     await cli('answer', (await prompted()).id, '30_minutes');
@@ -131,20 +131,20 @@ describe('an owner who wants to be asked', () => {
     const [rule] = (JSON.parse(await cli('rules', '--json')) as { rules: { until: string; pattern: string }[] }).rules;
     expect(rule?.pattern).toBe('echo same');
     for (const other of [{ argv: ['echo', 'other'] }, { argv: ['echo', 'same'], env: { A: '1' } }]) {
-      const asked = await begin(other);
+      const otherRun = await begin(other);
       await cli('answer', (await prompted()).id, 'deny');
-      expect((await settled(asked)).status).toBe('failed');
+      expect((await settled(otherRun)).status).toBe('failed');
     }
-    // Half an hour later.
-    const over = JSON.parse(readFileSync(settings(), 'utf8')) as { system: { rules: { until: string }[] } };
-    for (const entry of over.system.rules) entry.until = '2026-01-01T00:00:00.000Z';
-    writeFileSync(settings(), JSON.stringify(over));
-    const late = await begin({ argv: ['echo', 'same'] });
+    // As if the 30 minutes had passed.
+    const expired = JSON.parse(readFileSync(settings(), 'utf8')) as { system: { rules: { until: string }[] } };
+    for (const entry of expired.system.rules) entry.until = '2026-01-01T00:00:00.000Z';
+    writeFileSync(settings(), JSON.stringify(expired));
+    const laterRun = await begin({ argv: ['echo', 'same'] });
     await cli('answer', (await prompted()).id, 'deny');
-    expect((await settled(late)).status).toBe('failed');
+    expect((await settled(laterRun)).status).toBe('failed');
   });
 
-  test('can refuse a thing for good, and a pattern refuses whatever way leads to the program', async () => {
+  test('can refuse a command for good, and a deny pattern matches every path of a program', async () => {
     await cli('allow', 'system', '--ask');
     const refused = await begin({ argv: ['echo', 'never'] });
     await cli('answer', (await prompted()).id, 'never');
@@ -162,7 +162,7 @@ describe('an owner who wants to be asked', () => {
     expect((await settled(await begin({ argv: ['echo', 'fine'] }))).status).toBe('succeeded');
   });
 
-  test('has the command refused when they pause while it waits for them, and nothing waits any more', async () => {
+  test('pauses during a prompt, which fails the command and removes the prompt', async () => {
     await cli('allow', 'system', '--ask');
     const runId = await begin({ argv: ['echo', 'paused'] });
     await prompted();
@@ -172,7 +172,7 @@ describe('an owner who wants to be asked', () => {
   });
 });
 
-test('what is allowed for a time ends with it, also in the middle of a command', async () => {
+test('a temporary permission that expires ends running commands', async () => {
   await cli('allow', 'system', '--no-ask', '--yes', '--for', '30m');
   expect((await settled(await begin({ argv: ['true'] }))).status).toBe('succeeded');
   const runId = await begin({ argv: ['sleep', '3471'] });
@@ -186,7 +186,7 @@ test('what is allowed for a time ends with it, also in the middle of a command',
   expect(await cli('status')).toMatch(/^allowed +files$/m);
 });
 
-test('a pause ends a program that does not want to end', async () => {
+test('a pause ends a program that ignores SIGTERM', async () => {
   await cli('allow', 'system', '--no-ask', '--yes');
   const runId = await begin({ argv: ['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; : stubborn-3472; done'] });
   await expect.poll(() => processesWith('stubborn-3472').length).toBeGreaterThan(0);
@@ -195,7 +195,7 @@ test('a pause ends a program that does not want to end', async () => {
   await expect.poll(() => processesWith('stubborn-3472')).toEqual([]);
 });
 
-test('a machine that is unpaired while it works tells its hub, ends, and is known there no more', async () => {
+test('unpairing a running companion ends it and revokes its node at the hub', async () => {
   await using other = await startCompanion(hub, workspace, { allow: [] });
   const { code, stdout } = await other.cli('unpair', '--json');
   expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 0, unpaired: other.nodeId, hubKnows: true });

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { settingsTable } from '../../hub/config.ts';
 import { processesWith } from '../fixtures/companion.ts';
 import { inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
 
@@ -21,7 +20,7 @@ afterEach(() => {
 
 const base = () => ({ OUTRIGGER_HOME: join(folder, 'home'), PORT: '0' });
 
-/** Starts a hub that is expected not to start. */
+/** Starts a hub that must refuse to start. Returns its exit code and errors. */
 function refused(
   env: Record<string, string>,
   args: string[] = [],
@@ -49,8 +48,8 @@ const line = (pattern: RegExp) => ({
   stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string,
 });
 
-describe('the hub starts', () => {
-  test('from nothing, greets with what to do next, and ends cleanly with all that it started', async () => {
+describe('starting the hub', () => {
+  test('creates its data folder, prints a sign-in link, and stops with its database', async () => {
     const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
     expect(hub.greeting).toContain(`${hub.url}/sign-in?code=`);
     expect(await (await fetch(`${hub.url}/readyz`)).json()).toMatchObject({ status: 'ready' });
@@ -59,7 +58,7 @@ describe('the hub starts', () => {
     expect(processesWith(join(folder, 'postgres'))).toEqual([]);
   });
 
-  test('again after kill -9, on the same data, with its database gone with it', async () => {
+  test('works after kill -9 with the same data, and the database ends with the hub', async () => {
     const env = { ...base(), OUTRIGGER_HOME: folder, SIGN_UP: 'open' };
     const first = await startHubProcess(env);
     await fetch(`${first.url}/auth/signup`, {
@@ -70,7 +69,7 @@ describe('the hub starts', () => {
     await first.kill();
     await expect.poll(() => processesWith(join(folder, 'postgres'))).toEqual([]);
     const second = await startHubProcess(env);
-    // The link of the first start is long used or lost.
+    // Only the first start prints a sign-in link. Later starts print the command for a new link.
     expect(second.greeting).toMatch(/Sign in +npm run outrigger -- link\n/);
     const login = await fetch(`${second.url}/auth/login`, {
       method: 'POST',
@@ -81,7 +80,7 @@ describe('the hub starts', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('not on a taken port, nor twice on a data folder, and says which and whose', async () => {
+  test('fails for a taken port or a data folder in use, and names the port and the other hub', async () => {
     const taken = createServer();
     await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
     const { port } = taken.address() as AddressInfo;
@@ -96,7 +95,7 @@ describe('the hub starts', () => {
     await hub.stop();
   });
 
-  test('not with settings that can not be used, and names each of them', async () => {
+  test('fails for invalid settings and names each of them', async () => {
     const { code, stderr } = await refused({
       ...base(),
       PORT: 'abc',
@@ -115,7 +114,7 @@ describe('the hub starts', () => {
     expect(stderr).not.toContain('short');
     writeFileSync(join(folder, '.env'), 'PORT=1\nthis is no setting\n');
     expect(await refused(base())).toMatchObject(line(/\.env, line 2, is not NAME=value/));
-    // As editors of Windows write it, with a mark before the first name.
+    // Some editors on Windows write a byte order mark before the first name.
     writeFileSync(join(folder, '.env'), '\uFEFFTRUSTED_PROXIES=1.2.3.4.5\r\n');
     expect(await refused(base())).toMatchObject({
       code: 1,
@@ -128,7 +127,7 @@ describe('the hub starts', () => {
     expect(await refused(base(), ['--nonsense'])).toMatchObject(line(/Unknown option/));
   });
 
-  test('not without its database or its Redis, nor with the wrong key, nor in a folder that is no folder', async () => {
+  test('fails without its database or Redis, with a wrong key, or with an invalid data folder', async () => {
     expect(await refused({ ...base(), DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).toMatchObject(
       line(/The database can't be used: ECONNREFUSED/),
     );
@@ -146,9 +145,4 @@ describe('the hub starts', () => {
       line(/SECRET_KEY differs from the key/),
     );
   });
-});
-
-test('docs/settings.md lists every setting as the code has it', () => {
-  const page = readFileSync('docs/settings.md', 'utf8');
-  expect(page).toContain(`<!-- settings -->\n${settingsTable()}\n<!-- /settings -->`);
 });

@@ -27,7 +27,7 @@ const env = (more: Record<string, string> = {}) => ({
   ...more,
 });
 
-/** A command of the README, and what it printed. */
+/** A command of the README and its output. */
 class Command {
   readonly child: ChildProcess;
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -45,7 +45,7 @@ class Command {
         this.text += chunk.toString();
       });
     }
-    // A test that fails half-way leaves nothing to the next.
+    // A failed test must not leave processes for the next test.
     onTestFinished(async () => {
       this.child.kill('SIGKILL');
       await expectNothingLeft();
@@ -53,7 +53,7 @@ class Command {
   }
 
   async prints(pattern: RegExp): Promise<string> {
-    // A start makes a database and loads everything: on a busy machine that takes longer than what is waited for elsewhere.
+    // A start creates a database. On a busy machine this takes longer than the time limit of other waits.
     const deadline = performance.now() + 50_000;
     while (!pattern.test(this.text)) {
       if (performance.now() > deadline) throw new Error(`this was printed: ${this.text}`);
@@ -64,7 +64,7 @@ class Command {
 }
 
 const ready = /ready at (\S+)/;
-/** Every process of this data folder: npm, hub, database. */
+/** The number of processes of this data folder: npm, hub, database. */
 const left = () => processesWith(home).length;
 const expectNothingLeft = () =>
   until(
@@ -73,7 +73,7 @@ const expectNothingLeft = () =>
   );
 const hubPid = () => (JSON.parse(readFileSync(join(home, 'hub.lock'), 'utf8')) as { pid: number }).pid;
 
-describe('npm start ends with all that it started', () => {
+describe('npm start ends all its processes', () => {
   test.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('when npm alone gets %s', async (signal) => {
     const npm = new Command('npm', ['start']);
     await npm.prints(ready);
@@ -91,7 +91,7 @@ describe('npm start ends with all that it started', () => {
     expect((await npm.ended).code).not.toBe(0);
   });
 
-  test('when Ctrl-C reaches npm and the hub at once, which is one wish, and drains', async () => {
+  test('when Ctrl-C reaches both npm and the hub, and stops once', async () => {
     const npm = new Command('npm', ['start'], { detached: true });
     await npm.prints(ready);
     process.kill(-(npm.child.pid as number), 'SIGINT');
@@ -100,16 +100,16 @@ describe('npm start ends with all that it started', () => {
   });
 });
 
-describe('npm start goes on', () => {
+describe('npm start keeps running', () => {
   test.each([['nohup'], ['setsid']])(
-    'under %s, when the shell that started it ends and its terminal is closed',
+    'under %s after the shell that started it ends and its terminal is closed',
     async (how) => {
       const log = join(home, `${how}.log`);
       const shell = new Command('sh', ['-c', `${how} npm start >${log} 2>&1 </dev/null &`], { detached: true });
       await shell.ended;
       await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 45_000 }).toMatch(ready);
       const url = ready.exec(readFileSync(log, 'utf8'))?.[1] as string;
-      // What a shell whose terminal is closed sends to each of its jobs.
+      // A shell whose terminal is closed sends SIGHUP to each of its jobs.
       if (how === 'nohup') process.kill(-(shell.child.pid as number), 'SIGHUP');
       const uptime = async () =>
         ((await (await fetch(`${url}/healthz`)).json()) as { uptimeSeconds: number }).uptimeSeconds;
@@ -121,7 +121,7 @@ describe('npm start goes on', () => {
   );
 });
 
-/** A Node that can't run this project: the system's if it is one, else one that says so. */
+/** A Node command that reports an older version, which cannot run this project. */
 function olderNode(): [string, string[]] {
   const fake = join(home, 'older-node.cjs');
   writeFileSync(
@@ -138,7 +138,7 @@ describe('the launcher on an older Node', () => {
   };
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
-    'ends the hub that it started on the right one when it gets %s',
+    'ends the hub, which runs on the required Node, when it gets %s',
     async (signal) => {
       const start = launcher('hub/outrigger.js', 'start');
       await start.prints(ready);
@@ -149,7 +149,7 @@ describe('the launcher on an older Node', () => {
     },
   );
 
-  test('ends as its program does: by its exit code, by its signal', async () => {
+  test('ends with the exit code or the signal of its program', async () => {
     expect((await launcher('hub/outrigger.js', 'nonsense').ended).code).toBe(2);
     expect((await launcher('node-agent/outrigger-companion.js', '--version').ended).code).toBe(0);
     const start = launcher('hub/outrigger.js', 'start');

@@ -21,12 +21,12 @@ import { slowLine } from '../fixtures/slow-line.ts';
 import type { SlowLine } from '../fixtures/slow-line.ts';
 import { until } from '../fixtures/until.ts';
 
-// 100 MB at 2 Mbit/s are 400 s, three and a third of what any other body may take; the same ratio here.
+// 100 MB at 2 Mbit/s take 400 s, 3.3 times the time limit of other request bodies. The test uses the same ratio.
 const bodyLimits = { totalMs: 1_200, idleMs: 1_200 };
 const fileBytes = 2_000_000;
 const lineBytesPerSecond = 500_000;
 
-/** A proxy before the hub that answers by itself what `answer` says, and passes on the rest. */
+/** A proxy in front of the hub. It sends the response of `answer`, or forwards the request if `answer` returns null. */
 type Answer = (method: string, path: string) => { status: number; body: string } | null;
 let answer: Answer = () => null;
 let puts = 0;
@@ -48,7 +48,7 @@ const front = createServer((request, response) => {
   request.on('close', () => request.complete || upstream.destroy());
   request.pipe(upstream);
 });
-// It lets no channel through, so that polls and uploads share the line.
+// The proxy refuses the channel, so that polls and uploads share the connection.
 front.on('upgrade', (_request, socket) =>
   socket.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'),
 );
@@ -89,7 +89,7 @@ afterAll(async () => {
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** A run that reads a big file of a companion. */
+/** Starts a run that reads a large file of a companion. */
 async function readBig(): Promise<{ runId: string; content: Buffer }> {
   const content = randomBytes(fileBytes);
   writeFileSync(join(companion.shared, 'big.bin'), content);
@@ -117,7 +117,7 @@ async function expectArrived(runId: string, content: Buffer): Promise<void> {
   expect(sha256(Buffer.from(await response.arrayBuffer()))).toBe(sha256(content));
 }
 
-/** Bytes that lie at the hub of uploads under way. */
+/** Bytes that the hub has stored of unfinished uploads. */
 const received = async () => {
   const rows = await database.query<{ id: string }>('select id from artifact_uploads', []);
   return rows.reduce(
@@ -127,8 +127,8 @@ const received = async () => {
   );
 };
 
-describe('a big artefact on a slow line', () => {
-  test('arrives, although it takes longer than any other body may', async () => {
+describe('a large artefact on a slow connection', () => {
+  test('is uploaded although it takes longer than the time limit of a request body', async () => {
     line.setSpeed(lineBytesPerSecond);
     const before = line.sent;
     const { runId, content } = await readBig();
@@ -136,7 +136,7 @@ describe('a big artefact on a slow line', () => {
     expect(line.sent - before).toBeLessThan(fileBytes * 1.2);
   });
 
-  test('goes on where it stopped when the line is cut, the companion is killed and the hub restarts', async () => {
+  test('resumes after a lost connection, a kill of the companion and a restart of the hub', async () => {
     line.setSpeed(lineBytesPerSecond);
     const before = line.sent;
     const { runId, content } = await readBig();
@@ -156,7 +156,7 @@ describe('a big artefact on a slow line', () => {
     hub = await start();
     expect(await received()).toBeGreaterThanOrEqual(kept);
     await expectArrived(runId, content);
-    // Three breaks cost what was on the line, not the file.
+    // Three interruptions repeat only the bytes in transit, not the whole file.
     expect(line.sent - before).toBeLessThan(fileBytes * 2);
     await expect.poll(() => readdirSync(companion.home + '/journal').filter((name) => name !== 'seen.log')).toEqual([]);
     expect(readdirSync(join(folder, '.uploads'))).toEqual([]);
@@ -168,20 +168,20 @@ const own = (status: number, code: string, message: string) => ({
   body: JSON.stringify({ statusCode: status, error: reasonPhrase(status), message, requestId: 'r', code }),
 });
 
-test('a hub that takes no pieces gets a form', async () => {
+test('the companion uploads a form to a hub that does not support chunks', async () => {
   answer = (method, path) =>
     method === 'PUT' ? own(404, 'not_found', `There is nothing at ${path}; /docs lists every operation.`) : null;
   for (let round = 0; round < 2; round += 1) {
     const { runId, content } = await readBig();
     await expectArrived(runId, content);
   }
-  // It is asked once, until the connection is lost and another hub may be there.
+  // The companion tries a chunk once per connection. After a reconnect, the hub may be another one.
   expect(puts).toBe(1);
   line.cut();
   await expect.poll(() => companion.log()).toContain('"disconnected"');
 });
 
-test('what a proxy answers in the place of the hub costs a retry', async () => {
+test('an upload is retried after an error response of a proxy', async () => {
   const answers = [403, 404, 413, 502];
   answer = (method) => {
     const status = method === 'PUT' ? answers.shift() : undefined;
@@ -192,7 +192,7 @@ test('what a proxy answers in the place of the hub costs a retry', async () => {
   expect(answers).toEqual([]);
 });
 
-test('what the hub itself refuses fails the command at once, and says why', async () => {
+test('an error of the hub fails the command without a retry and with the reason', async () => {
   answer = (method) =>
     method === 'PUT' ? own(409, 'storage_full', 'The artefacts of this workspace take all its room.') : null;
   const { runId } = await readBig();
@@ -204,7 +204,7 @@ test('what the hub itself refuses fails the command at once, and says why', asyn
   expect(puts).toBe(1);
 });
 
-test('no more of a file than its chunks is held in memory on its way', async () => {
+test('an upload keeps only chunks of the file in memory', async () => {
   const path = join(folder, 'large.bin');
   const bytes = 96 * 1024 * 1024;
   writeFileSync(path, Buffer.alloc(bytes, 7));

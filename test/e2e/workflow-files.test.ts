@@ -47,7 +47,7 @@ test('workflows leave as files without their secrets, and come back as what the 
   const made = await workspace.api.call('createAutomationWorkflow', {
     body: {
       name: 'Night Watch',
-      triggerJson: { type: 'webhook', webhook: { token: 'the-token-of-the-hub' } },
+      triggerJson: { type: 'webhook', webhook: { token: 'the-token-of-the-hub', events: ['order.paid'] } },
       stepsJson: [{ type: 'log', message: 'one' }],
       inputs,
     },
@@ -98,7 +98,7 @@ test('workflows leave as files without their secrets, and come back as what the 
     version: 2,
     stepsJson: [{ message: 'two' }],
     inputs,
-    triggerJson: { webhook: { token: 'the-token-of-the-hub' } },
+    triggerJson: { webhook: { token: 'the-token-of-the-hub', events: ['order.paid'] } },
   });
 
   // A file of another hub makes a new workflow, with a token of its own.

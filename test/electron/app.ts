@@ -12,19 +12,19 @@ import { electronArguments, electronPath } from '../fixtures/electron-runtime.ts
 import { until } from '../fixtures/until.ts';
 import type { TestDesktop } from './desktop.ts';
 
-/** The app as its person has it, with a data folder of its own. */
+/** A running app with its own data folder. */
 export interface TestApp extends AsyncDisposable {
   electron: ElectronApplication;
   page: Page;
-  /** Resolves with its exit code. */
+  /** Resolves with the exit code of the app. */
   ended: Promise<number | null>;
   dataFolder: string;
   pid: number;
   call(method: string, params?: unknown): Promise<WindowAnswer>;
   appState(): Promise<AppState>;
-  /** What the companion says of itself; null while there is none. */
+  /** Returns the state of the companion; null while no companion runs. */
   companion(): Promise<CompanionState | null>;
-  /** Starts the app again, as a click on its icon would, and answers how that start ended. */
+  /** Starts the app a second time, as a click on its icon does, and returns the exit code of the second start. */
   again(...args: string[]): Promise<number | null>;
   log(): Promise<string>;
   isVisible(): Promise<boolean>;
@@ -44,9 +44,9 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Now and then the inspector through which the app is driven does not get to it, or holds back what its page asked for
- * while it was attached; then the app is started anew. That the app shows its window where no inspector is, is shown by
- * the tests of it as its user has it.
+ * Starts the app and waits for its window. Sometimes the inspector of Playwright does not connect to the app, or blocks
+ * requests of the page while it attaches. Then the app is started again. The tests of the installed app show that the
+ * window opens without an inspector.
  */
 async function launch(
   options: Parameters<typeof _electron.launch>[0],
@@ -69,7 +69,7 @@ export interface AppOptions {
   args?: string[];
   env?: Record<string, string>;
   dataFolder?: string;
-  /** Whether the companion is waited for. */
+  /** Whether `startApp` waits for the companion. */
   isReady?: boolean;
   executablePath?: string;
   asRoot?: boolean;

@@ -12,8 +12,8 @@ import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
 
-/** What the app records by itself, as on macOS and Wayland, here with the devices that Chromium makes up: a green picture that moves, and a beep. */
-describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in its own name ${needsElectron}`, () => {
+/** The app captures itself, as on macOS and Wayland. The fake devices of Chromium show a green picture and beep. */
+describe.skipIf(electronPath === null || !hasDesktop)(`captures by the app ${needsElectron}`, () => {
   let desktop: TestDesktop;
   let hub: TestHub;
   let workspace: TestWorkspace;
@@ -54,7 +54,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     return { run, bytes: Buffer.from(await answer.arrayBuffer()) };
   }
 
-  test('is the screen at its full size, in the form that was asked for', async () => {
+  test('a screen capture has the full size of the screen and the requested format', async () => {
     const png = await capture('node.capture_screen');
     expect(png.run.stepsResultJson[0]?.output).toMatchObject({ contentType: 'image/png', width: 1280, height: 800 });
     const jpeg = await capture('node.capture_screen', { format: 'jpeg', quality: 40 });
@@ -64,7 +64,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     });
   });
 
-  test('is the screen as it is seen in a stream that goes on, as under Wayland', async () => {
+  test('a screen capture from a running stream, as under Wayland, has the full size of the screen', async () => {
     const node = await workspace.api.call('createAutomationNode', { body: {} });
     await using streaming = await startApp(desktop, { env: { OUTRIGGER_APP_CAPTURE: 'stream' } });
     await streaming.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
@@ -83,7 +83,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     await expect.poll(pages).toBe(1);
   });
 
-  test('ends with what allows the screen, for good or for a time, also while the camera is allowed', async () => {
+  test('the screen stream ends when its permission is denied or expires, even if the camera stays allowed', async () => {
     await using streaming = await startApp(desktop, { env: { OUTRIGGER_APP_CAPTURE: 'stream' } });
     const pages = () => streaming.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length);
     const seen = async () => {
@@ -96,7 +96,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     await streaming.call('change', { change: 'deny', power: 'screen' });
     await expect.poll(pages).toBe(1);
     await seen();
-    // Nobody can wish for less than a minute.
+    // The shortest permission of the user interface is one minute, so the test writes the settings.
     await new DataFolder(streaming.dataFolder).changeSettings((settings) => {
       settings.until.screen = new Date(Date.now() + 1_000).toISOString();
     });
@@ -104,7 +104,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     await expect.poll(pages).toBe(1);
   });
 
-  test('is a screen that its person chooses once for as long as the app runs, and anew once they ended or denied it', async () => {
+  test('the user chooses the screen once per start of the app, and again after ending the stream or denying the screen', async () => {
     await using streaming = await startApp(desktop, { env: { OUTRIGGER_APP_CAPTURE: 'stream' } });
     const pages = () => streaming.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length);
     const choices = () => streaming.electron.evaluate(() => (globalThis as unknown as { choices: number }).choices);
@@ -141,10 +141,10 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     expect(await choices()).toBe(3);
   });
 
-  test('is a picture of the camera that shows something', async () => {
+  test('a camera capture is a JPEG image that is not blank', async () => {
     const { run, bytes } = await capture('node.capture_camera');
     expect(run.stepsResultJson[0]?.output).toMatchObject({ contentType: 'image/jpeg' });
-    // Decoded by the app itself: some of it is bright, and not all of it is the same.
+    // The app decodes the picture. Its pixels must differ in brightness.
     const spread = await app.electron.evaluate(({ nativeImage }, base64) => {
       const pixels = nativeImage.createFromBuffer(Buffer.from(base64, 'base64')).toBitmap();
       let [least, most] = [255, 0];
@@ -157,7 +157,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     expect(spread).toBeGreaterThan(100);
   });
 
-  test('is sound of the microphone that is not silent, as long as was asked for', async () => {
+  test('a microphone capture is a WAV file that has the requested length and is not silent', async () => {
     const { run, bytes } = await capture('node.capture_audio', { seconds: 2 });
     expect(run).toMatchObject({ status: 'succeeded' });
     expect(bytes.toString('latin1', 0, 4)).toBe('RIFF');
@@ -173,18 +173,18 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     expect(loudest).toBeGreaterThan(1_000);
   });
 
-  test('is nothing that its page says and that is no answer', async () => {
+  test('the app ignores invalid messages of the recorder page', async () => {
     const { run } = await capture('node.capture_camera');
     expect(run.status).toBe('succeeded');
     await app.electron.evaluate(({ ipcMain, webContents }) => {
       for (const sender of webContents.getAllWebContents())
-        for (const said of [null, 'text', { id: 0, bytes: 'text' }, { bytes: null }])
-          ipcMain.emit('recorder:taken', { sender }, said);
+        for (const message of [null, 'text', { id: 0, bytes: 'text' }, { bytes: null }])
+          ipcMain.emit('recorder:taken', { sender }, message);
     });
     expect((await app.companion())?.connection.isUp).toBe(true);
   });
 
-  test('stays with the page that records: the window itself is permitted nothing', async () => {
+  test('the window cannot use the microphone: only the recorder page can', async () => {
     const outcome = await app.page.evaluate(() =>
       navigator.mediaDevices.getUserMedia({ audio: true }).then(
         () => 'allowed',

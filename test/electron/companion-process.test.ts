@@ -7,7 +7,7 @@ import type { TestDesktop } from './desktop.ts';
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`);
 
-describe.skipIf(electronPath === null || !hasDesktop)(`the companion beside the app ${needsElectron}`, () => {
+describe.skipIf(electronPath === null || !hasDesktop)(`the companion process of the app ${needsElectron}`, () => {
   let desktop: TestDesktop;
   beforeAll(async () => {
     desktop = await startDesktop();
@@ -16,7 +16,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the companion beside the 
     await desktop?.[Symbol.asyncDispose]();
   });
 
-  test('is started again when it is killed, and the window is told', async () => {
+  test('a killed companion restarts, and the window receives the event', async () => {
     await using app = await startApp(desktop);
     const before = (await app.companion())?.pid as number;
     await app.page.evaluate(() => {
@@ -32,7 +32,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the companion beside the 
     });
     process.kill(before, 'SIGKILL');
     await expect.poll(async () => (await app.companion())?.pid ?? before).not.toBe(before);
-    // The new companion answers before the app notices that it is ready.
+    // The new companion responds before the app knows that it is ready.
     await expect.poll(async () => (await app.appState()).runtime).toEqual({ state: 'running', detail: null });
     const seen = await app.page.evaluate(() => (globalThis as unknown as { seen: unknown[] }).seen);
     expect(seen).toContainEqual(
@@ -42,7 +42,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the companion beside the 
     );
   });
 
-  test.each(['at work', 'frozen'])('ends when the app is killed: %s', async (how) => {
+  test.each(['at work', 'frozen'])('the companion ends when the app is killed (companion %s)', async (how) => {
     await using app = await startApp(desktop);
     const { pid } = (await app.companion()) as { pid: number };
     if (how === 'frozen') process.kill(pid, 'SIGSTOP');

@@ -7,13 +7,13 @@ import { hasOwnerOnBus } from '../../node-agent/main/session-bus.ts';
 import { findTool } from '../../node-agent/runtime/commands/media-tool.ts';
 import { until } from '../fixtures/until.ts';
 
-/** A desktop of a test's own: a virtual screen and a private bus, with a home folder that nobody else has. */
+/** The desktop of one test: a virtual screen, a private bus and a private home folder. */
 export interface TestDesktop extends AsyncDisposable {
   env: Record<string, string>;
   home: string;
-  /** Starts the key store of GNOME on the bus, unlocked. */
+  /** Starts the key store of GNOME on the bus and unlocks it. */
   startKeyStore(): Promise<void>;
-  /** Starts a window manager: without one nothing minimises a window. */
+  /** Starts a window manager, which is required to minimize windows. */
   startWindowManager(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export const hasDesktop = findTool('Xvfb') !== null && findTool('dbus-daemon') !
 export const hasWindowManager = findTool('openbox') !== null && findTool('xprop') !== null;
 export const hasKeyStore = findTool('gnome-keyring-daemon') !== null;
 
-/** Starts a program, and answers the first line that it prints. */
+/** Starts a program and returns the first line that it prints. */
 async function startAndRead(
   children: ChildProcess[],
   [command, ...args]: [string, ...string[]],
@@ -72,7 +72,7 @@ export async function startDesktop(): Promise<TestDesktop> {
         stdio: ['pipe', 'ignore', 'ignore'],
       });
       children.push(child);
-      // Its password; the keyring is made with it.
+      // The password for the new keyring.
       child.stdin.end('password');
       await until(
         () => hasOwnerOnBus('org.freedesktop.secrets', bus),

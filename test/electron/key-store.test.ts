@@ -10,7 +10,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startApp } from './app.ts';
 import { hasDesktop, hasKeyStore, startDesktop } from './desktop.ts';
 
-describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needsElectron}`, () => {
+describe.skipIf(electronPath === null || !hasDesktop)(`storage of the device secret ${needsElectron}`, () => {
   let hub: TestHub;
   let workspace: TestWorkspace;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
     JSON.parse(await readFile(join(dataFolder, 'identity.json'), 'utf8')) as Record<string, string>;
 
   test.skipIf(!hasKeyStore)(
-    'lies in the key store where there is one, and only the app opens it (needs gnome-keyring)',
+    'the device secret is stored in the key store if there is one, and only the app reads it (needs gnome-keyring)',
     async () => {
       await using desktop = await startDesktop();
       await desktop.startKeyStore();
@@ -40,35 +40,35 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
       expect(identity['sealedSecret']).toEqual(expect.any(String));
       await expect.poll(async () => (await app.companion())?.connection.isUp).toBe(true);
 
-      // Another process of the app opens it again.
+      // A new process of the app can read the secret.
       await app.kill();
       await using again = await startApp(desktop, { dataFolder: app.dataFolder });
       await expect.poll(async () => (await again.companion())?.connection.isUp).toBe(true);
 
-      // A terminal without a screen asks the app, which has both secret and screen.
+      // Doctor in a terminal without a screen uses the app, which has the secret and the screen.
       const doctor = async () => {
         const { DISPLAY: _screen, ...env } = desktop.env;
-        const words = [resolve('node-agent/runtime/cli.ts'), 'doctor', '--json', '--data-folder', app.dataFolder];
-        const said = await promisify(execFile)(process.execPath, words, { env }).catch((error: unknown) => error);
-        const checks = JSON.parse((said as { stdout: string }).stdout) as { check: string; state: string }[];
+        const args = [resolve('node-agent/runtime/cli.ts'), 'doctor', '--json', '--data-folder', app.dataFolder];
+        const result = await promisify(execFile)(process.execPath, args, { env }).catch((error: unknown) => error);
+        const checks = JSON.parse((result as { stdout: string }).stdout) as { check: string; state: string }[];
         return Object.fromEntries(checks.map(({ check, state }) => [check, state]));
       };
       expect(await doctor()).toMatchObject({ hub: 'ok', screen: 'ok' });
 
-      // Whoever uninstalls it has it leave the hub, also while it does not run, and from a terminal without a screen.
+      // --unpair revokes the node at the hub even if the app does not run and the terminal has no screen.
       const nodeId = (await again.companion())?.paired?.nodeId as string;
       await again.kill();
       await expect.poll(doctor).toMatchObject({ hub: 'warn', running: 'warn' });
       const { DISPLAY: _none, ...env } = desktop.env;
-      const words = [...electronArguments(), '--unpair', '--data-folder', app.dataFolder];
-      const { stdout } = await promisify(execFile)(electronPath as string, words, { env, timeout: 60_000 });
+      const args = [...electronArguments(), '--unpair', '--data-folder', app.dataFolder];
+      const { stdout } = await promisify(execFile)(electronPath as string, args, { env, timeout: 60_000 });
       expect(stdout).toContain('It knows.');
       expect(await isKnown(nodeId)).toBe(false);
       expect(existsSync(join(app.dataFolder, 'identity.json'))).toBe(false);
     },
   );
 
-  test('lies in a file that only its owner reads where there is none, once they said so', async () => {
+  test('the device secret is stored in a file without a key store, after the owner agrees', async () => {
     await using desktop = await startDesktop();
     await using app = await startApp(desktop);
     expect((await app.companion())?.keyStore.name).toBeNull();

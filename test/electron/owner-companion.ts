@@ -4,10 +4,10 @@ import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { CompanionStandIn } from '../fixtures/companion-stand-in.ts';
 
-/** A companion of a test on a data folder, which the app finds there and follows; its state is what the test says. */
+/** A companion of a test on a data folder, to which the app attaches. The test sets its state. */
 export interface OwnerCompanion extends AsyncDisposable {
-  /** Changes its state, and tells who listens. */
-  tell(change: (state: CompanionState) => void): void;
+  /** Changes the state and sends it to the listeners. */
+  update(change: (state: CompanionState) => void): void;
 }
 
 export async function startOwnerCompanion(dataFolder: string): Promise<OwnerCompanion> {
@@ -35,7 +35,7 @@ export async function startOwnerCompanion(dataFolder: string): Promise<OwnerComp
   };
   const server = await ControlServer.listen(new DataFolder(dataFolder), handlers);
   return {
-    tell(change) {
+    update(change) {
       change(standIn.state);
       for (const listener of listeners) listener.send({ event: 'state', state: standIn.current() });
     },

@@ -51,13 +51,13 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
           '--electron',
           dirname(electronPath as string),
         ]),
-        // Nothing may be got from the network.
+        // The proxy addresses make every download fail.
         { env: { ...inheritedEnv(), HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9' } },
       );
     }, 300_000);
     afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-    test('has every fuse as it is to be', async () => {
+    test('the Electron fuses have the expected states', async () => {
       const fuses = await getCurrentFuseWire(join(unpacked(), 'outrigger-companion'));
       const isOn = (fuse: FuseV1Options) => fuses[fuse] === FuseState.ENABLE;
       expect(isOn(FuseV1Options.EnableCookieEncryption)).toBe(true);
@@ -70,13 +70,13 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       expect(isOn(FuseV1Options.GrantFileProtocolExtraPrivileges)).toBe(false);
     });
 
-    test('holds the bundle, the icons that it shows and its package.json, and nothing else', () => {
+    test('the archive contains only the bundle, the icons and package.json', () => {
       const archive = join(unpacked(), 'resources/app.asar');
       const paths = listPackage(archive, { isPack: false });
       expect([...new Set(paths.map((path) => path.split('/')[1]))].toSorted()).toEqual(
         [...readdirSync('node-agent/dist'), 'package.json'].toSorted(),
       );
-      // Neither sources nor what leads back to them, and no package beside the one that the companion drives its browser with.
+      // The archive contains no sources, no source maps and no node_modules.
       expect(paths.filter((path) => /\.(ts|tsx|map)$|node_modules/.test(path))).toEqual([]);
       expect(extractFile(archive, 'runtime.js').toString()).not.toContain(resolve('.'));
       expect(existsSync(join(unpacked(), 'resources/app.asar.unpacked'))).toBe(false);
@@ -87,10 +87,10 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       });
     });
 
-    test('is no Node for whoever starts it', async () => {
+    test('ELECTRON_RUN_AS_NODE does not make the app run as Node', async () => {
       const mark = join(home, 'mark');
       const code = `require('fs').writeFileSync(${JSON.stringify(mark)}, '')`;
-      // As an app it finds no display and ends, which is all that is wanted of it.
+      // The app ends because it finds no display.
       await promisify(execFile)(join(unpacked(), 'outrigger-companion'), ['-e', code], {
         env: { ELECTRON_RUN_AS_NODE: '1' },
         timeout: 10_000,
@@ -98,49 +98,49 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       expect(existsSync(mark)).toBe(false);
     });
 
-    test('is the command line of the companion too, without a screen', async () => {
+    test('the app runs commands of the companion without a screen', async () => {
       const folder = join(home, 'command line');
-      // It names no screen.
+      // The environment sets no DISPLAY.
       const env = { ...inheritedEnv(), HOME: home };
-      const asked = (...words: string[]) =>
-        new Promise<{ code: unknown; out: string; said: string[] }>((done) =>
+      const runCommand = (...args: string[]) =>
+        new Promise<{ code: unknown; out: string; errors: string[] }>((done) =>
           execFile(
             join(unpacked(), 'outrigger-companion'),
-            [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...words],
+            [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...args],
             { env, timeout: 30_000 },
-            (error, out, said) =>
+            (error, out, errors) =>
               done({
                 code: error === null ? 0 : error.code,
                 out,
-                // Chromium's own lines, such as of a bus that is missing, begin so.
-                said: said.split('\n').filter((line) => line !== '' && !line.startsWith('[')),
+                // Lines of Chromium, such as an error about a missing bus, begin with a bracket.
+                errors: errors.split('\n').filter((line) => line !== '' && !line.startsWith('[')),
               }),
           ),
         );
       const settings = () => JSON.parse(readFileSync(join(folder, 'settings.json'), 'utf8')) as { paused: boolean };
-      expect(await asked('--data-folder', folder, 'pause')).toEqual({
+      expect(await runCommand('--data-folder', folder, 'pause')).toEqual({
         code: 0,
         out: 'Paused: every command is refused until you resume.\n',
-        said: [],
+        errors: [],
       });
       expect(settings().paused).toBe(true);
-      expect(await asked(`--data-folder=${folder}`, 'resume', '--json')).toMatchObject({ code: 0 });
+      expect(await runCommand(`--data-folder=${folder}`, 'resume', '--json')).toMatchObject({ code: 0 });
       expect(settings().paused).toBe(false);
-      expect(await asked('--data-folder', folder, 'prompts')).toMatchObject({ code: 1, out: '' });
-      expect(await asked('--version')).toEqual({ code: 0, out: `${version}\n`, said: [] });
-      expect((await asked('--help')).out).toContain('Usage: outrigger-companion');
-      expect(await asked('nonsense')).toEqual({ code: 2, out: '', said: ["error: unknown command 'nonsense'"] });
+      expect(await runCommand('--data-folder', folder, 'prompts')).toMatchObject({ code: 1, out: '' });
+      expect(await runCommand('--version')).toEqual({ code: 0, out: `${version}\n`, errors: [] });
+      expect((await runCommand('--help')).out).toContain('Usage: outrigger-companion');
+      expect(await runCommand('nonsense')).toEqual({ code: 2, out: '', errors: ["error: unknown command 'nonsense'"] });
     });
 
     test.skipIf(!hasDisplay)(
-      'starts from its archive, and its companion answers its owner (needs xvfb-run)',
+      'the app starts from its archive, and its companion responds (needs xvfb-run)',
       async () => {
         expect(await start(join(unpacked(), 'outrigger-companion'))).toMatchObject({ version, paired: null });
       },
     );
 
-    describe.skipIf(!hasDpkg)('as a Debian package (needs dpkg, as root)', () => {
-      test('says what it is and what it needs', () => {
+    describe.skipIf(!hasDpkg)('the Debian package (needs dpkg, as root)', () => {
+      test('the package declares its name, version, architecture and dependencies', () => {
         const field = (name: string) =>
           execFileSync('dpkg-deb', ['--field', debOf(), name], { encoding: 'utf8' }).trim();
         expect(field('Package')).toBe('outrigger-companion');
@@ -152,7 +152,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
         expect(listed.filter((line) => !/ \.\/(usr\/(bin|lib|share)\/?.*)?$|\/usr\/$/.test(line))).toEqual([]);
       });
 
-      test('is installed whole, starts from there, and goes without a trace', async () => {
+      test('the package installs all files, the installed app starts, and purging removes everything', async () => {
         const root = join(home, 'root');
         for (const folder of ['info', 'updates', 'triggers'])
           mkdirSync(join(root, 'var/lib/dpkg', folder), { recursive: true });
@@ -168,8 +168,8 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
         await dpkg('--install', debOf());
         const app = join(root, 'usr/lib/outrigger-companion');
         const program = join(root, 'usr/bin/outrigger-companion');
-        const asRoot = (...words: string[]) =>
-          promisify(execFile)(program, words, { env: { ...inheritedEnv(), HOME: root, DISPLAY: ':no' } });
+        const asRoot = (...args: string[]) =>
+          promisify(execFile)(program, args, { env: { ...inheritedEnv(), HOME: root, DISPLAY: ':no' } });
         await expect(asRoot()).rejects.toMatchObject({
           code: 2,
           stderr: expect.stringContaining('as root the window has no sandbox') as string,
@@ -199,21 +199,21 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       });
 
       test.skipIf(!has('desktop-file-validate', '--help'))(
-        'has an entry for menus and links that desktops take (needs desktop-file-validate)',
+        'the desktop entry for menus and links is valid (needs desktop-file-validate)',
         () => {
-          const said = execFileSync(
+          const problems = execFileSync(
             'desktop-file-validate',
             [resolve('node-agent/package/debian/outrigger-companion.desktop')],
             { encoding: 'utf8' },
           );
-          expect(said).toBe('');
+          expect(problems).toBe('');
         },
       );
     });
   },
 );
 
-/** Starts the app on a virtual screen of its own, and answers what its companion says of itself. */
+/** Starts the app on a new virtual screen and returns the state of its companion. */
 async function start(program: string): Promise<CompanionState> {
   const folder = mkdtempSync(join(home, 'run-'));
   const data = new DataFolder(join(folder, 'companion'));
@@ -230,7 +230,7 @@ async function start(program: string): Promise<CompanionState> {
     try {
       process.kill(-(child.pid as number), 'SIGKILL');
     } catch {
-      // All of it has ended.
+      // All processes have ended.
     }
   };
   onTestFinished(end);

@@ -14,25 +14,25 @@ import { freePort } from '../fixtures/free-port.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
 
-/** Evaluates in the main process of a program that was started with `--inspect`. */
+/** Evaluates an expression in the main process of a program that was started with `--inspect`. */
 async function evaluateInMain(port: number, expression: string): Promise<unknown> {
   const [main] = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as { webSocketDebuggerUrl: string }[];
   const socket = new WebSocket(main?.webSocketDebuggerUrl as string);
-  const heard = (event: 'open' | 'message') =>
+  const nextEvent = (event: 'open' | 'message') =>
     new Promise<Event>((done, fail) => {
       socket.addEventListener(event, done, { once: true });
       socket.addEventListener('error', fail, { once: true });
     });
   const params = { expression, awaitPromise: true, returnByValue: true, includeCommandLineAPI: true };
-  await heard('open');
-  const answer = heard('message');
+  await nextEvent('open');
+  const answer = nextEvent('message');
   socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params }));
   const { data } = (await answer) as MessageEvent<string>;
   socket.close();
   return (JSON.parse(data) as { result: { result: { value: unknown } } }).result.result.value;
 }
 
-/** Ends what has a text in its command line or its environment; most of it ends with the first of it. */
+/** Kills the processes with a text in their command line or environment. Most of them end with the first one. */
 function killWith(text: string): void {
   for (const pid of processesWith(text))
     try {
@@ -44,14 +44,14 @@ function killWith(text: string): void {
 
 const canRename = electronPath !== null && process.platform === 'linux';
 
-describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsElectron}`, () => {
+describe.skipIf(!canRename || !hasDesktop)(`the installed app ${needsElectron}`, () => {
   let desktop: TestDesktop;
   let home: string;
   let program: string;
   beforeAll(async () => {
     desktop = await startDesktop();
     home = await mkdtemp(join(tmpdir(), 'outrigger-packaged-'));
-    // Electron takes itself for packaged by the name of its program.
+    // Electron detects by the name of its program that it is packaged.
     await cp(dirname(electronPath as string), join(home, 'app'), { recursive: true, verbatimSymlinks: false });
     program = join(home, 'app', 'outrigger-companion');
     await rename(join(home, 'app', 'electron'), program);
@@ -63,7 +63,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
   });
 
   let started = 0;
-  /** Starts it, in a data folder of its own, and answers once its companion does. */
+  /** Starts the app with a new data folder and returns the folder when the companion responds. */
   async function start(name: string, args: string[], env: Record<string, string> = {}): Promise<string> {
     const dataFolder = join(home, `${name}-${(started += 1)}`);
     spawn(program, [...electronArguments(), ...args], {
@@ -76,7 +76,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     return dataFolder;
   }
 
-  test('shows its window', async () => {
+  test('the app shows its window', async () => {
     const shown = async () => {
       const port = await freePort();
       await start('shown', [`--inspect=127.0.0.1:${port}`]);
@@ -90,20 +90,20 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
         ]);
       await expect.poll(text).toContain('No hub can reach this machine.');
     };
-    // Now and then Chromium holds back a page that loads while an inspector attaches, for good.
+    // Sometimes Chromium blocks a page for ever that loads while an inspector attaches, so the test is repeated.
     await shown().catch(shown).catch(shown);
   });
 
-  test('can not be driven from outside', async () => {
+  test('the app ignores --remote-debugging-port', async () => {
     const port = await freePort();
     await start('driven', [`--remote-debugging-port=${port}`, '--remote-allow-origins=*']);
     await expect(fetch(`http://127.0.0.1:${port}/json/version`)).rejects.toThrow('fetch failed');
   });
 
-  test('that is an AppImage is started by it again after a fault, as it was started before', async () => {
+  test('an AppImage restarts with the same arguments after a fault', async () => {
     const image = join(home, 'Companion.AppImage');
     const starts = join(home, 'starts');
-    // What an AppImage does, but for the file system that goes with the process.
+    // This script does the same as an AppImage, without mounting a file system.
     await writeFile(
       image,
       `#!/bin/sh\nprintf '%s|' "$@" >>'${starts}'\necho >>'${starts}'\nAPPIMAGE='${image}' APPDIR='${home}/app' exec '${program}' "$@"\n`,
@@ -111,8 +111,8 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     );
     const port = await freePort();
     const dataFolder = join(home, 'faulty');
-    const words = [...electronArguments(), `--data-folder=${dataFolder}`, '--hidden'];
-    spawn(image, [`--inspect=127.0.0.1:${port}`, ...words, 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH'], {
+    const args = [...electronArguments(), `--data-folder=${dataFolder}`, '--hidden'];
+    spawn(image, [`--inspect=127.0.0.1:${port}`, ...args, 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH'], {
       env: desktop.env,
       stdio: 'ignore',
     });
@@ -122,12 +122,12 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     await evaluateInMain(port, `setTimeout(() => { throw new Error('planted'); }, 10); 0`);
     await expect.poll(async () => (await readFile(starts, 'utf8')).split('\n').length).toBe(3);
     expect((await readFile(starts, 'utf8')).split('\n')[1]).toBe(
-      `${[`--inspect=127.0.0.1:${port}`, ...words, '--wait-ms=1000'].join('|')}|`,
+      `${[`--inspect=127.0.0.1:${port}`, ...args, '--wait-ms=1000'].join('|')}|`,
     );
     await expect.poll(async () => ![undefined, first].includes(await pid())).toBe(true);
   });
 
-  test('makes an AppImage the one that opens pairing links', async () => {
+  test('a started AppImage becomes the handler of pairing links', async () => {
     const data = join(home, 'share');
     const image = join(home, 'My $(apps)', 'Companion 100%.AppImage');
     await start('linked', [], {
@@ -140,7 +140,7 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     expect(await readFile(path, 'utf8')).toContain(`Exec=${execLine(image)} %u`);
   });
 
-  test('leaves nothing that starts it after --unpair', async () => {
+  test('--unpair removes the link handler and the autostart entry', async () => {
     const data = join(home, 'left');
     const dataFolder = join(home, 'leaving');
     const link = join(data, 'applications', 'outrigger-companion-link.desktop');

@@ -12,22 +12,22 @@ const nobody = 65_534;
 const asNobody = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'];
 const isRoot = process.getuid?.() === 0;
 
-/** Whether somebody who is not root may make the namespaces that Chromium's sandbox stands on, and can read this project at all. */
+/** Whether a user who is not root may create the namespaces of Chromium's sandbox, and can read the project folder. */
 const mayHaveSandbox = (() => {
   if (electronPath === null || findTool('setpriv') === null) return false;
   const tries = ['unshare --user --net true', `test -r ${JSON.stringify(electronPath)}`];
   try {
-    for (const words of tries)
-      execFileSync('setpriv', [...asNobody, 'sh', '-c', words], { stdio: 'ignore', timeout: 5_000 });
+    for (const script of tries)
+      execFileSync('setpriv', [...asNobody, 'sh', '-c', script], { stdio: 'ignore', timeout: 5_000 });
     return isRoot;
   } catch {
     return false;
   }
 })();
 describe.skipIf(!hasDesktop || !mayHaveSandbox)(
-  `for somebody who is not root ${needsElectron} (and root to become them, setpriv, user namespaces)`,
+  `a user who is not root ${needsElectron} (and root to switch to that user, setpriv, user namespaces)`,
   () => {
-    test('the app runs in the real sandbox', async () => {
+    test('the app runs in the sandbox of Chromium', async () => {
       const home = mkdtempSync(join(tmpdir(), 'outrigger-nobody-'));
       try {
         chmodSync(home, 0o755);
@@ -42,7 +42,7 @@ describe.skipIf(!hasDesktop || !mayHaveSandbox)(
           executablePath: start,
           asRoot: false,
           dataFolder: join(home, 'data'),
-          // The bus and the temporary files of the tests are of another user here, and take no stranger.
+          // The bus and the temporary files of the tests belong to another user, so this user cannot use them.
           env: {
             HOME: join(home, 'home'),
             TMPDIR: join(home, 'home'),
@@ -54,7 +54,7 @@ describe.skipIf(!hasDesktop || !mayHaveSandbox)(
           BrowserWindow.getAllWindows()[0]?.webContents.getOSProcessId(),
         );
         const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-        // A filter of system calls, no way to more rights, and a world of processes of its own.
+        // The process has a system call filter, cannot gain privileges, and is in its own PID namespace.
         expect(status).toMatch(/^Seccomp:\t2$/m);
         expect(status).toMatch(/^NoNewPrivs:\t1$/m);
         expect(status.match(/^NSpid:\t(.*)$/m)?.[1]?.split('\t').length).toBeGreaterThan(1);

@@ -18,7 +18,7 @@ import { hasDesktop, hasWindowManager, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
 import { startOwnerCompanion } from './owner-companion.ts';
 
-describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${needsElectron}`, () => {
+describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsElectron}`, () => {
   let desktop: TestDesktop;
   let app: TestApp;
   beforeAll(async () => {
@@ -40,11 +40,11 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
 
   const minimise = () =>
     app.electron.evaluate(({ BrowserWindow }) => {
-      // Without a window manager nothing minimises a window; hiding it is what one would see.
+      // Minimizing a window requires a window manager. Hiding the window has the same effect for the user.
       BrowserWindow.getAllWindows()[0]?.hide();
     });
 
-  test('while it runs only shows its window', async () => {
+  test('a second start only shows the window of the running app', async () => {
     await minimise();
     expect(await app.isVisible()).toBe(false);
     expect(await app.again()).toBe(0);
@@ -52,7 +52,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     expect((await app.companion())?.settings.paused).toBe(false);
   });
 
-  test('with --pause pauses the one that runs, and shows nothing', async () => {
+  test('--pause pauses the running companion without showing the window', async () => {
     await minimise();
     expect(await app.again('--pause')).toBe(0);
     await expect.poll(async () => (await app.companion())?.settings.paused).toBe(true);
@@ -61,11 +61,11 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     expect((await app.companion())?.settings.paused).toBe(false);
   });
 
-  test('with --pause has it in the file at once, also where the companion hangs', async () => {
+  test('--pause writes the settings file immediately, even if the companion hangs', async () => {
     await using other = await startApp(desktop);
     const { pid } = (await other.companion()) as { pid: number };
     process.kill(pid, 'SIGSTOP');
-    // One that is stopped does not see that its app has gone.
+    // A stopped companion does not notice the end of its app.
     onTestFinished(() => void process.kill(pid, 'SIGKILL'));
     let hasAnswered = false;
     void other.companion().then(
@@ -77,7 +77,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     expect(hasAnswered).toBe(false);
   });
 
-  test('with --pause needs no word of the app that runs', async () => {
+  test('--pause works without a response of the running app', async () => {
     await using other = await startApp(desktop);
     const companion = (await other.companion()) as { pid: number };
     const main = await other.electron.evaluate(() => process.pid);
@@ -87,14 +87,14 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     });
     expect(await other.again('--pause')).toBe(0);
     expect(await readFile(join(other.dataFolder, 'settings.json'), 'utf8')).toContain('"paused": true');
-    // Chromium ends one that does not answer another start.
+    // A second start of Chromium ends an app that does not respond. This must not happen here.
     expect(isThere(main)).toBe(true);
   });
 
-  test('while it starts is heard once it has', async () => {
+  test('a second start during the first start takes effect after the first start', async () => {
     const link = 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH';
-    // Where the inspector does not get to the app, it is started anew, and the one that heard has gone.
-    const heardWhileItStarted = async () => {
+    // If the inspector does not connect, the app is started again, and the process with the second start has ended.
+    const secondStartTakesEffect = async () => {
       const home = await mkdtemp(join(tmpdir(), 'outrigger-app-'));
       onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
       const dataFolder = join(home, 'data');
@@ -126,10 +126,14 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
       await expect.poll(async () => (await other.appState()).pairingLink?.hub).toBe('https://a.example');
       return true;
     };
-    await until(heardWhileItStarted, () => 'the app that heard was never the one that is driven', 90_000);
+    await until(
+      secondStartTakesEffect,
+      () => 'the app with the second start was never the one that Playwright drives',
+      90_000,
+    );
   });
 
-  test('with --pause while none runs leaves its word for the next one', async () => {
+  test('--pause without a running app writes the settings for the next start', async () => {
     const home = await mkdtemp(join(tmpdir(), 'outrigger-app-'));
     const dataFolder = join(home, 'data');
     try {
@@ -143,7 +147,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     }
   });
 
-  test('with a link shows what it would pair with, and asks nobody before its owner agrees', async () => {
+  test('a pairing link shows its hub, and no request is sent before the owner agrees', async () => {
     let requests = 0;
     const hostile = createServer((_request, response) => {
       requests += 1;
@@ -180,13 +184,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
 
       expect(await app.again(link(`https://bank.example@127.0.0.1:${port}/`))).toBe(0);
       await expect.poll(async () => (await app.appState()).pairingLink?.problem).toContain('user name');
-      // It is dismissed, and nothing came of any of them.
+      // The link is dismissed. None of the links had an effect.
       await app.call('app.dismissPairingLink');
       expect((await app.appState()).pairingLink).toBeNull();
       expect(await app.companion()).toMatchObject({ paired: null });
       expect(requests).toBe(0);
 
-      // The owner's word is what connects.
+      // The companion connects only after the owner pairs.
       await app.call('pair', { code: 'ABCD-EFGH', hub: `http://localhost:${port}`, secretInFile: true });
       expect(requests).toBeGreaterThan(0);
     } finally {
@@ -195,13 +199,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     }
   });
 
-  test('with a link of any length leaves the app that runs alone', async () => {
+  test('a pairing link that is too long is refused and does not affect the running app', async () => {
     for (const length of [5_000, 20_000, 60_000])
       expect(await app.again(`outrigger://pair?hub=https://a.example/${'x'.repeat(length)}&code=ABCD-EFGH`)).toBe(2);
     expect((await app.companion())?.pid).toEqual(expect.any(Number));
   });
 
-  test('without a tray keeps its window when that is closed', async () => {
+  test('closing the window without a tray keeps the window open', async () => {
     expect((await app.appState()).hasTray).toBe(false);
     const { isDestroyed, isVisible } = await app.electron.evaluate(({ BrowserWindow }) => {
       const [own] = BrowserWindow.getAllWindows();
@@ -212,39 +216,36 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     expect({ isDestroyed, isVisible }).toEqual({ isDestroyed: false, isVisible: true });
   });
 
-  test.skipIf(!hasWindowManager)(
-    'without a tray shows a prompt also where the window was made small (needs openbox)',
-    async () => {
-      await using managed = await startDesktop();
-      await managed.startWindowManager();
-      const dataFolder = join(managed.home, 'data');
-      await using companion = await startOwnerCompanion(dataFolder);
-      await using asking = await startApp(managed, { dataFolder });
-      await expect.poll(() => asking.isVisible()).toBe(true);
-      await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
-      await expect.poll(() => asking.isVisible()).toBe(false);
-      companion.tell((state) => {
-        state.prompts = [aPrompt()];
-      });
-      await expect.poll(() => asking.isVisible()).toBe(true);
-    },
-  );
+  test.skipIf(!hasWindowManager)('a prompt restores the minimized window without a tray (needs openbox)', async () => {
+    await using managed = await startDesktop();
+    await managed.startWindowManager();
+    const dataFolder = join(managed.home, 'data');
+    await using companion = await startOwnerCompanion(dataFolder);
+    await using asking = await startApp(managed, { dataFolder });
+    await expect.poll(() => asking.isVisible()).toBe(true);
+    await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
+    await expect.poll(() => asking.isVisible()).toBe(false);
+    companion.update((state) => {
+      state.prompts = [aPrompt()];
+    });
+    await expect.poll(() => asking.isVisible()).toBe(true);
+  });
 
-  test('tells the shortcut that pauses, where the desktop honours one', async () => {
+  test('the app reports the pause shortcut if the desktop supports shortcuts', async () => {
     expect((await app.appState()).pauseShortcut).toBe('Control+Alt+Shift+P');
   });
 
-  test('that is asked to quit ends its companion with it', async () => {
+  test('quitting the app ends its companion', async () => {
     await using other = await startApp(desktop);
     const { pid } = (await other.companion()) as { pid: number };
     await other.electron.evaluate(({ app: its }) => its.quit()).catch(() => undefined);
     expect(await other.ended).toBe(0);
-    // The system forgets it a moment after it ended.
+    // The process ID stays in use for a moment after the end.
     await expect.poll(() => isThere(pid)).toBe(false);
     expect(await other.log()).toContain('runtime stopped');
   });
 
-  test('comes by itself after a fault of the app, on the same data folder', async () => {
+  test('the app restarts after an uncaught exception with the same data folder', async () => {
     await using other = await startApp(desktop);
     const companion = (await other.companion())?.pid;
     await other.electron

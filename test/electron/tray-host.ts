@@ -1,7 +1,7 @@
 import library from '@homebridge/dbus-native';
 import { until } from '../fixtures/until.ts';
 
-/** As much of the library's surface as is used; it declares less than it has. */
+/** The used part of the API of the library. Its type declarations are incomplete. */
 interface Bus {
   connection: { end(): void; on(event: 'message', listener: (message: BusMessage) => void): void };
   invoke(message: BusMessage, answer: (error: { message: string } | null, ...values: unknown[]) => void): void;
@@ -20,26 +20,26 @@ interface BusMessage {
 }
 const { createClient } = library as unknown as { createClient(options: { busAddress: string }): Bus };
 
-/** A line of the menu of a tray. */
-export interface MenuLine {
+/** An item of the menu of a tray icon. */
+export interface MenuItem {
   id: number;
   label: string;
   isEnabled: boolean;
 }
 
-/** A desktop's tray, as StatusNotifierItem and its menus have it. */
+/** The tray of a desktop by the StatusNotifierItem specification. */
 export interface TrayHost extends Disposable {
-  /** Waits for the app's place in it. */
+  /** Waits for the icon of the app. */
   item(): Promise<void>;
   count(): number;
   toolTip(): Promise<string>;
-  /** What tells its picture from others. */
+  /** Identifies the picture of the icon. */
   picture(): Promise<string>;
-  menu(): Promise<MenuLine[]>;
+  menu(): Promise<MenuItem[]>;
   click(label: string): Promise<void>;
-  /** Clicks what stands in a menu that was opened before. */
-  clickLine(line: MenuLine): Promise<void>;
-  /** A click on the item itself. */
+  /** Clicks an item of a menu that was opened before. */
+  clickItem(item: MenuItem): Promise<void>;
+  /** Clicks the icon. */
   activate(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const watcher = 'org.kde.StatusNotifierWatcher';
 const item = 'org.kde.StatusNotifierItem';
 const menuInterface = 'com.canonical.dbusmenu';
 
-/** A variant as the library reads it: its signature, and its values. */
+/** A variant as the library returns it: its signature and its values. */
 type Variant = [unknown, [unknown]];
 const valueOf = (variant: unknown) => (variant as Variant)[1][0];
 
@@ -100,7 +100,7 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
     return valueOf(value);
   };
   const menuPath = async () => (await property('Menu')) as string;
-  const menu = async (): Promise<MenuLine[]> => {
+  const menu = async (): Promise<MenuItem[]> => {
     const [, layout] = await call({
       destination: there().service,
       path: await menuPath(),
@@ -120,7 +120,7 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
       };
     });
   };
-  const clickLine = async ({ id }: MenuLine) => {
+  const clickItem = async ({ id }: MenuItem) => {
     await call({
       destination: there().service,
       path: await menuPath(),
@@ -142,11 +142,11 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
     picture: async () => JSON.stringify(await property('IconPixmap')),
     menu,
     async click(label) {
-      const line = (await menu()).find((one) => one.label === label);
-      if (line === undefined) throw new Error(`the menu has no "${label}"`);
-      await clickLine(line);
+      const menuItem = (await menu()).find((one) => one.label === label);
+      if (menuItem === undefined) throw new Error(`the menu has no "${label}"`);
+      await clickItem(menuItem);
     },
-    clickLine,
+    clickItem,
     async activate() {
       const { service, path } = there();
       await call({ destination: service, path, interface: item, member: 'Activate', signature: 'ii', body: [0, 0] });

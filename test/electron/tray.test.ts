@@ -32,13 +32,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
   });
   const labels = async () => (await tray.menu()).map(({ label }) => label);
 
-  test('has what can be done with the companion', async () => {
+  test('the tray menu contains the actions of the companion', async () => {
     expect((await app.appState()).hasTray).toBe(true);
     await expect.poll(labels).toEqual(['Pause', 'Open', '', 'Quit']);
     await expect.poll(() => tray.toolTip()).toContain('Outrigger Companion');
   });
 
-  test('pauses and resumes', async () => {
+  test('the tray menu pauses and resumes the companion', async () => {
     await tray.click('Pause');
     await expect.poll(async () => (await app.companion())?.settings.paused).toBe(true);
     await expect.poll(labels).toContain('Resume');
@@ -48,7 +48,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
     await expect.poll(labels).toContain('Pause');
   });
 
-  test('takes the window in when it is closed, and gives it back', async () => {
+  test('closing the window hides it, and the tray shows it again', async () => {
     await app.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
     await expect.poll(() => app.isVisible()).toBe(false);
     await tray.activate();
@@ -59,14 +59,14 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
     await expect.poll(() => app.isVisible()).toBe(true);
   });
 
-  test('is where the app begins with --hidden', async () => {
+  test('a start with --hidden shows the tray and no window', async () => {
     const items = tray.count();
     await using hidden = await startApp(desktop, { args: ['--hidden'] });
     await expect.poll(() => tray.count()).toBeGreaterThan(items);
     expect(await hidden.isVisible()).toBe(false);
   });
 
-  describe('with a companion that asks its owner', () => {
+  describe('with a companion that prompts its owner', () => {
     let home: string;
     let companion: OwnerCompanion;
     let asking: TestApp;
@@ -85,13 +85,15 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       await companion?.[Symbol.asyncDispose]();
       await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     });
-    const heard = () =>
-      asking.page.evaluate(() => (globalThis as unknown as { heard: string[] | undefined }).heard?.splice(0) ?? null);
+    const receivedProblems = () =>
+      asking.page.evaluate(
+        () => (globalThis as unknown as { receivedProblems: string[] | undefined }).receivedProblems?.splice(0) ?? null,
+      );
 
-    test('tells a window that nobody sees nothing until it is shown, and then the last state', async () => {
+    test('a hidden window receives no state until it is shown, and then the latest state', async () => {
       await asking.page.evaluate(() => {
         const texts: string[] = [];
-        Object.assign(globalThis, { heard: texts });
+        Object.assign(globalThis, { receivedProblems: texts });
         (
           globalThis as unknown as {
             companion: { onEvent(listener: (event: { event: string; state: { problem: string } }) => void): void };
@@ -99,47 +101,47 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
         ).companion.onEvent(({ event, state }) => event === 'state' && texts.push(state.problem));
       });
       for (const problem of ['first', 'second'])
-        companion.tell((state) => {
+        companion.update((state) => {
           state.problem = problem;
         });
       await expect.poll(async () => (await asking.companion())?.problem).toBe('second');
-      companion.tell((state) => {
+      companion.update((state) => {
         state.problem = null;
         state.connection.isUp = false;
       });
       await expect.poll(async () => (await asking.companion())?.connection.isUp).toBe(false);
-      expect(await heard()).toEqual([]);
+      expect(await receivedProblems()).toEqual([]);
       await tray.click('Open');
       await expect.poll(() => asking.isVisible()).toBe(true);
-      await expect.poll(heard).toEqual([null]);
-      companion.tell((state) => {
+      await expect.poll(receivedProblems).toEqual([null]);
+      companion.update((state) => {
         state.problem = 'seen';
         state.connection.isUp = true;
       });
-      await expect.poll(heard).toEqual(['seen']);
+      await expect.poll(receivedProblems).toEqual(['seen']);
     });
 
-    test('pauses by the menu that the person sees, whatever happened since it was opened', async () => {
+    test('an open menu still pauses after the state of the companion has changed', async () => {
       const [pause] = await tray.menu();
       const picture = await tray.picture();
-      companion.tell((state) => {
+      companion.update((state) => {
         state.problem = null;
         state.running = [{ id: randomUUID(), type: 'node.ping', summary: '', startedAt: new Date().toISOString() }];
       });
       await expect.poll(async () => (await asking.companion())?.running.length).toBe(1);
       await expect.poll(() => tray.picture()).not.toBe(picture);
       expect(pause?.label).toBe('Pause');
-      await tray.clickLine(pause!);
+      await tray.clickItem(pause!);
       await expect
         .poll(() => readFile(join(home, 'data/settings.json'), 'utf8').catch(() => ''))
         .toContain('"paused": true');
-      companion.tell((state) => {
+      companion.update((state) => {
         state.running = [];
         state.settings.paused = false;
       });
     });
 
-    test('shows the window for each new prompt, without the keyboard, and another picture', async () => {
+    test('each new prompt shows the window without focus and changes the tray icon', async () => {
       const takesIn = async () => {
         await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
         await expect.poll(() => asking.isVisible()).toBe(false);
@@ -159,7 +161,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
         }
       });
       const picture = await tray.picture();
-      companion.tell((state) => {
+      companion.update((state) => {
         state.prompts = [aPrompt()];
       });
       await expect.poll(() => asking.isVisible()).toBe(true);
@@ -167,18 +169,18 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       await expect
         .poll(() => asking.electron.evaluate(() => (globalThis as unknown as { calls: string[] }).calls))
         .toEqual(['showInactive', 'flashFrame']);
-      // The same one does not come again; another one does.
+      // The same prompt does not show the window again, but a new prompt does.
       await takesIn();
-      companion.tell((state) => {
+      companion.update((state) => {
         state.running = [];
       });
-      companion.tell((state) => {
+      companion.update((state) => {
         state.prompts = [...state.prompts, aPrompt()];
       });
       await expect.poll(() => asking.isVisible()).toBe(true);
     });
 
-    test('lets nobody allow a program in the first moments after the window was brought back', async () => {
+    test('the allow button is disabled for a moment after the window is shown', async () => {
       const allow = asking.page.getByRole('button', { name: 'Allow once' });
       await expect.poll(() => allow.getAttribute('aria-disabled')).toBe('false');
       await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
@@ -197,7 +199,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
     });
   });
 
-  test('quits', async () => {
+  test('the tray menu quits the app', async () => {
     await using other = await startApp(desktop);
     await expect.poll(async () => (await other.appState()).hasTray).toBe(true);
     await tray.click('Quit');

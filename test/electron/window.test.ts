@@ -20,13 +20,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
     await desktop?.[Symbol.asyncDispose]();
   });
 
-  test('opens, and its companion answers through it', async () => {
+  test('the window opens and reaches the companion', async () => {
     expect(await app.isVisible()).toBe(true);
     expect(await app.companion()).toMatchObject({ paired: null, dataFolder: app.dataFolder });
     expect(await app.appState()).toMatchObject({ runtime: { state: 'running' }, hasTray: false, pairingLink: null });
   });
 
-  test('lives in a sandbox, apart from what the preload does, without Node', async () => {
+  test('the page runs in a sandbox without Node and has only the preload API', async () => {
     expect(
       await app.page.evaluate(() => ({
         require: typeof (globalThis as { require?: unknown }).require,
@@ -45,7 +45,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
     ).toEqual({ sandbox: true, contextIsolation: true, nodeIntegration: false, webviewTag: false });
   });
 
-  test('stands under a policy that lets nothing in, with Trusted Types', async () => {
+  test('the content security policy blocks external content and requires Trusted Types', async () => {
     const { headers, address } = await app.page.evaluate(async () => {
       const answer = await fetch(location.href).catch((error: Error) => error);
       return { headers: answer instanceof Error ? 'refused' : 'read', address: location.href };
@@ -85,7 +85,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
       );
   });
 
-  test('goes nowhere, opens nothing and is permitted nothing', async () => {
+  test('the page cannot navigate, open windows or get permissions', async () => {
     const outcome = await app.page.evaluate(async () => {
       const opened = window.open('https://example.org/');
       location.href = 'https://example.org/';
@@ -111,13 +111,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
     expect(await app.log()).toContain('navigation refused: https://example.org/');
   });
 
-  test('asks for nothing but what is declared, in its own main frame', async () => {
+  test('only declared calls from the main frame of the window are accepted', async () => {
     expect(await app.call('app.nothing')).toMatchObject({ error: { code: 'not_found' } });
     expect(await app.call('app.copy', { text: 7 })).toMatchObject({ error: { code: 'invalid_input' } });
     expect(await app.call('change', { change: 'pause', more: true })).toMatchObject({
       error: { code: 'invalid_input' },
     });
-    // Another page with the same preload, as one that came into the app would have.
+    // A page in another window with the same preload, as an intruding page would have.
     const answer = await app.electron.evaluate(async ({ BrowserWindow, app: its }) => {
       const preload = `${its.getAppPath()}/node-agent/dist/preload.cjs`;
       const other = new BrowserWindow({ show: false, webPreferences: { preload, sandbox: true } });
@@ -129,7 +129,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
     expect(answer).toMatchObject({ error: { code: 'forbidden' } });
   });
 
-  test('leads out of settings and a pairing that are broken, one after the other', async () => {
+  test('the window lets its user set aside broken settings and a broken pairing', async () => {
     const home = await mkdtemp(join(tmpdir(), 'outrigger-broken-'));
     const dataFolder = join(home, 'data');
     await mkdir(dataFolder);
@@ -150,7 +150,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
     }
   });
 
-  test('is loaded again when its page dies', async () => {
+  test('the window reloads its page after the page crashes', async () => {
     const read = () =>
       app.electron.evaluate(({ BrowserWindow }) => {
         const contents = BrowserWindow.getAllWindows()[0]?.webContents;

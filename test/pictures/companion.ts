@@ -6,7 +6,7 @@ import { CompanionStandIn, aPrompt, anEntry } from '../fixtures/companion-stand-
 import { startWindowHost } from '../fixtures/companion-window.ts';
 import type { WindowHost } from '../fixtures/companion-window.ts';
 
-/** `node test/pictures/companion.ts` draws the pictures of docs/companion.md anew: the window as it is built, before a companion that is stood in for. */
+/** `node test/pictures/companion.ts` draws the pictures of docs/reference/companion-app.md anew: the window as it is built, before a companion that is stood in for. */
 
 const minuteMs = 60_000;
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * minuteMs).toISOString();
@@ -116,7 +116,7 @@ async function main(): Promise<void> {
     await using opened = await host.open(companion, options);
     await go(opened.page);
     await opened.page.waitForLoadState('networkidle');
-    writeFileSync(`docs/companion-${name}.png`, await opened.page.screenshot());
+    writeFileSync(`docs/pictures/companion-${name}.png`, await opened.page.screenshot());
   };
   const armed = (name: string) => (page: Page) =>
     page.locator('button[aria-disabled=false]', { hasText: name }).waitFor();

@@ -7,7 +7,7 @@ import { toStorableText } from '../../../shared/json.ts';
 import { isDownloadLink } from './browser/downloads.ts';
 import { evaluate } from './browser/evaluate.ts';
 import { report, titleOf } from './browser/report.ts';
-import type { Where } from './browser/report.ts';
+import type { PageReply } from './browser/report.ts';
 import { pageOwnerOf } from './browser/run-pages.ts';
 import type { OpenPage, RunPages } from './browser/run-pages.ts';
 import { selectOptions } from './browser/select.ts';
@@ -20,28 +20,28 @@ import { imageSize } from './image-size.ts';
 import { assertReceivesDownloads } from './save-file.ts';
 
 type BrowserCommand = Extract<CommandType, `browser.${string}`>;
-/** Commands that act on one page, and answer where it is then. */
+/** Commands that act on one page and return its address and title. */
 type PageCommand = Exclude<BrowserCommand, 'browser.pages' | 'browser.close' | 'browser.switch'>;
 
 const defaultTimeoutMs = 30_000;
-/** Files of one upload together, in bytes: they go to the browser in memory. */
+/** Total size limit of the files of one upload. They are sent to the browser from memory. */
 const maxUploadBytes = 32 * 1024 * 1024;
 const lookEveryMs = 50;
-/** How long the link of a clicked element may take to be read, in milliseconds. */
+/** Time limit for reading the link of a clicked element. */
 const readLinkMs = 2_000;
 
-/** What a command does on its page, besides what every command answers. */
+/** The work of a command on its page. Returns the outputs of the command without those of every browser command. */
 type Work<Type extends PageCommand> = (
   entry: OpenPage,
   timeoutMs: number,
-) => Promise<Omit<CommandReply<Type>, keyof Where>>;
+) => Promise<Omit<CommandReply<Type>, keyof PageReply>>;
 
 /**
  * Drives the companion's browser.
  */
 export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, BrowserCommand> {
   const { openedMs } = session.limits;
-  /** Runs one command on a page of its run, its errors turned into ones that say what to do. */
+  /** Runs one command on a page of its run. Converts errors of the driver to command errors that say what to do. */
   const on = async <Type extends PageCommand>(
     input: CommandInput<Type>,
     context: CommandContext,
@@ -61,7 +61,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         entry.pages.policy = { answer: input.dialogs, promptText: input.promptText };
         try {
           const done = async () => {
-            // Before the page is touched: a refused folder must not come after a click.
+            // Checked before the command acts on the page: a refused folder must not fail a command after its click.
             if (input.saveDownloadsTo !== undefined) await assertReceivesDownloads(input.saveDownloadsTo, context);
             const reply = await work(entry, timeoutMs);
             return {
@@ -71,11 +71,11 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
           };
           const reply = await untilAborted(done(), context.signal);
           if (entry.closedWhy !== null) throw entry.pages.closed(entry.id);
-          // A click or a script may have asked for a page that its owner does not allow.
+          // A click or a script may have navigated to a host that the owner does not allow.
           if (entry.refused !== null) throw new CommandError('denied_by_policy', `${String(entry.refused)}.`);
           return reply as unknown as CommandReply<Type>;
         } catch (error) {
-          // The reason of a withdrawal or of changed settings counts more than its effect on the page.
+          // The reason of the abort takes precedence over its effect on the page.
           if (context.signal.aborted) throw context.signal.reason as Error;
           throw explain(error, entry, timeoutMs);
         } finally {
@@ -104,7 +104,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         const before = entry.page.url();
         const response = await entry.page.goBack({ waitUntil: input.waitUntil, timeout });
         if (response === null && entry.page.url() === before)
-          throw new CommandError('navigation_failed', 'There is no page before this one in the history.');
+          throw new CommandError('navigation_failed', 'The history has no page before this one.');
         return { status: response?.status() ?? null };
       }),
 
@@ -263,7 +263,7 @@ async function startsDownload(element: Locator, signal: AbortSignal): Promise<bo
   try {
     return await untilAborted(element.evaluate(isDownloadLink, undefined, { timeout: readLinkMs }), bounded);
   } catch {
-    // The click reports what is wrong with the element.
+    // The click reports the problem of the element.
     return false;
   }
 }
@@ -280,8 +280,8 @@ async function listPages(pages: RunPages) {
 }
 
 /**
- * Loads a document. The error page of a navigation that was refused before may still be on its way, and would interrupt this one: then it
- * is tried again. An address that is downloaded has no document.
+ * Loads a document. The error page of an earlier refused navigation may still be loading and interrupt this navigation.
+ * Then the navigation is tried again, up to four times in total. Returns null for an address that is downloaded.
  */
 async function load(
   entry: OpenPage,
@@ -363,7 +363,7 @@ function explain(error: unknown, entry: OpenPage, timeoutMs: number): unknown {
   if (isTimeout(error))
     return new CommandError(
       'timeout',
-      `The page did not get there within ${timeoutMs} ms. Raise timeoutMs and timeoutSeconds of the step.${/^Timeout \d+ms exceeded\.?$/.test(first) ? '' : ` ${first.slice(0, 300)}`}`,
+      `The page did not finish within ${timeoutMs} ms. Raise timeoutMs and timeoutSeconds of the step.${/^Timeout \d+ms exceeded\.?$/.test(first) ? '' : ` ${first.slice(0, 300)}`}`,
       { cause: error },
     );
   if (/strict mode violation/.test(error.message))
@@ -371,9 +371,13 @@ function explain(error: unknown, entry: OpenPage, timeoutMs: number): unknown {
   if (/net::|ERR_|NS_ERROR|Navigation failed|interrupted by another navigation/.test(error.message))
     return new CommandError('navigation_failed', first.slice(0, 500), { cause: error });
   if (/Target page, context or browser has been closed|crashed/.test(error.message))
-    return new CommandError('page_closed', 'The page was closed under way; open it again with browser.navigate.', {
-      cause: error,
-    });
+    return new CommandError(
+      'page_closed',
+      'The page was closed while the command ran; open it again with browser.navigate.',
+      {
+        cause: error,
+      },
+    );
   if (/Unknown key/.test(error.message))
     return new CommandError('invalid_input', `input.key can't be used: ${first.slice(0, 300)}`, { cause: error });
   if (/selector|Unexpected token|Unknown engine/i.test(error.message))

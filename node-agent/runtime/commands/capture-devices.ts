@@ -3,7 +3,7 @@ import { graphics } from 'systeminformation';
 import type { ProcessGuard } from '../process-guard.ts';
 import { findTool, runTool, toolHint } from './media-tool.ts';
 
-/** One display, in pixels of the whole desktop. */
+/** A display. Its position is in pixels of the whole desktop. */
 export interface Display {
   index: number;
   name: string;
@@ -22,7 +22,7 @@ const listTimeoutMs = 10_000;
 
 export const describeDisplay = ({ index, name, width, height }: Display) => `${index}: ${name} ${width}x${height}`;
 
-/** The displays of this machine, the main one first. */
+/** Lists the displays of this machine, the main one first. */
 export async function listDisplays(guard: ProcessGuard, signal: AbortSignal): Promise<Display[]> {
   if (process.platform === 'linux' && process.env['DISPLAY'] !== undefined) {
     const monitors = await listX11Displays(guard, signal);
@@ -89,7 +89,7 @@ async function listX11Displays(guard: ProcessGuard, signal: AbortSignal): Promis
       ];
 }
 
-/** Cameras, as ffmpeg is told of them. */
+/** Lists the cameras. The ID is the name of the device for ffmpeg. */
 export async function listCameras(guard: ProcessGuard, signal: AbortSignal): Promise<MediaDevice[]> {
   if (process.platform === 'linux') {
     return videoDevices().map((id) => ({
@@ -100,25 +100,31 @@ export async function listCameras(guard: ProcessGuard, signal: AbortSignal): Pro
   return listByFfmpeg(guard, signal, 'video');
 }
 
-/** Whether a source of sound is what the speakers play, and no microphone. */
+/** Whether a sound source is the monitor of a speaker, which records what the speaker plays, and not a microphone. */
 export const isMonitor = ({ id }: MediaDevice): boolean => id.endsWith('.monitor');
 
-/** The source that is recorded when none is named: that of the system's settings, or the first microphone where that is a monitor; null without a microphone. */
-export async function usualMicrophone(
+/**
+ * The microphone that is recorded when the command names no device. It is the default source of the system, or the
+ * first microphone if the default source is a monitor; null without a microphone.
+ */
+export async function defaultMicrophone(
   guard: ProcessGuard,
   sources: readonly MediaDevice[],
   signal: AbortSignal,
 ): Promise<MediaDevice | null> {
   const microphones = sources.filter((source) => !isMonitor(source));
   const pactl = process.platform === 'linux' ? findTool('pactl') : null;
-  const set =
+  const configured =
     pactl === null
       ? null
       : await runTool(guard, pactl, ['get-default-source'], { signal, timeoutMs: listTimeoutMs }).catch(() => null);
-  return microphones.find(({ id }) => id === set?.stdout.trim()) ?? microphones[0] ?? null;
+  return microphones.find(({ id }) => id === configured?.stdout.trim()) ?? microphones[0] ?? null;
 }
 
-/** Sources of sound, as ffmpeg is told of them: microphones, and on Linux the monitors of speakers. */
+/**
+ * Lists the sound sources: microphones, and on Linux the monitors of speakers. The ID is the name of the source for
+ * ffmpeg.
+ */
 export async function listMicrophones(guard: ProcessGuard, signal: AbortSignal): Promise<MediaDevice[]> {
   if (process.platform !== 'linux') return listByFfmpeg(guard, signal, 'audio');
   const pactl = findTool('pactl');
@@ -138,18 +144,18 @@ export async function listMicrophones(guard: ProcessGuard, signal: AbortSignal):
     : [];
 }
 
-/** Whether a sound server answers this user; on Linux nothing is recorded without one. */
+/** Whether a sound server responds to this user. Recording on Linux requires one. */
 export async function hasSoundServer(guard: ProcessGuard, signal: AbortSignal): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   const pactl = findTool('pactl');
   return pactl !== null && (await runTool(guard, pactl, ['info'], { signal, timeoutMs: listTimeoutMs })).exitCode === 0;
 }
 
-/** Whether the owner muted the microphone that is recorded when none is named; false where that is not known. */
+/** Whether the default source of the system is muted; false if the state is not known. */
 export async function isMuted(guard: ProcessGuard, signal: AbortSignal): Promise<boolean> {
   const pactl = process.platform === 'linux' ? findTool('pactl') : null;
   if (pactl === null) return false;
-  // It answers in the owner's language unless asked otherwise.
+  // LC_ALL=C makes pactl print English text.
   const { stdout } = await runTool(guard, '/usr/bin/env', ['LC_ALL=C', pactl, 'get-source-mute', '@DEFAULT_SOURCE@'], {
     signal,
     timeoutMs: listTimeoutMs,
@@ -196,7 +202,7 @@ async function listByFfmpeg(guard: ProcessGuard, signal: AbortSignal, kind: 'vid
   );
 }
 
-/** Why the screen can't be captured, with the tool where one is missing, or null. */
+/** Why the screen cannot be captured, with the name of the missing tool if there is one; null if it can be captured. */
 export function screenProblem(): { code: string; message: string; tool?: string } | null {
   if (process.platform === 'darwin') return null;
   if (process.platform === 'win32') return null;

@@ -17,7 +17,7 @@ import type { CommandContext, ResultArtifact } from './handler.ts';
 afterEach(() => vi.unstubAllEnvs());
 
 function start(call: (method: HostMethodName, params: { file: string }) => void | Promise<void>) {
-  // Whoever captures by the app needs no tool of the system, nor a display that this process knows of.
+  // Captures through the app work without tools of the system and without a display of this process.
   vi.stubEnv('PATH', '/nonexistent');
   vi.stubEnv('DISPLAY', undefined);
   vi.stubEnv('WAYLAND_DISPLAY', undefined);
@@ -29,7 +29,7 @@ function start(call: (method: HostMethodName, params: { file: string }) => void 
   const host: HostPort = {
     offer: { keyStore: null, captures: ['screen', 'camera', 'audio'] },
     call: async (method, params, signal) => {
-      // The port carries what the contract says and nothing else.
+      // Parsing fails for parameters that the contract does not declare.
       const parsed = hostMethods[method].params.parse(params) as { file: string };
       calls.push({ method, params: parsed });
       const aborted = Promise.withResolvers<never>();
@@ -50,8 +50,8 @@ function start(call: (method: HostMethodName, params: { file: string }) => void 
 const picture = (width: number, height: number) =>
   encode({ width, height, channels: 3, data: new Uint8Array(width * height * 3) });
 
-describe('a command of a runtime inside the app', () => {
-  test('captures the screen by the app, with the outputs that it has elsewhere', async () => {
+describe('a capture command of a runtime inside the app', () => {
+  test('captures the screen through the app and returns the same outputs as outside the app', async () => {
     const { handlers, context, artifacts, calls, folder } = start((_method, { file }) =>
       writeFileSync(file, picture(40, 30)),
     );
@@ -68,7 +68,7 @@ describe('a command of a runtime inside the app', () => {
     expect(artifacts).toEqual([{ name: 'screen.png', contentType: 'image/png', content: { filePath: file } }]);
   });
 
-  test('takes pictures and records by the app', async () => {
+  test('captures the camera and the microphone through the app', async () => {
     const { handlers, context, calls } = start((method, { file }) => {
       const header = Buffer.alloc(44 + 32_000);
       header.writeUInt32LE(32_000, 28);
@@ -92,7 +92,7 @@ describe('a command of a runtime inside the app', () => {
     [new HostError('not_found', 'There is no display 2'), 'not_found'],
     [new HostError('something_new', 'odd'), 'failed'],
     [new Error('the port is closed'), 'failed'],
-  ])('fails as the app does: %s', async (error, code) => {
+  ])('fails with the code and message of the app: %s', async (error, code) => {
     const { handlers, context } = start(async () => {
       throw error;
     });
@@ -102,7 +102,7 @@ describe('a command of a runtime inside the app', () => {
     });
   });
 
-  test('fails when the app says that it captured and did not', async () => {
+  test('fails when the app reports success without a file', async () => {
     const { handlers, context } = start(() => undefined);
     await expect(handlers['node.capture_screen'](captureScreen.input.parse({}), context)).rejects.toMatchObject({
       code: 'failed',
@@ -110,7 +110,7 @@ describe('a command of a runtime inside the app', () => {
     });
   });
 
-  test('ends with its signal, whatever the app does', async () => {
+  test('ends when its signal aborts, even if the app does not answer', async () => {
     const { handlers, context, stop } = start(() => new Promise(() => undefined));
     const ended = handlers['node.capture_screen'](captureScreen.input.parse({}), context);
     stop.abort(new Error('withdrawn'));
@@ -118,7 +118,7 @@ describe('a command of a runtime inside the app', () => {
   });
 });
 
-test('what the app captures, and its owner allows, is told to the hub although no tool is there', () => {
+test('the hub receives the captures that the app offers and the owner allows, even without tools', () => {
   start(() => undefined);
   const settings = localSettings.parse({ capture: { screen: true, camera: true, audio: false } });
   const captured = (captures: HostPort['offer']['captures']) =>
@@ -127,7 +127,7 @@ test('what the app captures, and its owner allows, is told to the hub although n
   expect(captured(['screen', 'camera', 'audio'])).toEqual(['node.capture_screen', 'node.capture_camera']);
 });
 
-test('a power that the app does not capture is captured by the tools of the system', async () => {
+test('a capture that the app does not offer uses the tools of the system', async () => {
   const { context } = start(() => undefined);
   const host: HostPort = {
     offer: { keyStore: null, captures: ['screen'] },

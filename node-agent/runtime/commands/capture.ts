@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { HostPort } from '../host-port.ts';
 import type { ProcessGuard } from '../process-guard.ts';
-import { listCameras, listDisplays, listMicrophones, screenProblem, usualMicrophone } from './capture-devices.ts';
+import { defaultMicrophone, listCameras, listDisplays, listMicrophones, screenProblem } from './capture-devices.ts';
 import type { Display } from './capture-devices.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
@@ -12,13 +12,16 @@ import { findTool, requireTool, runTool } from './media-tool.ts';
 
 const screenTimeoutMs = 25_000;
 const cameraTimeoutMs = 25_000;
-/** Beyond the seconds that are recorded. */
+/** Time limit of a recording, in addition to its length. */
 const audioGraceMs = 20_000;
 
-/** ffmpeg that asks nothing, says only what went wrong, and ends by itself. */
-const quiet = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'];
+/** Arguments with which ffmpeg overwrites its output file without a prompt and prints only errors. */
+const quietArguments = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'];
 
-/** Pictures of screens and cameras, and sound: by the app around this runtime where it captures itself, else by the tools that the system has. */
+/**
+ * Captures screens, cameras and sound: through the app that runs this runtime if the app offers it, else with tools of
+ * the system.
+ */
 export function captureHandlers(
   guard: ProcessGuard,
   host?: HostPort,
@@ -28,7 +31,7 @@ export function captureHandlers(
       const file = join(context.temporaryFolder, `screen.${format === 'png' ? 'png' : 'jpg'}`);
       const wanted = { display, format, quality, file };
       const app = capturingHost(host, 'captureScreen');
-      if (app === undefined) await grab(guard, context, await chooseDisplay(guard, context, display), wanted);
+      if (app === undefined) await captureDisplay(guard, context, await chooseDisplay(guard, context, display), wanted);
       else await captureByHost(app, 'captureScreen', wanted, { signal: context.signal, timeoutMs: screenTimeoutMs });
       const size = await imageSize(file);
       return {
@@ -42,7 +45,7 @@ export function captureHandlers(
     async 'node.capture_camera'({ device }, context) {
       const file = join(context.temporaryFolder, 'camera.jpg');
       const app = capturingHost(host, 'captureCamera');
-      if (app === undefined) await photograph(guard, context, device, file);
+      if (app === undefined) await captureFrame(guard, context, device, file);
       else
         await captureByHost(
           app,
@@ -62,7 +65,7 @@ export function captureHandlers(
       const file = join(context.temporaryFolder, 'audio.wav');
       const timeoutMs = seconds * 1000 + audioGraceMs;
       const app = capturingHost(host, 'captureAudio');
-      if (app === undefined) await record(guard, context, { seconds, device, file, timeoutMs });
+      if (app === undefined) await recordAudio(guard, context, { seconds, device, file, timeoutMs });
       else
         await captureByHost(
           app,
@@ -81,7 +84,10 @@ export function captureHandlers(
   };
 }
 
-/** The display that is meant; undefined where this machine can name none and the main one is. @throws CommandError why there is nothing to capture. */
+/**
+ * Returns the display with an index; undefined for the main display (0) on a machine whose displays cannot be listed.
+ * @throws CommandError with the reason why the display cannot be captured.
+ */
 async function chooseDisplay(guard: ProcessGuard, context: CommandContext, display: number) {
   const problem = screenProblem();
   if (problem !== null) throw new CommandError(problem.code, problem.message);
@@ -90,13 +96,13 @@ async function chooseDisplay(guard: ProcessGuard, context: CommandContext, displ
   if (chosen === undefined && (display !== 0 || displays.length > 0)) {
     throw new CommandError(
       'not_found',
-      `There is no display ${display}; this machine has ${displays.length === 0 ? 'none that it can name' : displays.map(({ index, name }) => `${index} (${name})`).join(', ')}.`,
+      `There is no display ${display}; this machine has ${displays.length === 0 ? 'no display that can be listed' : displays.map(({ index, name }) => `${index} (${name})`).join(', ')}.`,
     );
   }
   return chosen;
 }
 
-async function photograph(
+async function captureFrame(
   guard: ProcessGuard,
   context: CommandContext,
   device: string | undefined,
@@ -105,14 +111,14 @@ async function photograph(
   const ffmpeg = requireTool('ffmpeg');
   const cameras = await listCameras(guard, context.signal);
   const camera = cameras.find(({ id, name }) => device === undefined || device === id || device === name);
-  if (camera === undefined) throw new CommandError('not_found', noDevice('camera', device, cameras));
+  if (camera === undefined) throw new CommandError('not_found', missingDeviceMessage('camera', device, cameras));
   const input = {
     linux: ['-f', 'v4l2', '-i', camera.id],
     darwin: ['-f', 'avfoundation', '-framerate', '30', '-i', `${camera.id}:none`],
     win32: ['-f', 'dshow', '-i', `video=${camera.id}`],
   }[process.platform as 'linux'];
-  // The first frames of a camera are dark: the sixth is kept.
-  await ffmpegTo(
+  // The first frames of a camera are often dark, so the sixth frame is used.
+  await captureWithFfmpeg(
     guard,
     ffmpeg,
     [...input, '-vf', 'select=gte(n\\,5)', '-frames:v', '1', '-q:v', '3', '-t', '10', file],
@@ -121,26 +127,26 @@ async function photograph(
   );
 }
 
-async function record(
+async function recordAudio(
   guard: ProcessGuard,
   context: CommandContext,
   options: { seconds: number; device: string | undefined; file: string; timeoutMs: number },
 ): Promise<void> {
   const { seconds, device, file, timeoutMs } = options;
   const ffmpeg = requireTool('ffmpeg');
-  // Without it nobody knows whether the usual source is a microphone.
+  // Only pactl says whether the default source is a microphone or the monitor of a speaker.
   if (process.platform === 'linux') requireTool('pactl');
   const sources = await listMicrophones(guard, context.signal);
   const source =
     device === undefined
-      ? await usualMicrophone(guard, sources, context.signal)
+      ? await defaultMicrophone(guard, sources, context.signal)
       : sources.find(({ id, name }) => device === id || device === name);
-  if (source === undefined) throw new CommandError('not_found', noDevice('microphone', device, sources));
+  if (source === undefined) throw new CommandError('not_found', missingDeviceMessage('microphone', device, sources));
   if (source === null)
     throw new CommandError(
       'not_found',
       sources.length === 0
-        ? noDevice('microphone', undefined, [])
+        ? missingDeviceMessage('microphone', undefined, [])
         : `There is no microphone, only what the speakers play. Name it as device to record that: ${sources.map(({ name }) => name).join(', ')}.`,
     );
   const { id } = source;
@@ -149,10 +155,11 @@ async function record(
     darwin: ['-f', 'avfoundation', '-i', `:${id}`],
     win32: ['-f', 'dshow', '-i', `audio=${id}`],
   }[process.platform as 'linux'];
-  await ffmpegTo(
+  await captureWithFfmpeg(
     guard,
     ffmpeg,
-    // Time is counted by samples: by the clock of the sound server, what it held back at the beginning would be missing at the end.
+    // Timestamps are derived from the sample count. With those of the sound server, its initial buffering would shorten
+    // the recording.
     [
       ...input,
       '-af',
@@ -171,7 +178,7 @@ async function record(
   );
 }
 
-async function grab(
+async function captureDisplay(
   guard: ProcessGuard,
   context: CommandContext,
   chosen: Display | undefined,
@@ -192,7 +199,7 @@ async function grab(
     if (exitCode !== 0)
       throw new CommandError(
         'permission_needed',
-        `macOS does not let the companion see the screen; allow it in System Settings, Privacy & Security, Screen Recording. ${stderr.trim().slice(0, 200)}`,
+        `macOS does not let the companion capture the screen; allow it in System Settings, Privacy & Security, Screen Recording. ${stderr.trim().slice(0, 200)}`,
       );
     return;
   }
@@ -216,15 +223,15 @@ async function grab(
     if (exitCode !== 0)
       throw new CommandError(
         'permission_needed',
-        `The compositor did not let the screen be captured: ${stderr.trim().slice(0, 300)}`,
+        `The compositor did not allow the capture of the screen: ${stderr.trim().slice(0, 300)}`,
       );
     return;
   }
   const region = chosen === undefined ? [] : ['-video_size', `${chosen.width}x${chosen.height}`];
   const origin = chosen === undefined ? '' : `+${chosen.x},${chosen.y}`;
-  // ffmpeg's scale for JPEG runs from 2, the best, to 31.
+  // The quality scale of ffmpeg for JPEG goes from 2 (best) to 31.
   const encoding = format === 'png' ? [] : ['-q:v', String(Math.round(31 - (quality / 100) * 29))];
-  await ffmpegTo(
+  await captureWithFfmpeg(
     guard,
     requireTool('ffmpeg'),
     ['-f', 'x11grab', ...region, '-i', `${display}${origin}`, '-frames:v', '1', ...encoding, file],
@@ -233,14 +240,17 @@ async function grab(
   );
 }
 
-async function ffmpegTo(
+async function captureWithFfmpeg(
   guard: ProcessGuard,
   ffmpeg: string,
   args: string[],
   context: CommandContext,
   timeoutMs: number,
 ): Promise<void> {
-  const { exitCode, stderr } = await runTool(guard, ffmpeg, [...quiet, ...args], { signal: context.signal, timeoutMs });
+  const { exitCode, stderr } = await runTool(guard, ffmpeg, [...quietArguments, ...args], {
+    signal: context.signal,
+    timeoutMs,
+  });
   if (exitCode === 0) return;
   const reason = stderr.trim().split('\n').slice(-3).join(' ').slice(0, 500);
   const code = /permission denied|not authorized|cannot open display|operation not permitted/i.test(reason)
@@ -249,7 +259,7 @@ async function ffmpegTo(
   throw new CommandError(code, `ffmpeg could not capture: ${reason === '' ? `exit code ${exitCode}` : reason}`);
 }
 
-function noDevice(kind: string, wanted: string | undefined, found: { id: string; name: string }[]): string {
+function missingDeviceMessage(kind: string, wanted: string | undefined, found: { id: string; name: string }[]): string {
   const list =
     found.length === 0 ? `this machine has no ${kind}` : `this machine has ${found.map(({ name }) => name).join(', ')}`;
   return wanted === undefined ? `There is no ${kind}: ${list}.` : `There is no ${kind} "${wanted}": ${list}.`;

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { localSettings } from '../settings.ts';
 import { resolveShared, whyNotShared } from './files.ts';
 
-test('a data folder under a shared folder is refused with the reason', async () => {
+test('the data folder of a companion below a shared folder is refused with the reason', async () => {
   const shared = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-files-')));
   onTestFinished(() => rmSync(shared, { recursive: true }));
   const data = join(shared, 'companion');
@@ -21,7 +21,7 @@ test('a data folder under a shared folder is refused with the reason', async () 
 });
 
 test.each(['pub', 'above/pub'])(
-  'a link in the place of the shared folder %s, or of a folder above it, shares nothing, and the error says so',
+  'a link that replaces the shared folder %s, or a folder above it, shares nothing, and the error says so',
   async (name) => {
     const home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-moved-')));
     onTestFinished(() => rmSync(home, { recursive: true }));
@@ -65,7 +65,7 @@ test.each([
   'Copy of a profile/Login Data',
   'Copy of a profile/key4.db',
 ])(
-  'the browser profile %s of a shared home folder is refused, and is shared where its owner names it',
+  'the browser profile %s in a shared home folder is refused unless the owner shares the profile itself',
   async (path) => {
     const home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-home-')));
     onTestFinished(() => rmSync(home, { recursive: true }));
@@ -81,7 +81,7 @@ test.each([
   },
 );
 
-test('what lies beside browser profiles is shared', async () => {
+test('files next to browser profiles are shared', async () => {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-home-')));
   onTestFinished(() => rmSync(home, { recursive: true }));
   const settings = localSettings.parse({ sharedFolders: [home] });

@@ -12,7 +12,7 @@ import { isStorableText, toStorableText } from '../../../shared/json.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
 
-/** O_PATH of Linux, which Node does not name: the handle stands for the file, and nothing was opened. */
+/** O_PATH of Linux, for which Node has no constant. The handle refers to the file without opening it. */
 const linuxOpenPath = 0o10000000;
 const maxArtifactBytes = 256 * 1024 * 1024;
 
@@ -41,7 +41,7 @@ async function list(input: ListInput, context: CommandContext): Promise<CommandR
   const folder = await resolveShared(path, context);
   await using handle = await openShared(folder, context, constants.O_RDONLY | constants.O_DIRECTORY);
   const hides = !(await showsHidden(folder, await realFolders(context.settings.sharedFolders), context.settings));
-  // Read through the descriptor that was checked, where the system can, so that nobody swaps the folder meanwhile.
+  // On Linux, the checked descriptor names the folder, so a link that replaces the folder has no effect.
   const opened = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
   for await (const entry of await opendir(opened)) {
     context.signal.throwIfAborted();
@@ -53,7 +53,7 @@ async function list(input: ListInput, context: CommandContext): Promise<CommandR
   });
 }
 
-/** A page of names in their order; those that are gone meanwhile are left out of it. */
+/** Returns the entries of one page of names. Entries that were removed in the meantime are left out. */
 async function pageOf(names: string[], limit: number, look: (name: string) => Promise<ListEntry | null>) {
   const page = names.slice(0, limit);
   const entries: ListEntry[] = [];
@@ -73,7 +73,7 @@ async function describe(name: string, path: string, look: typeof stat): Promise<
   return { name: toStorableText(name), type, bytes, modifiedAt: facts.mtime.toISOString() };
 }
 
-/** The first of many names by their order, in memory for twice as many. */
+/** Keeps the first `most` of many names in sort order. Holds at most about twice that number in memory. */
 class FirstNames {
   readonly #most: number;
   #names: string[] = [];
@@ -94,7 +94,7 @@ class FirstNames {
   }
 }
 
-/** Whether a name matches a pattern of `*` and `?`, in time that grows with name times pattern at most. */
+/** Returns a matcher for a pattern with `*` and `?`. Its time is bounded by name length times pattern length. */
 function wildcard(pattern: string): (name: string) => boolean {
   const wanted = [...pattern];
   return (name) => {
@@ -105,7 +105,7 @@ function wildcard(pattern: string): (name: string) => boolean {
       else if (wanted[at] === '?' || wanted[at] === given[index]) [at, index] = [at + 1, index + 1];
       else if (star === -1) return false;
       else {
-        // The last star takes one character more.
+        // Extends the match of the last star by one character.
         resume += 1;
         [at, index] = [star + 1, resume];
       }
@@ -150,7 +150,10 @@ async function read(
   };
 }
 
-/** A file of a shared folder, whole. @throws CommandError `too_large` above `maxBytes`, `outside_shared_folders`. */
+/**
+ * Reads a whole file of a shared folder.
+ * @throws CommandError `too_large` above `maxBytes`, `outside_shared_folders`.
+ */
 export async function readSharedFile(
   path: string,
   maxBytes: number,
@@ -159,7 +162,8 @@ export async function readSharedFile(
   const file = await resolveShared(path, context);
   await using handle = await openFile(file, path, context);
   const { size } = await handle.stat();
-  const tooLarge = () => new CommandError('too_large', `${path} has too many bytes; ${maxBytes} more may be sent.`);
+  const tooLarge = () =>
+    new CommandError('too_large', `${path} is too large; at most ${maxBytes} more bytes may be sent.`);
   if (size > maxBytes) throw tooLarge();
   const content = await handle.readFile();
   if (content.length > maxBytes) throw tooLarge();
@@ -194,13 +198,16 @@ function asText(content: Buffer): string | null {
   }
 }
 
-/** Whether a real path lies in a real folder. */
+/** Whether a real path is a real folder or is inside it. */
 export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way === '' || (!way.startsWith(`..${sep}`) && way !== '..' && !isAbsolute(way));
 }
 
-/** Whether a real path lies in the data folder of a companion, be it another one of the same owner: what is there lets others pose as this machine. */
+/**
+ * Whether a real path is in the data folder of a companion, including other companions of the owner. The keys in a data
+ * folder would let other programs impersonate this machine.
+ */
 export function isOfCompanion(real: string): boolean {
   for (let folder = real; ; folder = dirname(folder)) {
     if (existsSync(join(folder, 'control.key')) && existsSync(join(folder, 'journal'))) return true;
@@ -208,12 +215,12 @@ export function isOfCompanion(real: string): boolean {
   }
 }
 
-/** Names that begin with a dot hold most key stores and browser profiles; these hold others. */
+/** Names of hidden files, key stores and browser data. Most key stores and browser profiles start with a dot. */
 const protectedNames =
   /^(?:\.|id_(?:rsa|ecdsa|ed25519|dsa)|keychains$|appdata$|keystore$|.*\.(?:kdbx?|keychain(?:-db)?|p12|pfx|pem|key|jks|ppk)$|login data|logins\.json$|key[34]\.db$|cookies\.sqlite$)/i;
 export const isProtected = (name: string): boolean => protectedNames.test(name);
 
-/** Browser profiles whose path has no name that is protected by itself: of snaps, macOS, and of Windows outside of AppData. */
+/** Paths of browser profiles that contain no protected name: of snaps, of macOS, and of Windows outside of AppData. */
 const browserProfiles = new RegExp(
   `/(?:${[
     'snap/(?:chromium|firefox|brave|opera[^/]*|vivaldi|microsoft-edge|librewolf|thunderbird)',
@@ -226,23 +233,27 @@ const browserProfiles = new RegExp(
   'i',
 );
 
-/** Whether a real path is hidden, a key store or a browser profile. What lies in such a folder has to be looked at by its folder. */
+/** Whether a real path is hidden, a key store or a browser profile. Does not check the folders above it. */
 const isProtectedPath = (real: string): boolean =>
   isProtected(basename(real)) || browserProfiles.test(real.replaceAll('\\', '/'));
 
-/** Whether a real path is protected, or lies in a protected folder, below a folder around it. */
+/** Whether a real path, or a folder between it and `folder`, is protected. */
 function isProtectedBelow(folder: string, real: string): boolean {
   for (let at = real; at !== folder && at !== dirname(at); at = dirname(at)) if (isProtectedPath(at)) return true;
   return false;
 }
 
-/** Whether a real path lies in a shared folder of which its owner shares hidden files, too. */
+/** Whether a real path is in a shared folder whose hidden files the owner shares too. */
 async function showsHidden(real: string, shared: readonly string[], { files }: LocalSettings): Promise<boolean> {
   const named = await realFolders(files.hidden);
   return named.some((folder) => shared.includes(folder) && isInside(folder, real));
 }
 
-/** Refuses what is hidden, a key store or a browser profile below a shared folder; a folder that is itself shared is what its owner named. */
+/**
+ * Refuses hidden files, key stores and browser profiles below a shared folder. A protected folder that the owner shared
+ * itself is allowed.
+ * @throws CommandError `protected_path`.
+ */
 async function assertNotHidden(
   real: string,
   path: string,
@@ -258,7 +269,7 @@ async function assertNotHidden(
   );
 }
 
-/** Whether a link on the way to a path that is not there leads out of the shared folders, or nowhere. */
+/** Whether a link in a missing path leads to a target outside of the shared folders, or to a missing target. */
 async function leadsOutside(asked: string, shared: readonly string[]): Promise<boolean> {
   for (let at = asked; dirname(at) !== at; at = dirname(at)) {
     if (shared.includes(at)) return false;
@@ -275,7 +286,10 @@ const outside = (path: string) =>
     `${path} is not under a folder that the owner of this machine shares; they share one with: outrigger-companion share FOLDER`,
   );
 
-/** The absolute path that a command asked for, links not resolved, or null if no shared folder has the name at its beginning. */
+/**
+ * Returns the absolute path of the path in a command, without resolving links. A relative path begins with the name of
+ * a shared folder; null if no shared folder has that name.
+ */
 function absolutePath(path: string, sharedFolders: readonly string[]): string | null {
   if (isAbsolute(path)) return resolve(path);
   const [first = '', ...rest] = path.split(/[/\\]/);
@@ -310,10 +324,10 @@ export async function whyNotShared(
     ));
   return isShared
     ? null
-    : new CommandError('denied_by_device', `The owner of this machine took back the folder of ${path}.`);
+    : new CommandError('denied_by_device', `The owner of this machine no longer shares the folder of ${path}.`);
 }
 
-/** The real path of what was asked for, all links resolved, if it lies under a shared folder. @throws CommandError */
+/** Returns the real path of a path in a shared folder, with all links resolved. @throws CommandError */
 export async function resolveShared(path: string, { settings }: Pick<CommandContext, 'settings'>): Promise<string> {
   const shared = await realFolders(settings.sharedFolders);
   const asked = absolutePath(path, settings.sharedFolders);
@@ -322,22 +336,22 @@ export async function resolveShared(path: string, { settings }: Pick<CommandCont
   if (around !== undefined && !shared.some((folder) => isInside(folder, asked)) && (await isMoved(around)))
     throw new CommandError(
       'outside_shared_folders',
-      `${around} was shared, and leads to another folder now, which the owner of this machine did not share; they put the folder back, or share it anew with: outrigger-companion unshare ${around} && outrigger-companion share ${around}`,
+      `${around} was shared, and leads to another folder now, which the owner of this machine did not share; they can restore the folder, or share it again with: outrigger-companion unshare ${around} && outrigger-companion share ${around}`,
     );
   let real: string;
   try {
     real = await realpath(asked);
   } catch (error) {
-    // What is outside must not be told apart from what is missing.
+    // The error must not reveal whether a path outside of the shared folders exists.
     const { code } = error as NodeJS.ErrnoException;
     const isUnder = [...settings.sharedFolders, ...shared].some((folder) => isInside(folder, asked));
     if (!isUnder || code !== 'ENOENT')
       throw isUnder
         ? new CommandError('permission_needed', `${path} can't be read (${code ?? 'error'}).`, { cause: error })
         : outside(path);
-    // A link that leads nowhere must not be told from one that leads outside.
+    // The error must not reveal whether the target of a link to the outside exists.
     if (await leadsOutside(asked, shared)) throw outside(path);
-    throw new CommandError('not_found', `${path} is not there.`, { cause: error });
+    throw new CommandError('not_found', `${path} does not exist.`, { cause: error });
   }
   if (!shared.some((folder) => isInside(folder, real))) throw outside(path);
   if (isOfCompanion(real))
@@ -349,30 +363,31 @@ export async function resolveShared(path: string, { settings }: Pick<CommandCont
   return real;
 }
 
-/** The way of Node to resolve a path, by which the settings hold folders: it keeps the case of letters, which the system's way may not. */
+/** Resolves links as the settings do. It keeps the case of letters, unlike `realpath` of the operating system. */
 const resolveLinks = promisify(realpathOf);
 
-/** Whether a folder of the settings leads to another place than when its owner named it: a link took its place or that of a folder above it. */
+/** Whether a link has replaced a folder of the settings, or a folder above it, so that it leads to another folder. */
 export async function isMoved(folder: string): Promise<boolean> {
   const real = await resolveLinks(folder).catch(() => null);
   return real !== null && real !== resolve(folder);
 }
 
-/** The folders without those that a link leads elsewhere: the owner named no such place. */
+/** Removes the folders that a link has replaced, because the owner did not share the target of the link. */
 async function unmovedFolders(folders: readonly string[]): Promise<string[]> {
   const moved = await Promise.all(folders.map(isMoved));
   return folders.filter((_folder, index) => moved[index] === false);
 }
 
-/** The real paths of folders that the owner named. */
+/** Returns the real paths of folders in the settings, without missing folders and folders that a link has replaced. */
 export async function realFolders(folders: readonly string[]): Promise<string[]> {
   const real = await Promise.all((await unmovedFolders(folders)).map((folder) => realpath(folder).catch(() => null)));
   return real.filter((folder) => folder !== null);
 }
 
 /**
- * Opens a file without ever opening anything else, since the opening alone of a device or a pipe may do something: on Linux by a handle
- * that only names it, looked at and then opened through; elsewhere looked at before and after.
+ * Opens a regular file and nothing else, because opening a device or a pipe can have side effects. On Linux, a handle
+ * that only refers to the file is checked and then opened. On other systems, the file is checked before and after
+ * opening.
  */
 async function openFile(real: string, path: string, context: CommandContext): Promise<FileHandle> {
   const refuse = () => new CommandError('invalid_input', `${path} is not a file.`);
@@ -380,10 +395,10 @@ async function openFile(real: string, path: string, context: CommandContext): Pr
   if (process.platform === 'linux') {
     await using named = await openShared(real, context, linuxOpenPath);
     const facts = await named.stat();
-    // So opened, a link stands for itself.
+    // With O_PATH, the handle of a link refers to the link itself.
     if (facts.isSymbolicLink()) throw outside(real);
     if (!facts.isFile()) throw refuse();
-    // Awaited here, as what names the file is closed when this block is left.
+    // Awaited here, because `named` is closed at the end of this block.
     return await open(`/proc/self/fd/${named.fd}`, flags).catch((error: NodeJS.ErrnoException) => {
       throw new CommandError('permission_needed', `${real} can't be opened (${error.code ?? 'error'}).`, {
         cause: error,
@@ -395,8 +410,8 @@ async function openFile(real: string, path: string, context: CommandContext): Pr
 }
 
 /**
- * Opens a real path and makes sure that what was opened lies under a shared folder: between the check of a path and its opening
- * somebody may have put a link there.
+ * Opens a real path and checks that the opened file is in a shared folder. Another program may have replaced the file
+ * by a link since the path was checked.
  */
 export async function openShared(real: string, context: CommandContext, flags: number): Promise<FileHandle> {
   let handle: FileHandle;

@@ -2,13 +2,16 @@ import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:f
 import { delimiter, dirname, isAbsolute, join, normalize, resolve, sep } from 'node:path';
 import { CommandError } from './handler.ts';
 
-/** Where programs are looked for, whatever the companion's own PATH is. */
+/** The PATH in which programs are looked up. On Linux and macOS it does not depend on the PATH of the companion. */
 export const defaultPath =
   process.platform === 'win32'
     ? (process.env['PATH'] ?? '')
     : '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The path of the program that a name means, as a shell would find it on the minimal PATH. @throws CommandError */
+/**
+ * Returns the path of a program by its name or absolute path. Names are looked up in `defaultPath`, as a shell does.
+ * @throws CommandError `not_found`, `invalid_input`.
+ */
 export function findProgram(name: string): string {
   const candidates =
     name.includes('/') || isAbsolute(name) ? [name] : defaultPath.split(delimiter).map((folder) => join(folder, name));
@@ -22,7 +25,7 @@ export function findProgram(name: string): string {
       } catch {
         continue;
       }
-      waysTo(path);
+      linkChain(path);
       return path;
     }
   }
@@ -32,34 +35,36 @@ export function findProgram(name: string): string {
 const maxLinks = 40;
 
 /**
- * Every path on the way from a path to the file that it stands for, both included: the links that it leads through.
- * @throws CommandError for one that leads elsewhere in another process, so that what was looked at would not be what runs.
+ * Returns a path, the path after each resolved symbolic link, and so at the end the real path of the file.
+ * @throws CommandError for a path that contains . or .., has more than 40 links, or leads through /proc or /dev. A path
+ *   in these folders can name another file in another process, so the checked program could differ from the started
+ *   program.
  */
-export function waysTo(path: string): string[] {
+export function linkChain(path: string): string[] {
   const refuse = () =>
     new CommandError(
       'invalid_input',
-      'input.argv[0] must lead to a program without . or .. and not through /proc or /dev, where it is another one for everybody who looks.',
+      'input.argv[0] must be a path to a program without . or .. that does not lead through /proc or /dev, where each process has other files.',
     );
   if (process.platform !== 'win32' && normalize(path) !== path) throw refuse();
-  const ways = [path];
-  let left = path.split(sep).filter((part) => part !== '');
-  let at: string = sep;
-  for (let links = 0; left.length > 0;) {
+  const chain = [path];
+  let remaining = path.split(sep).filter((part) => part !== '');
+  let folder: string = sep;
+  for (let links = 0; remaining.length > 0;) {
     if (process.platform === 'win32') break;
-    const next = join(at, left[0] as string);
+    const next = join(folder, remaining[0] as string);
     if (/^\/(proc|dev)(\/|$)/.test(next)) throw refuse();
     const isLink = lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     if (!isLink) {
-      [at, left] = [next, left.slice(1)];
+      [folder, remaining] = [next, remaining.slice(1)];
       continue;
     }
     links += 1;
     if (links > maxLinks) throw refuse();
     const target = resolve(dirname(next), readlinkSync(next));
-    left = [...target.split(sep).filter((part) => part !== ''), ...left.slice(1)];
-    at = sep;
-    ways.push(join(sep, ...left));
+    remaining = [...target.split(sep).filter((part) => part !== ''), ...remaining.slice(1)];
+    folder = sep;
+    chain.push(join(sep, ...remaining));
   }
-  return ways;
+  return chain;
 }

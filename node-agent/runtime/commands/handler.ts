@@ -4,41 +4,41 @@ import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import type { EndReason } from '../../../shared/companion/state.ts';
 import type { CommandApproval } from '../../../shared/contract/nodes/device.ts';
 
-/** A file or bytes that go to the hub with the result, under a name that the reply refers to. */
+/** A file or bytes that are sent to the hub with the result. The reply refers to them by name. */
 export interface ResultArtifact {
   name: string;
   contentType: string;
-  /** The bytes, or a file under the command's `temporaryFolder`; either way at most 256 MiB. */
+  /** The bytes, or a file in the `temporaryFolder` of the command. At most 256 MiB. */
   content: Buffer | { filePath: string };
 }
 
-/** A file that the hub holds. */
+/** A file that was read from the hub. */
 export interface HubFile {
   name: string;
   contentType: string;
   content: Buffer;
 }
 
-/** What a handler gets beside its input. */
+/** Arguments of a handler besides the input of the command. */
 export interface CommandContext {
   commandId: string;
   nodeId: string;
-  /** Aborts on withdrawal, time-out, pause and shutdown; its reason is a `CommandError` that says which. */
+  /** Aborts on withdrawal, time-out, pause and shutdown. The reason is a `CommandError` whose code names the cause. */
   signal: AbortSignal;
-  /** The owner's settings as they are now: they can change while the command runs. */
+  /** The current settings of the owner. They can change while the command runs. */
   readonly settings: LocalSettings;
-  /** Present for commands that need an approval. */
+  /** Set for commands that need an approval. */
   approval: CommandApproval | undefined;
-  /** Which run the command belongs to; an earlier hub does not send it. */
+  /** The run of the command; undefined for hubs of earlier versions, which do not send it. */
   origin: CommandOrigin | undefined;
-  /** An empty folder of this command's own; removed when the command ends, and at the next start after a kill. */
+  /** An empty folder for this command only. Removed when the command ends, or at the next start after a kill. */
   temporaryFolder: string;
   /** Notes the real path of a file or folder that was opened, so that the command and its result end when the owner unshares it. */
   noteOpened(realPath: string): void;
   /** Adds an artefact to the result. */
   attach(artifact: ResultArtifact): void;
   /**
-   * Reads an artefact of the command's run from the hub.
+   * Reads an artefact from the hub. The artefact must belong to the run of the command.
    * @throws CommandError `not_found`, `too_large` above `maxBytes`, `hub_unreachable`.
    */
   readArtifact(artifactId: string, maxBytes: number): Promise<HubFile>;
@@ -49,13 +49,13 @@ export type CommandHandler<Type extends CommandType> = (
   context: CommandContext,
 ) => Promise<CommandReply<Type>>;
 
-/** A handler for each command that this build knows: leaving one out is a type error. */
+/** One handler per command of this build. A missing handler is a type error. */
 export type CommandHandlers = { [Type in CommandType]: CommandHandler<Type> };
 
-/** A command that did not succeed, with the code and the text that the hub and the owner's audit log will show. */
+/** The failure of a command. The hub and the owner's audit log show the code and the message. */
 export class CommandError extends Error {
   readonly code: string;
-  /** What the code does not tell its owner. */
+  /** A more precise reason for the owner, where several reasons share one code. */
   readonly reason: EndReason | null;
 
   constructor(code: string, message: string, { reason, ...options }: ErrorOptions & { reason?: EndReason } = {}) {
@@ -66,21 +66,21 @@ export class CommandError extends Error {
   }
 }
 
-/** How far a command came, and why no further. */
-export interface Begun {
+/** The progress of a command: when it began, and why it ended early. */
+export interface CommandProgress {
   type: string;
   acts: boolean;
-  /** When it began, by `performance.now()`; null for a command that did not begin. */
+  /** Start time by `performance.now()`; null if the command did not begin. */
   beganAt: number | null;
   reason: EndReason | null;
 }
 
 /**
- * The failure of a command that was ended after it began: by its owner, by the hub or with the companion. The cause alone reads like the refusal of a
- * command that never began, and a command that acts must not be repeated as if it was one.
+ * The failure of a command that the owner, the hub or a stop of the companion ended after the command began. The
+ * message says that the command had begun, so that a command that acts is not retried as if it had never begun.
  */
 export function interruption(
-  { type, acts }: Pick<Begun, 'type' | 'acts'>,
+  { type, acts }: Pick<CommandProgress, 'type' | 'acts'>,
   cause: CommandError,
   ranMs: number,
 ): CommandError {

@@ -8,17 +8,17 @@ import { CommandError } from './handler.ts';
 type CaptureMethod = 'captureScreen' | 'captureCamera' | 'captureAudio';
 
 const powerOf = { captureScreen: 'screen', captureCamera: 'camera', captureAudio: 'audio' } as const;
-/** Codes of the app that a workflow sees as they are. */
+/** Error codes of the app that the command returns unchanged. */
 const knownCodes = new Set(['permission_needed', 'not_found', 'timeout']);
 
-/** The app around this runtime where it captures a power itself, else undefined. */
+/** The app that runs this runtime, if the app offers the capture; else undefined. */
 export function capturingHost(host: HostPort | undefined, method: CaptureMethod): HostPort | undefined {
   return host?.offer.captures.includes(powerOf[method]) === true ? host : undefined;
 }
 
 /**
- * Lets the app capture into `params.file`.
- * @throws CommandError `permission_needed`, `not_found`, `timeout` or `failed`, or the signal's reason.
+ * Makes the app capture into `params.file`.
+ * @throws CommandError `permission_needed`, `not_found`, `timeout` or `failed`; the reason of the signal if it aborts.
  */
 export async function captureByHost<Method extends CaptureMethod>(
   host: HostPort,

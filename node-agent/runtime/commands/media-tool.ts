@@ -6,7 +6,7 @@ import { commandMarker } from '../process-guard.ts';
 import type { ProcessGuard } from '../process-guard.ts';
 import { CommandError } from './handler.ts';
 
-/** The path of a program, or null. */
+/** The path of a program on the PATH of this process, or null. */
 export function findTool(name: string): string | null {
   const suffixes = process.platform === 'win32' ? ['.exe', ''] : [''];
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
@@ -16,14 +16,14 @@ export function findTool(name: string): string | null {
         accessSync(path, constants.X_OK);
         return path;
       } catch {
-        // Not here.
+        // The next folder may have it.
       }
     }
   }
   return null;
 }
 
-const howToGet: Record<string, { debian: string; mac: string; windows: string }> = {
+const installCommands: Record<string, { debian: string; mac: string; windows: string }> = {
   ffmpeg: { debian: 'sudo apt-get install ffmpeg', mac: 'brew install ffmpeg', windows: 'winget install ffmpeg' },
   pactl: { debian: 'sudo apt-get install pulseaudio-utils', mac: '', windows: '' },
   chromium: {
@@ -34,14 +34,14 @@ const howToGet: Record<string, { debian: string; mac: string; windows: string }>
   grim: { debian: 'sudo apt-get install grim', mac: '', windows: '' },
 };
 
-/** How the owner of this machine gets a tool. */
+/** The command that installs a tool on this operating system. */
 export function toolHint(name: string): string {
-  const known = howToGet[name];
+  const known = installCommands[name];
   if (known === undefined) return `install ${name}`;
   return process.platform === 'darwin' ? known.mac : process.platform === 'win32' ? known.windows : known.debian;
 }
 
-/** @throws CommandError `tool_missing` that says how to get it. */
+/** @throws CommandError `tool_missing` with the command that installs the tool. */
 export function requireTool(name: string): string {
   const path = findTool(name);
   if (path === null)
@@ -57,7 +57,10 @@ export interface ToolRun {
 
 const maxTextBytes = 256 * 1024;
 
-/** Runs a capture tool to its end; it never outlives its signal, its deadline or the companion. */
+/**
+ * Runs a capture tool until it exits. The tool is killed when the signal aborts, the time-out expires or the companion
+ * ends.
+ */
 export async function runTool(
   guard: ProcessGuard,
   path: string,

@@ -36,19 +36,19 @@ test.each([
   ['NUL.txt', 'download-NUL.txt'],
   ['a\u0000b\nc?.txt', 'a_b_c_.txt'],
   [`${'x'.repeat(400)}.pdf`, `${'x'.repeat(146)}.pdf`],
-])('the suggested name %j becomes a plain name in the folder', async (suggested, name) => {
+])('the suggested name %j is saved as a plain name in the folder', async (suggested, name) => {
   const path = await save(suggested);
   expect([dirname(path), basename(path)]).toEqual([inbox, name]);
   expect(readFileSync(path, 'utf8')).toBe('content');
 });
 
-test('an existing file is never replaced', async () => {
+test('saving a download never replaces an existing file', async () => {
   writeFileSync(join(inbox, 'report.csv'), 'mine');
   expect(basename(await save('report.csv'))).toBe('report (1).csv');
   expect(readFileSync(join(inbox, 'report.csv'), 'utf8')).toBe('mine');
 });
 
-test('a copy that is broken off leaves no file', async () => {
+test('a copy that is aborted leaves no file', async () => {
   const abort = new AbortController();
   context = { ...context, signal: abort.signal };
   abort.abort(new Error('withdrawn'));
@@ -56,7 +56,7 @@ test('a copy that is broken off leaves no file', async () => {
   expect(readdirSync(inbox)).toEqual([]);
 });
 
-test('a folder whose owner unshared it receives nothing', async () => {
+test('a folder that the owner unshared receives no download', async () => {
   context.settings.sharedFolders = [];
   await expect(save('report.csv')).rejects.toMatchObject({ code: 'outside_shared_folders' });
 });

@@ -7,13 +7,14 @@ import { isInside, isProtected, openShared, realFolders, resolveShared } from '.
 import { CommandError } from './handler.ts';
 import type { CommandContext } from './handler.ts';
 
-/** Names with a number that are tried when a file of the name exists. */
-const maxNumber = 999;
+/** Highest number that is appended to a file name that is already taken. */
+const maxSuffix = 999;
 const maxNameLength = 150;
 
 /**
- * The real path of a folder in which downloads may be saved.
- * @throws CommandError `downloads_not_received`, `outside_shared_folders`, `protected_path`, `not_found`, `invalid_input`.
+ * Returns the real path of a folder after checking that downloads may be saved there.
+ * @throws CommandError `downloads_not_received`, `outside_shared_folders`, `protected_path`, `not_found`,
+ *   `invalid_input`.
  */
 export async function assertReceivesDownloads(path: string, context: CommandContext): Promise<string> {
   const folder = await resolveShared(path, context);
@@ -30,11 +31,11 @@ export async function assertReceivesDownloads(path: string, context: CommandCont
 }
 
 /**
- * Copies a file into a shared folder that receives downloads, under a name that is free there: an existing file is never replaced. The copy
- * is readable by its owner only and not executable.
- * @param name as the page suggests it; only its last part counts.
- * @returns the path of the copy.
- * @throws CommandError as `assertReceivesDownloads`, or `save_failed`.
+ * Copies a file into a shared folder that receives downloads. The copy gets a free name, so an existing file is never
+ * replaced. Only the owner can read the copy, and it is not executable.
+ * @param name The name that the page suggests. Only the part after the last slash or backslash is used.
+ * @returns The path of the copy.
+ * @throws CommandError `save_failed`, or the codes of `assertReceivesDownloads`.
  */
 export async function saveIntoSharedFolder(
   path: string,
@@ -44,47 +45,50 @@ export async function saveIntoSharedFolder(
 ): Promise<string> {
   const folder = await assertReceivesDownloads(path, context);
   await using handle = await openShared(folder, context, constants.O_RDONLY | constants.O_DIRECTORY);
-  // Through the descriptor that was checked, where the system can, so that no link can take the folder's place meanwhile.
-  const checked = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
-  const { target, fileName } = await createFree(checked, safeName(name), path);
+  // On Linux, the checked descriptor names the folder, so a link that replaces the folder has no effect.
+  const openedFolder = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
+  const { target, fileName } = await createWithFreeName(openedFolder, safeName(name), path);
   try {
     await pipeline(createReadStream(sourcePath), target.createWriteStream(), { signal: context.signal });
   } catch (error) {
     await target.close().catch(() => undefined);
-    await unlink(join(checked, fileName)).catch(() => undefined);
-    throw cannotSave(path, error);
+    await unlink(join(openedFolder, fileName)).catch(() => undefined);
+    throw saveFailure(path, error);
   }
   return join(folder, fileName);
 }
 
-const cannotSave = (path: string, error: unknown) =>
+const saveFailure = (path: string, error: unknown) =>
   new CommandError(
     'save_failed',
     `The download could not be saved in ${path} (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}).`,
     { cause: error },
   );
 
-async function createFree(
+async function createWithFreeName(
   folder: string,
   name: string,
   path: string,
 ): Promise<{ target: FileHandle; fileName: string }> {
   const { name: stem, ext } = parse(name);
-  for (let number = 0; number <= maxNumber; number += 1) {
+  for (let number = 0; number <= maxSuffix; number += 1) {
     const fileName = number === 0 ? name : `${stem} (${number})${ext}`;
     try {
       return { target: await open(join(folder, fileName), 'wx', 0o600), fileName };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw cannotSave(path, error);
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw saveFailure(path, error);
     }
   }
-  throw new CommandError('save_failed', `${path} holds too many files that are called ${name}.`);
+  throw new CommandError('save_failed', `${path} contains too many files named ${name}.`);
 }
 
-/** Device names of Windows, which are no files with any extension. */
+/** Device names of Windows. They name a device even with a file extension. */
 const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
-/** A file name on every system: no path, no control characters, not hidden, and not one of the names that shared folders protect. */
+/**
+ * Returns a name that is valid on every system. It has no path and no control characters, is not hidden, and is not one
+ * of the names that shared folders protect.
+ */
 function safeName(suggested: string): string {
   const last = suggested.split(/[/\\]/).at(-1) ?? '';
   // eslint-disable-next-line no-control-regex

@@ -9,21 +9,23 @@ import type { ProcessGuard } from '../process-guard.ts';
 import { defaultPath, findProgram } from './find-program.ts';
 import { CommandError } from './handler.ts';
 import type { CommandHandlers } from './handler.ts';
-import { codeVariable } from './variables.ts';
+import { unsafeVariable } from './variables.ts';
 
-/** After a program ended, what its children may still write to its output. */
+/** Time after the exit of a program in which its children can still write to its output. */
 const drainMs = 250;
 
-/** Runs approved programs: no shell, a process group of its own, a minimal environment, bounded output. */
+/**
+ * Runs approved programs without a shell, in their own process group, with a minimal environment and bounded output.
+ */
 export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'system.run'> {
   return {
     'system.run': async (input, context) => {
       const { argv, cwd = homedir(), env = {}, stdin } = input;
-      const variable = codeVariable(env);
+      const variable = unsafeVariable(env);
       if (variable !== null)
         throw new CommandError(
           'denied_by_policy',
-          `The variable ${variable} may not be set: it can make a program run other code than was approved. Put what it says into argv, where the approver sees it.`,
+          `The variable ${variable} may not be set: it can make a program run other code than was approved. Pass its value in argv, where the approver sees it.`,
         );
       checkFolder(cwd);
       const program = findProgram(argv[0] as string);
@@ -66,9 +68,9 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       context.signal.addEventListener('abort', onAbort, { once: true });
       try {
         const outcome = await exited.promise;
-        // What ended because it was made to has not succeeded.
+        // A program that was ended by the signal has not succeeded, whatever its exit code.
         context.signal.throwIfAborted();
-        // A grandchild that keeps the pipes open must not keep the command.
+        // A child of the program can keep the pipes open. The command waits at most `drainMs` for it.
         const drained = Promise.withResolvers<void>();
         const timer = setTimeout(drained.resolve, drainMs);
         await Promise.race([closed, drained.promise]);
@@ -87,7 +89,7 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
   };
 }
 
-/** Why the owner's list of programs does not let one run, or null; without a list every program may. */
+/** Why the owner's list of programs does not allow a program, or null. An empty list allows every program. */
 export function programProblem(name: string, programs: string[]): string | null {
   if (programs.length === 0 || programs.includes(name)) return null;
   const program = findProgram(name);
@@ -102,11 +104,11 @@ class BoundedText {
   truncated = false;
 
   add(chunk: Buffer): void {
-    const room = maxOutputBytes - this.#bytes;
-    if (chunk.length > room) this.truncated = true;
-    if (room <= 0) return;
-    this.#chunks.push(chunk.subarray(0, room));
-    this.#bytes += Math.min(room, chunk.length);
+    const remaining = maxOutputBytes - this.#bytes;
+    if (chunk.length > remaining) this.truncated = true;
+    if (remaining <= 0) return;
+    this.#chunks.push(chunk.subarray(0, remaining));
+    this.#bytes += Math.min(remaining, chunk.length);
   }
 
   get text(): string {
@@ -130,7 +132,7 @@ function checkFolder(cwd: string): void {
   try {
     if (statSync(cwd).isDirectory()) return;
   } catch (error) {
-    throw new CommandError('not_found', `The folder ${cwd} is not there, or not to be entered.`, { cause: error });
+    throw new CommandError('not_found', `The folder ${cwd} does not exist or cannot be opened.`, { cause: error });
   }
   throw new CommandError('not_found', `${cwd} is not a folder.`);
 }

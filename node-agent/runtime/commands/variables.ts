@@ -1,14 +1,17 @@
 /**
- * Which variables a workflow may set for an approved program. A person approves a program and its arguments; a variable must not make
- * that program load, start or configure something else, nor have it trust somebody else. Refused is what loaders, shells, interpreters,
- * build tools, version control, editors, pagers and clients of clusters and databases read for code, for programs to start, or for the
- * place of a configuration that can name either; and what says whose certificates count, and through whom the network is reached.
- * Sources: glibc's list of unsafe variables, sudo's table of bad ones, and the manuals of the tools. A list can't be complete for
- * programs that nobody here knows; that is what the approver sees the variables for.
+ * The environment variables that a workflow must not set for an approved program. A person approves a program and its
+ * arguments, so a variable must not make the program load, start or configure other code, or trust another server.
+ *
+ * Refused are variables from which loaders, shells, interpreters, build tools, version control, editors, pagers and
+ * clients of clusters and databases read code, programs to start, or the path of a configuration that can name either.
+ * Variables that set trusted certificates or a proxy are refused too.
+ *
+ * Sources: the list of unsafe variables of glibc, the table of bad variables of sudo, and the manuals of the tools. The
+ * list cannot be complete for unknown programs. Therefore the approver sees all variables.
  */
 
-/** Refused by their beginning. */
-const families = [
+/** A variable is refused if its name starts with one of these patterns. */
+const refusedPrefixes = [
   // Loaders and the C library.
   'LD_',
   '_RLD',
@@ -78,7 +81,7 @@ const families = [
   'KSH',
   'WSLENV',
   'DIRENV_',
-  // Homes, from which nearly everything reads its configuration.
+  // Home folders, from which most programs read their configuration.
   'HOME',
   'XDG_',
   'USERPROFILE',
@@ -173,7 +176,7 @@ const families = [
   'HADOOP_',
   'SPARK_',
   'HIVE_',
-  // Building.
+  // Compilers and build tools.
   'MAKE',
   'MFLAGS',
   'GNUMAKE',
@@ -215,7 +218,7 @@ const families = [
   'SDKROOT',
   'TOOLCHAINS',
   'ANDROID_',
-  // Version control and what it starts.
+  // Version control and the programs that it starts.
   'GIT_',
   'HG',
   'SVN_',
@@ -245,7 +248,7 @@ const families = [
   'NANO',
   'BAT_',
   'DELTA_',
-  // Other programs that start what a variable says.
+  // Other programs that start a program named by a variable.
   'SSH_',
   'SUDO_',
   'RSYNC_',
@@ -391,19 +394,19 @@ const families = [
   'PACKER',
   'CHEF',
   'PUPPET',
-  // Whom a program trusts.
+  // Trusted certificates.
   'SSL_',
   'CURL_',
   'HTTPS_CA_',
   'HTTPLIB2_',
   'GRPC_',
   'NSS_',
-  // The companion's own.
+  // Variables of the companion.
   'OUTRIGGER_',
 ];
 
-/** Refused by their ending, whatever they belong to. */
-const endings = [
+/** A variable is refused if its name ends with one of these suffixes. */
+const refusedSuffixes = [
   'PATH',
   '_PRELOAD',
   '_OPTS',
@@ -461,7 +464,7 @@ const endings = [
   '_CONF_DIR',
   'CONFDIR',
   'CONFIGDIR',
-  // Whom a program trusts, and through whom it reaches the network.
+  // Trusted certificates and proxies.
   'PROXY',
   '_PAC',
   'CA_BUNDLE',
@@ -484,8 +487,8 @@ const endings = [
   '_SSL_INSECURE',
 ];
 
-/** Of those families, ones that name no code. */
-const harmless = new Set([
+/** Exceptions from the lists above: these variables cannot name code. */
+const allowedNames = new Set([
   'NODE_ENV',
   'PYTHONUNBUFFERED',
   'PYTHONDONTWRITEBYTECODE',
@@ -502,15 +505,15 @@ const harmless = new Set([
   'GH_TOKEN',
 ]);
 
-const refused = new RegExp(`^(?:${families.join('|')})|(?:${endings.join('|')})$`, 'i');
+const refusedNames = new RegExp(`^(?:${refusedPrefixes.join('|')})|(?:${refusedSuffixes.join('|')})$`, 'i');
 
-/** Shells take a function for a value of this form. */
+/** Shells read a value of this form as a function. */
 const shellFunction = /^\s*\(\)\s*\{/;
 
-/** The first variable that could make a program run or trust what nobody approved, or null. */
-export function codeVariable(env: Record<string, string>): string | null {
+/** Returns the first variable that could make a program run or trust something that was not approved, or null. */
+export function unsafeVariable(env: Record<string, string>): string | null {
   for (const [name, value] of Object.entries(env)) {
-    if (shellFunction.test(value) || (!harmless.has(name) && refused.test(name))) return name;
+    if (shellFunction.test(value) || (!allowedNames.has(name) && refusedNames.test(name))) return name;
   }
   return null;
 }

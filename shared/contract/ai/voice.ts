@@ -190,7 +190,7 @@ export const voiceSockets = defineResource({
     method: 'GET',
     path: '/ai/voice/ws',
     summary: 'Open a voice connection to the AI agent',
-    description: 'docs/ai.md describes the protocol.',
+    description: 'docs/reference/voice-protocol.md describes the protocol.',
     query: z.strictObject({ token: z.string().max(4_096).optional() }),
     socket: { protocol: voiceProtocol, otherProtocols: true, maxFrameBytes: maxVoiceFrameBytes, tokenInQuery: true },
     response: z.never(),

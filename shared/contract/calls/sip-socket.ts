@@ -31,7 +31,7 @@ export const sipSockets = defineResource({
     method: 'GET',
     path: '/sip/ws',
     summary: 'Connect a softphone',
-    description: 'docs/calling.md describes the protocol.',
+    description: 'docs/reference/softphone-protocol.md describes the protocol.',
     query: z.strictObject({ token: z.string().max(4_096).optional() }),
     socket: { protocol: 'sip', maxFrameBytes: maxSipFrameBytes, tokenInQuery: true },
     response: z.never(),

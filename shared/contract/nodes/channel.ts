@@ -65,7 +65,7 @@ export const nodeChannel = defineResource({
     method: 'GET',
     path: '/v1/automations/nodes/{id}/channel',
     summary: 'Open the channel of a device (called by the device)',
-    description: 'docs/companion.md describes the protocol.',
+    description: 'docs/internals/device-protocol.md describes the protocol.',
     params: idParams,
     socket: { protocol: channelProtocol, maxFrameBytes: maxChannelFrameBytes },
     response: z.never(),

@@ -239,7 +239,7 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes/{id}/commands',
     summary: 'Long poll for commands (called by the device)',
     description:
-      'Waits up to `wait` seconds for a command. The device gets a lease on each command; a heartbeat that lists the command renews the lease. Commands of `running` that are no longer needed are returned in `withdrawn` immediately. With more than 8 concurrent polls of a device, the oldest returns empty. The WebSocket `/v1/automations/nodes/{id}/channel` avoids a request per command; see `docs/companion.md`.',
+      'Waits up to `wait` seconds for a command. The device gets a lease on each command; a heartbeat that lists the command renews the lease. Commands of `running` that are no longer needed are returned in `withdrawn` immediately. With more than 8 concurrent polls of a device, the oldest returns empty. The WebSocket `/v1/automations/nodes/{id}/channel` avoids a request per command; see `docs/internals/device-protocol.md`.',
     params: idParams,
     query: z.object({
       wait: z.coerce

@@ -110,7 +110,7 @@ export const arabic: Words = {
   notEntitledTitle: 'لا تستطيع مساحة عملك إجراء مكالمات',
   notEntitledText: 'تحتاج إلى الصلاحية business_calling. اسأل من يدير هذا المركز.',
   notConfiguredTitle: 'المكالمات غير مهيأة على هذا المركز',
-  notConfiguredText: 'يربط من يديره خادم SIP كما يشرح \u2068docs/calling.md\u2069 في Outrigger.',
+  notConfiguredText: 'يربط من يديره خادم SIP كما يشرح \u2068docs/guides/run-a-sip-server.md\u2069 في Outrigger.',
   notOptedInTitle: 'المكالمات غير مفعلة لمساحة عملك',
   notOptedInText: 'يفعّل مدير في مساحة العمل SIP المستضاف بالطلب \u2068POST /sip/our-sip/opt-in\u2069.',
   reference: 'مرجع الواجهة البرمجية',

@@ -111,7 +111,8 @@ export const english = {
   notEntitledTitle: 'Your workspace can’t make calls',
   notEntitledText: 'It needs the entitlement business_calling. Ask the operator of the hub.',
   notConfiguredTitle: 'Calls are not set up on this hub',
-  notConfiguredText: 'The operator of the hub must connect a SIP server. See docs/calling.md of Outrigger.',
+  notConfiguredText:
+    'The operator of the hub must connect a SIP server. See docs/guides/run-a-sip-server.md of Outrigger.',
   notOptedInTitle: 'Calls are not switched on for your workspace',
   notOptedInText: 'An admin of the workspace can opt in to hosted SIP with POST /sip/our-sip/opt-in.',
   reference: 'API reference',

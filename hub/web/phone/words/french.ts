@@ -113,7 +113,7 @@ export const french: Words = {
   notEntitledTitle: 'Votre espace de travail ne peut pas appeler',
   notEntitledText: 'Il lui faut le droit business_calling. Demandez à qui exploite ce hub.',
   notConfiguredTitle: 'Les appels ne sont pas configurés sur ce hub',
-  notConfiguredText: 'Son exploitant y relie un serveur SIP, comme le dit docs/calling.md d’Outrigger.',
+  notConfiguredText: 'Son exploitant y relie un serveur SIP, comme le dit docs/guides/run-a-sip-server.md d’Outrigger.',
   notOptedInTitle: 'Les appels ne sont pas activés pour votre espace de travail',
   notOptedInText: 'Un administrateur de l’espace de travail active le SIP hébergé, par POST /sip/our-sip/opt-in.',
   reference: 'Référence de l’API',

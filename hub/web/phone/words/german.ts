@@ -115,7 +115,8 @@ export const german: Words = {
   notEntitledTitle: 'Ihr Arbeitsbereich kann nicht telefonieren',
   notEntitledText: 'Er braucht die Berechtigung business_calling. Fragen Sie, wer diesen Hub betreibt.',
   notConfiguredTitle: 'Telefonieren ist auf diesem Hub nicht eingerichtet',
-  notConfiguredText: 'Sein Betreiber verbindet einen SIP-Server, wie docs/calling.md von Outrigger es beschreibt.',
+  notConfiguredText:
+    'Sein Betreiber verbindet einen SIP-Server, wie docs/guides/run-a-sip-server.md von Outrigger es beschreibt.',
   notOptedInTitle: 'Telefonieren ist für Ihren Arbeitsbereich nicht eingeschaltet',
   notOptedInText: 'Ein Admin des Arbeitsbereichs schaltet das gehostete SIP ein, mit POST /sip/our-sip/opt-in.',
   reference: 'API-Referenz',

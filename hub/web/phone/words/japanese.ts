@@ -110,7 +110,8 @@ export const japanese: Words = {
   notEntitledTitle: 'このワークスペースでは通話できません',
   notEntitledText: 'business_calling の権限が必要です。ハブの運営者に尋ねてください。',
   notConfiguredTitle: 'このハブでは通話が設定されていません',
-  notConfiguredText: '運営者が SIP サーバーをつなぎます。方法は Outrigger の docs/calling.md にあります。',
+  notConfiguredText:
+    '運営者が SIP サーバーをつなぎます。方法は Outrigger の docs/guides/run-a-sip-server.md にあります。',
   notOptedInTitle: 'このワークスペースでは通話が有効になっていません',
   notOptedInText: 'ワークスペースの管理者が POST /sip/our-sip/opt-in でホスト型 SIP を有効にします。',
   reference: 'API リファレンス',

@@ -112,7 +112,7 @@ export const spanish: Words = {
   notEntitledTitle: 'Su espacio de trabajo no puede llamar',
   notEntitledText: 'Necesita el derecho business_calling. Pregunte a quien opera este hub.',
   notConfiguredTitle: 'Las llamadas no están configuradas en este hub',
-  notConfiguredText: 'Su operador conecta un servidor SIP, como dice docs/calling.md de Outrigger.',
+  notConfiguredText: 'Su operador conecta un servidor SIP, como dice docs/guides/run-a-sip-server.md de Outrigger.',
   notOptedInTitle: 'Las llamadas no están activadas en su espacio de trabajo',
   notOptedInText: 'Un administrador del espacio de trabajo activa el SIP alojado, con POST /sip/our-sip/opt-in.',
   reference: 'Referencia de la API',

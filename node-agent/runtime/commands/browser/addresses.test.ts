@@ -57,13 +57,13 @@ test.each([
   ['[::ffff:93.184.216.34]', 'http://93.184.216.34/'],
   ['[2606:4700::1]', 'http://[2606:4700:0:0:0:0:0:1]/'],
   ['127.0.0.1', 'http://[::ffff:7f00:1]/'],
-])('an owner who blocks %s blocks %s too, also where private destinations are allowed', (entry, address) => {
+])('blocking %s also blocks %s, even if private destinations are allowed', (entry, address) => {
   const rules = { ...none, privateHosts: ['0.0.0.0/0', '::/0'] };
   expect(navigationProblem(address, rules)).toBeNull();
   expect(navigationProblem(address, { ...rules, blockHosts: [entry] })).toContain('blocks');
 });
 
-test('an owner who blocks an address blocks names that lead to it, and no other address', () => {
+test('blocking an address blocks names that resolve to it, and no other address', () => {
   const rules = { ...none, blockHosts: ['93.184.216.34', '[::1]'] };
   const destination = { host: 'a.example', port: 443 };
   for (const address of ['93.184.216.34', '64:ff9b::5db8:d822'])
@@ -89,20 +89,20 @@ test.each([
   ['localhost:3000', 'http://localhost:3000/', 'http://localhost:3001/'],
   ['http://192.168.1.5', 'http://192.168.1.5/', 'https://192.168.1.5/'],
   ['[::1]:8080', 'http://[::1]:8080/', 'http://[::1]:8081/'],
-])('an owner who names %s allows %s and not %s', (entry, allowed, refused) => {
+])('the private destination %s allows %s and not %s', (entry, allowed, refused) => {
   const rules = { ...none, privateHosts: [entry] };
   expect(navigationProblem(allowed, rules)).toBeNull();
   expect(navigationProblem(refused, rules)).not.toBeNull();
 });
 
 test.each(['', '*', '10.0.0.0/33', '10.0.0/8', 'a b', 'http://a/b', 'localhost:99999', 'localhost:0'])(
-  '%j names no private destination',
+  '%j is not a valid private destination',
   (text) => {
     expect(parsePrivateEntry(text)).toBeNull();
   },
 );
 
-test('a proxy is used as HTTP_PROXY, HTTPS_PROXY and NO_PROXY name it', () => {
+test('HTTP_PROXY, HTTPS_PROXY and NO_PROXY select the proxy of a destination', () => {
   const environment = {
     HTTPS_PROXY: 'http://user:p%40ss@proxy.example:3128',
     http_proxy: 'plain.example',

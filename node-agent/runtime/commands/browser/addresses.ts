@@ -19,22 +19,24 @@ const privateIpv4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Exceptions inside 2000::/3, which is all that is public of IPv6: Teredo and other protocols, documentation, 6to4. */
+/**
+ * Ranges inside 2000::/3 that are not public: Teredo and other protocols, documentation, 6to4. Only 2000::/3 is public.
+ */
 const privateIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const notPublic4 = blockListOf(privateIpv4);
 const notPublic6 = blockListOf(privateIpv6);
 const global6 = blockListOf(['2000::/3']);
 const mapped = blockListOf(['::ffff:0:0/96']);
-/** NAT64: networks without IPv4 resolve every IPv4 host to an address in it. */
+/** NAT64: networks without IPv4 resolve every IPv4 host to an address in this range. */
 const nat64 = blockListOf(['64:ff9b::/96']);
-/** IPv6 addresses that have an IPv4 address in their last 32 bits, and the two at the beginning of `::/96` that have none. */
+/** IPv6 ranges with an IPv4 address in the last 32 bits, except `::` and `::1`. */
 const embedsIpv4 = blockListOf(['::ffff:0:0/96', '::/96', '64:ff9b::/96', '64:ff9b:1::/48']);
-const ownIpv6 = blockListOf(['::/127']);
-/** These have the IPv4 address after their first 16 bits. */
+const unspecifiedOrLoopback6 = blockListOf(['::/127']);
+/** 6to4: these addresses contain an IPv4 address after the first 16 bits. */
 const sixToFour = blockListOf(['2002::/16']);
 const loopback = blockListOf(['127.0.0.0/8', '::1/128']);
-/** Link-local addresses, and addresses outside of them at which clouds have their metadata services. */
+/** Link-local addresses, and the other addresses at which clouds run metadata services. */
 const metadata4 = blockListOf(['169.254.0.0/16', '100.100.100.200/32', '192.0.0.192/32']);
 const metadata6 = blockListOf(['fe80::/10', 'fd00:ec2::254/128']);
 
@@ -61,17 +63,20 @@ function groupsOf(address: string): number[] {
 const ipv4Of = (...groups: number[]) => groups.flatMap((group) => [group >> 8, group & 0xff]).join('.');
 const lastFourBytes = (address: string): string => ipv4Of(...groupsOf(address).slice(-2));
 
-/** An IP address in one spelling: the IPv4 address where an IPv6 one leads to it (IPv4-mapped, IPv4-compatible, NAT64 or 6to4). */
+/**
+ * Returns the canonical form of an IP address: for IPv4-mapped, IPv4-compatible, NAT64 and 6to4 addresses the IPv4
+ * address that they contain.
+ */
 function plainAddress(address: string): string {
   const plain = address.split('%', 1)[0] as string;
   if (isIP(plain) !== 6) return plain;
-  if (embedsIpv4.check(plain, 'ipv6') && !ownIpv6.check(plain, 'ipv6')) return lastFourBytes(plain);
+  if (embedsIpv4.check(plain, 'ipv6') && !unspecifiedOrLoopback6.check(plain, 'ipv6')) return lastFourBytes(plain);
   const groups = groupsOf(plain);
   if (sixToFour.check(plain, 'ipv6')) return ipv4Of(...groups.slice(1, 3));
   return groups.map((group) => group.toString(16)).join(':');
 }
 
-/** Whether a list of host patterns names an IP address, in any spelling. */
+/** Whether a list of host patterns contains an IP address, in any notation. */
 export function isListedAddress(patterns: readonly string[], address: string): boolean {
   if (isIP(address) === 0) return false;
   const plain = plainAddress(address);
@@ -82,7 +87,7 @@ export function isListedAddress(patterns: readonly string[], address: string): b
   });
 }
 
-/** Whether an IP address belongs to the public internet; an IPv4 address inside an IPv6 one is judged as itself. */
+/** Whether an IP address is public. For an IPv4-mapped or NAT64 address, the IPv4 address decides. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 4) return !notPublic4.check(address, 'ipv4');
   const plain = address.split('%', 1)[0] as string;
@@ -100,7 +105,7 @@ export function isMetadataAddress(address: string): boolean {
   return metadata6.check(plain, 'ipv6');
 }
 
-/** A private destination that the owner names: a host, all hosts below one, a range, each on every port or on one. */
+/** A private destination that the owner allows: a host, its subdomains, or a range, on one port or on every port. */
 interface PrivateEntry {
   /** `example.lan`, `*.example.lan`, `10.0.0.5`, or null for a range. */
   host: string | null;
@@ -108,7 +113,7 @@ interface PrivateEntry {
   port: number | null;
 }
 
-/** Reads `host`, `*.host`, `host:port`, `http://host[:port]` or a range such as `10.0.0.0/8`; null when it is none of them. */
+/** Parses `host`, `*.host`, `host:port`, `http://host[:port]` or a range such as `10.0.0.0/8`; null for other texts. */
 export function parsePrivateEntry(text: string): PrivateEntry | null {
   const [, network, bits] = /^\[?([0-9a-fA-F:.]+)\]?\/(\d{1,3})$/.exec(text) ?? [];
   if (network !== undefined) {
@@ -120,8 +125,8 @@ export function parsePrivateEntry(text: string): PrivateEntry | null {
   const authority = scheme === undefined ? rest : rest.replace(/\/$/, '');
   const [, host = authority, port] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(authority) ?? [];
   if (hostOfPattern(host) === null || Number(port ?? 1) > 65_535 || Number(port ?? 1) < 1) return null;
-  const ofScheme = scheme === undefined ? null : scheme.toLowerCase() === 'https://' ? 443 : 80;
-  return { host, range: null, port: port === undefined ? ofScheme : Number(port) };
+  const schemePort = scheme === undefined ? null : scheme.toLowerCase() === 'https://' ? 443 : 80;
+  return { host, range: null, port: port === undefined ? schemePort : Number(port) };
 }
 
 export interface Destination {
@@ -129,16 +134,16 @@ export interface Destination {
   port: number;
 }
 
-/** Whether an address is this machine itself. */
+/** Whether an IP address is a loopback address. */
 export const isLoopback = (address: string): boolean => loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 const isLoopbackName = (host: string) => host === 'localhost' || host.endsWith('.localhost');
 
 /**
- * Whether the owner names a private address. `localhost` names every loopback address.
- * @param host The host as the address of the page has it, without brackets.
+ * Whether the owner allows a private address. The entry `localhost` allows every loopback address.
+ * @param host The host in the address of the page, without brackets.
  */
-export function isNamedPrivate(entries: readonly string[], { host, port }: Destination, address: string): boolean {
+export function isAllowedPrivate(entries: readonly string[], { host, port }: Destination, address: string): boolean {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   return entries.some((text) => {
     const entry = parsePrivateEntry(text);
@@ -150,7 +155,7 @@ export function isNamedPrivate(entries: readonly string[], { host, port }: Desti
   });
 }
 
-/** The addresses of a host that need no look-up: an IP address itself, and the loopback for every name of it. */
+/** Returns the addresses of an IP address or of a loopback name, which need no DNS look-up; null for other hosts. */
 export function knownAddresses(host: string): string[] | null {
   if (isIP(host) !== 0) return [host];
   return isLoopbackName(host) ? ['127.0.0.1', '::1'] : null;

@@ -2,28 +2,31 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Download, Page, Request } from 'playwright-core';
 
-/** The largest download, in bytes: that of an artefact. */
+/** Size limit of a download, in bytes. It equals the limit of an artefact. */
 export const maxDownloadBytes = 256 * 1024 * 1024;
-/** Bytes of downloads that no command has handed over yet, over all runs. */
-const maxHeldBytes = 512 * 1024 * 1024;
-/** Downloads of one run that no command has handed over yet. */
-export const maxHeldDownloads = 20;
-const watchEveryMs = 100;
-/** Consecutive looks that may find too large files without a download: the browser reports a download shortly after its file begins. */
+/** Total size limit of the pending downloads of all runs, in bytes. */
+const maxPendingBytes = 512 * 1024 * 1024;
+/** Pending downloads per run. */
+export const maxPendingDownloads = 20;
+const checkIntervalMs = 100;
+/**
+ * Consecutive checks that may find too many bytes in files without a reported download. The browser reports a download
+ * shortly after it creates the file.
+ */
 const maxOverflows = 10;
-/** Answers of which the content type is kept for a download that comes of them. */
+/** Responses whose content type is kept in case they become a download. */
 const maxKnownTypes = 50;
 
-/** A file that a page downloaded, until a command hands it over. */
-export interface HeldDownload {
+/** A download of a page that no command has returned yet. */
+export interface PendingDownload {
   name: string;
   url: string;
   contentType: string;
   state: 'running' | 'saved' | 'failed';
   error: string | null;
-  /** Copies the file; only once it is saved. */
+  /** Copies the file. Call it only in the state `saved`. */
   saveAs(path: string): Promise<void>;
-  /** Ends it and removes its file. */
+  /** Cancels the download and removes its file. */
   discard(): Promise<void>;
 }
 
@@ -41,21 +44,22 @@ const contentTypes: Record<string, string> = {
   zip: 'application/zip',
 };
 
-/** The downloads of a browser: files in a folder of its own that are bounded in size and removed with it. */
+/** The downloads of a browser. Their files are in one folder with a size limit, which is removed with the browser. */
 export class Downloads implements Disposable {
   readonly folder: string;
   readonly #running = new Set<Download>();
   /** The file of each download, until the file is removed. */
   readonly #files = new Map<Download, string | undefined>();
   readonly #types = new Map<string, string>();
-  readonly #watch: NodeJS.Timeout;
+  readonly #sizeCheck: NodeJS.Timeout;
   readonly #maxBytes: number;
   readonly #onOverflow: () => void;
   #overflows = 0;
 
   /**
-   * @param maxBytes The largest download.
-   * @param onOverflow Called when files of downloads that the browser does not report are too large: only the end of the browser ends such downloads.
+   * @param maxBytes Size limit of one download.
+   * @param onOverflow Called when downloads that the browser does not report are too large. Only the end of the browser
+   *   ends these downloads.
    */
   constructor(folder: string, maxBytes: number, onOverflow: () => void) {
     this.folder = folder;
@@ -63,11 +67,11 @@ export class Downloads implements Disposable {
     this.#onOverflow = onOverflow;
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#watch = setInterval(() => this.#assertBounds(), watchEveryMs);
-    this.#watch.unref();
+    this.#sizeCheck = setInterval(() => this.#enforceLimits(), checkIntervalMs);
+    this.#sizeCheck.unref();
   }
 
-  /** Remembers the content types of a page's answers, which its downloads do not tell. */
+  /** Stores the content types of the responses of a page, because a download of Playwright has none. */
   follow(page: Page): void {
     page.on('response', (response) => {
       if (!response.request().isNavigationRequest()) return;
@@ -81,14 +85,17 @@ export class Downloads implements Disposable {
     });
   }
 
-  hold(download: Download): HeldDownload {
+  /** Watches a download until it ends. */
+  track(download: Download): PendingDownload {
     const name = download.suggestedFilename().slice(0, 1000) || 'download';
-    const known =
+    const contentType =
       this.#types.get(download.url()) ?? contentTypes[/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? '';
-    const held: HeldDownload = {
+    const pending: PendingDownload = {
       name,
       url: download.url().slice(0, download.url().startsWith('data:') ? 200 : 16_384),
-      contentType: /^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/.test(known) ? known : 'application/octet-stream',
+      contentType: /^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/.test(contentType)
+        ? contentType
+        : 'application/octet-stream',
       state: 'running',
       error: null,
       saveAs: (path) => download.saveAs(path),
@@ -99,11 +106,11 @@ export class Downloads implements Disposable {
     };
     this.#files.set(download, fileOf(download));
     this.#running.add(download);
-    void this.#end(download, held);
-    return held;
+    void this.#end(download, pending);
+    return pending;
   }
 
-  /** Cancels a download that no command may hand over. */
+  /** Cancels a download that no command may return, and removes its file. */
   refuse(download: Download): void {
     this.#files.set(download, fileOf(download));
     void download
@@ -117,15 +124,15 @@ export class Downloads implements Disposable {
     this.#files.delete(download);
   }
 
-  async #end(download: Download, held: HeldDownload): Promise<void> {
+  async #end(download: Download, pending: PendingDownload): Promise<void> {
     try {
       const path = await download.path();
       if (statSync(path).size > this.#maxBytes) throw new Error('too large');
-      held.state = 'saved';
+      pending.state = 'saved';
     } catch (error) {
-      held.state = 'failed';
-      held.error = this.#tooLarge.has(download)
-        ? `It has more than ${this.#maxBytes} bytes, or downloads that were not handed over have more than ${maxHeldBytes}.`
+      pending.state = 'failed';
+      pending.error = this.#tooLarge.has(download)
+        ? `It has more than ${this.#maxBytes} bytes, or the pending downloads of all runs have more than ${maxPendingBytes}.`
         : `It failed: ${(await download.failure().catch(() => null)) ?? (error as Error).message.split('\n')[0] ?? ''}`.slice(
             0,
             1000,
@@ -138,27 +145,28 @@ export class Downloads implements Disposable {
 
   readonly #tooLarge = new WeakSet<Download>();
 
-  /** Cancels a download that is too large, and the largest one while all of them are too large together. */
-  #assertBounds(): void {
+  /** Cancels downloads that exceed the limit, and the largest one if all downloads together exceed theirs. */
+  #enforceLimits(): void {
     const sizes = this.#sizes();
-    const known = new Map([...this.#files].map(([download, path]) => [download, sizes.get(path ?? '') ?? 0]));
+    const reportedSizes = new Map([...this.#files].map(([download, path]) => [download, sizes.get(path ?? '') ?? 0]));
     const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    const unknown = total - [...known.values()].reduce((sum, size) => sum + size, 0);
+    const unreportedBytes = total - [...reportedSizes.values()].reduce((sum, size) => sum + size, 0);
     const running = [...this.#running]
       .filter((download) => !this.#tooLarge.has(download))
-      .toSorted((one, other) => (known.get(other) ?? 0) - (known.get(one) ?? 0));
+      .toSorted((one, other) => (reportedSizes.get(other) ?? 0) - (reportedSizes.get(one) ?? 0));
     for (const [index, download] of running.entries()) {
-      const isTooLarge = (known.get(download) ?? 0) > this.#maxBytes || (index === 0 && total > maxHeldBytes);
+      const isTooLarge =
+        (reportedSizes.get(download) ?? 0) > this.#maxBytes || (index === 0 && total > maxPendingBytes);
       if (!isTooLarge) break;
       this.#tooLarge.add(download);
       void download.cancel().catch(() => undefined);
     }
-    // The browser also writes downloads that it does not report, for example of a window whose opener is closed.
-    this.#overflows = unknown > this.#maxBytes ? this.#overflows + 1 : 0;
+    // The browser also writes downloads that it does not report, such as those of a window whose opener is closed.
+    this.#overflows = unreportedBytes > this.#maxBytes ? this.#overflows + 1 : 0;
     if (this.#overflows > maxOverflows) this.#onOverflow();
   }
 
-  /** The bytes of each file; Chromium adds .crdownload to its name while the download runs. */
+  /** The size of each file in bytes. Chromium appends .crdownload to the name while the download runs. */
   #sizes(): Map<string, number> {
     const sizes = new Map<string, number>();
     try {
@@ -174,7 +182,7 @@ export class Downloads implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#watch);
+    clearInterval(this.#sizeCheck);
     try {
       rmSync(this.folder, { recursive: true, force: true });
     } catch {
@@ -183,21 +191,22 @@ export class Downloads implements Disposable {
   }
 }
 
-/** Whether a navigation that failed becomes a download, which the browser reports after the failure. */
+/** Whether a failed navigation becomes a download. The browser reports the download after the failure. */
 export function becomesDownload(request: Request): boolean {
   const status = request.existingResponse()?.status();
-  // Chromium also ends a navigation whose response has no document by its status.
+  // A navigation with status 204 or 205 fails with the same error, but its response has no document.
   return request.failure()?.errorText === 'net::ERR_ABORTED' && status !== undefined && ![204, 205].includes(status);
 }
 
-/** The elements of a page that `isDownloadLink` reads. */
+/** The part of a DOM element that `isDownloadLink` reads. */
 interface PageNode {
   closest(selector: string): { href: string; baseURI: string } | null;
 }
 
 /**
- * Runs in the page: whether a click on an element downloads the address of its link. The DevTools protocol reports such a download only when
- * its response begins. Chromium ignores the attribute `download` of a link to another origin.
+ * Returns whether a click on an element downloads the address of its link. Runs in the page. The DevTools protocol
+ * reports such a download only when the response begins. Chromium ignores the attribute `download` of a link to another
+ * origin.
  */
 export function isDownloadLink(element: PageNode): boolean {
   const link = element.closest('a[download], area[download]');
@@ -205,6 +214,6 @@ export function isDownloadLink(element: PageNode): boolean {
   return /^(blob|data):/.test(link.href) || new URL(link.href).origin === new URL(link.baseURI).origin;
 }
 
-/** The file that a download is written to. Playwright has no public name for it before the download ends. */
+/** The file to which a download is written. Playwright has no public API for it before the download ends. */
 const fileOf = (download: Download): string | undefined =>
   (download as { _artifact?: { _initializer?: { absolutePath?: string } } })._artifact?._initializer?.absolutePath;

@@ -3,10 +3,10 @@ import { maxEvaluateBytes } from '../../../../shared/commands/browser.ts';
 import { toStorableJson } from '../../../../shared/json.ts';
 import { CommandError } from '../handler.ts';
 
-/** How long a busy page may take to notice that its script is to end, in milliseconds. */
-const terminateMs = 2_000;
+/** Time limit for ending the script of a busy page. */
+const terminateTimeoutMs = 2_000;
 
-/** Evaluates an expression in the page and answers its JSON, bounded in time and size. */
+/** Evaluates an expression in the page and returns its value as JSON. Time and size are limited. */
 export async function evaluate(page: Page, expression: string, timeoutMs: number) {
   const script = `(async () => {
     const value = await (
@@ -14,15 +14,15 @@ ${expression}
     );
     const text = JSON.stringify(value === undefined ? null : value);
     if (text === undefined) throw new Error('the value is not JSON');
-    if (text.length > ${maxEvaluateBytes}) throw new Error('the value has ' + text.length + ' characters of JSON; ${maxEvaluateBytes} is the most');
+    if (text.length > ${maxEvaluateBytes}) throw new Error('the value has ' + text.length + ' characters of JSON; at most ${maxEvaluateBytes} are allowed');
     return text;
   })()`;
-  const late = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => late.resolve('late'), timeoutMs);
+  const timedOut = Promise.withResolvers<'timed out'>();
+  const timer = setTimeout(() => timedOut.resolve('timed out'), timeoutMs);
   const evaluation = page.evaluate(script) as Promise<string>;
   try {
-    const text = await Promise.race([evaluation, late.promise]);
-    if (text !== 'late') return toStorableJson(parseValue(text));
+    const text = await Promise.race([evaluation, timedOut.promise]);
+    if (text !== 'timed out') return toStorableJson(parseValue(text));
   } catch (error) {
     throw new CommandError(
       'evaluation_failed',
@@ -40,17 +40,17 @@ ${expression}
   throw new CommandError('timeout', `The expression did not end within ${timeoutMs} ms.`);
 }
 
-/** @throws Error for a key that the hub refuses in any JSON. */
+/** @throws Error for a key that the hub does not accept in JSON. */
 const parseValue = (text: string): unknown =>
   JSON.parse(text, (key, value: unknown) => {
     if (key === '__proto__') throw new Error('the value has the key __proto__, which the hub does not accept');
     return value;
   });
 
-/** Ends a script that keeps its page busy; a page that does not heed is closed. */
+/** Ends the script of a busy page. Closes the page if the script does not end in time. */
 async function terminate(page: Page, evaluation: Promise<unknown>): Promise<void> {
   const stuck = Promise.withResolvers<'stuck'>();
-  const timer = setTimeout(() => stuck.resolve('stuck'), terminateMs);
+  const timer = setTimeout(() => stuck.resolve('stuck'), terminateTimeoutMs);
   const end = async () => {
     const session = await page.context().newCDPSession(page);
     await session.send('Runtime.terminateExecution');

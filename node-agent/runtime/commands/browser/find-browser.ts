@@ -23,7 +23,10 @@ const windowsPaths = [
   'Chromium\\Application\\chrome.exe',
 ];
 
-/** The browser that the owner named, else the first of Chrome, Chromium and Edge that is installed; null when there is none. */
+/**
+ * Returns the browser that the owner configured, else the first installed one of Chrome, Chromium and Edge; null if
+ * there is none.
+ */
 export function findBrowser(executablePath: string | undefined): InstalledBrowser | null {
   if (executablePath !== undefined)
     return existsSync(executablePath) ? { name: executablePath, path: executablePath } : null;

@@ -18,21 +18,21 @@ test.each([
   ['::1', 'http://[0:0:0:0:0:0:0:1]/'],
   ['127.1', 'http://127.0.0.1/'],
   ['Example.ORG.', 'https://example.org/'],
-])('%s blocks %s, however it is written', (pattern, address) => {
+])('the pattern %s blocks %s in any notation', (pattern, address) => {
   expect(navigationProblem(address, { ...open, blockHosts: [pattern] })).toContain('blocks');
   expect(navigationProblem(address, { ...open, allowHosts: [pattern] })).toBeNull();
   expect(navigationProblem('http://other.example/', { ...open, blockHosts: [pattern] })).toBeNull();
 });
 
 test.each(['https://example.org', 'example.org:8080', 'example.org/path', '*', 'example.*', 'user@example.org', ''])(
-  'a pattern that names no host, %j, is an error in the settings',
+  'the settings refuse the pattern %j, which names no host',
   (pattern) => {
     expect(localSettings.safeParse({ browser: { blockHosts: [pattern] } }).success).toBe(false);
     expect(localSettings.safeParse({ browser: { allowHosts: [pattern] } }).success).toBe(false);
   },
 );
 
-test('an answer that goes on ends when its host is not allowed any more', async () => {
+test('a running response is closed when its host is no longer allowed', async () => {
   const far = createServer((_request, response) => response.write('one'));
   await new Promise<void>((done) => far.listen(0, '127.0.0.1', done));
   let rules: HostRules = open;
@@ -55,7 +55,7 @@ test('an answer that goes on ends when its host is not allowed any more', async 
   }
 });
 
-/** A server on the loopback that names the requests it got. */
+/** Starts a server on 127.0.0.1 that records its requests. */
 async function listen(): Promise<{ port: number; seen: string[] }> {
   const seen: string[] = [];
   const server = createServer((incoming, response) => {
@@ -74,7 +74,7 @@ async function listen(): Promise<{ port: number; seen: string[] }> {
   return { port: (server.address() as AddressInfo).port, seen };
 }
 
-/** Sends CONNECT to a filter and answers all that comes back. */
+/** Sends CONNECT and a request through a filter, and returns all received bytes as text. */
 async function tunnel(filter: HostFilter, target: string): Promise<string> {
   const { hostname, port } = new URL(filter.url);
   const socket = connect(Number(port), hostname);
@@ -89,7 +89,7 @@ async function tunnel(filter: HostFilter, target: string): Promise<string> {
   return text;
 }
 
-test('a name that leads to a private address is refused, and nothing is sent there', async () => {
+test('a name that resolves to a private address is refused before a request is sent', async () => {
   const { port, seen } = await listen();
   let asked = 0;
   await using filter = await HostFilter.listen(
@@ -108,18 +108,18 @@ test('a name that leads to a private address is refused, and nothing is sent the
   expect(seen).toEqual([]);
 });
 
-test('a connection goes to the address that was judged, whatever the name resolves to then', async () => {
+test('the filter connects to the checked address without resolving the name again', async () => {
   const { port, seen } = await listen();
   await using filter = await HostFilter.listen(
     () => ({ allowHosts: [], blockHosts: [], privateHosts: ['named.example'] }),
     async () => ['127.0.0.1'],
   );
-  // The system itself can't resolve the name: only the judged address leads there.
+  // The system cannot resolve the name, so only the checked address can reach the server.
   expect(await tunnel(filter, `named.example:${port}`)).toContain('reached');
   expect(seen).toEqual(['GET /in']);
 });
 
-test("the browser's traffic goes through the owner's proxy, except to this machine and to what NO_PROXY names", async () => {
+test("the browser's traffic goes through the owner's proxy, except to this machine and to hosts in NO_PROXY", async () => {
   const proxy = await listen();
   const near = await listen();
   vi.stubEnv('HTTPS_PROXY', `http://user:secret@127.0.0.1:${proxy.port}`);
@@ -151,7 +151,7 @@ test("the browser's traffic goes through the owner's proxy, except to this machi
 test.each([
   ['a status code below 100', 'HTTP/1.1 042 Hi\r\nContent-Length: 2\r\n\r\nhi'],
   ['the status code 000', 'HTTP/1.1 000 Hi\r\nContent-Length: 2\r\n\r\nhi'],
-  ['an upgrade that nobody requested', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhi'],
+  ['an upgrade without a request for it', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhi'],
   ['no status line', 'hi\r\n\r\n'],
   ['a control character in a header', 'HTTP/1.1 200 OK\r\nX-A: a\u0001b\r\nContent-Length: 2\r\n\r\nhi'],
   ['a header without a name', 'HTTP/1.1 200 OK\r\n: a\r\nContent-Length: 2\r\n\r\nhi'],

@@ -13,8 +13,8 @@ import type { HostRules } from './host-rules.ts';
 import { ownerProxyFor, ProxySettingsError } from './owner-proxy.ts';
 import type { OwnerProxy } from './owner-proxy.ts';
 
-/** Headers that belong to one connection and not to what goes over it. */
-const hopHeaders = new Set([
+/** Headers that apply to one connection. A proxy does not forward them. */
+const hopByHopHeaders = new Set([
   'connection',
   'proxy-connection',
   'proxy-authorization',
@@ -24,14 +24,14 @@ const hopHeaders = new Set([
   'upgrade',
 ]);
 
-/** Milliseconds that a connection to a server or a proxy may take. */
+/** Time limit for a connection to a server or a proxy. */
 const connectTimeoutMs = 30_000;
-/** Destinations of which the last problem is kept, for the command that has to report it. */
+/** Destinations whose last problem is kept, so that a command can report it. */
 const maxProblems = 200;
-/** Error codes of Node for an answer that it cannot parse or pass on. */
-const invalidAnswer = /^(HPE_|ERR_HTTP_|ERR_INVALID_CHAR)/;
-/** Longest answer of the owner's proxy to CONNECT, in bytes. */
-const maxProxyHead = 16 * 1024;
+/** Error codes of Node for a response that it cannot parse or forward. */
+const invalidResponse = /^(HPE_|ERR_HTTP_|ERR_INVALID_CHAR)/;
+/** Size limit of the response of the owner's proxy to CONNECT. */
+const maxProxyHeadBytes = 16 * 1024;
 
 export type Resolve = (host: string) => Promise<string[]>;
 
@@ -40,22 +40,22 @@ const resolveBySystem: Resolve = async (host) =>
 
 /** Why a destination could not be reached. */
 export interface DestinationProblem {
-  /** Whether the owner's rules refuse it, rather than the network. */
+  /** Whether the owner's rules refuse the destination; false for a failure of the network. */
   isRefused: boolean;
   message: string;
 }
 
-/** How a destination is reached: at addresses that were judged, or through the owner's proxy. */
+/** The route to a destination: direct, at addresses that the rules allow, or through the owner's proxy. */
 type Route = { addresses: string[] } | { proxy: OwnerProxy };
 
-/** What an open connection of the browser leads to. */
-interface Held {
+/** The server to which a connection of the browser is forwarded. */
+interface ConnectionTarget {
   destination: Destination;
-  /** The address that it is connected to; null through a proxy. */
+  /** The address of the server; null through a proxy, or before the filter is connected. */
   address: string | null;
 }
 
-/** @throws with the reason that a destination is out of reach. */
+/** The reason why a destination cannot be reached. */
 class Unreachable extends Error {
   readonly isRefused: boolean;
 
@@ -66,22 +66,23 @@ class Unreachable extends Error {
 }
 
 /**
- * A proxy on this machine that the browser sends everything through: pages and what they load, beacons, sockets, service workers,
- * prefetched and preconnected hosts alike. It resolves each name once, judges the addresses, and connects only to addresses that it
- * judged, so that a name which resolves to another address the next time (DNS rebinding) changes nothing.
+ * An HTTP proxy on this machine for all traffic of the browser: pages and their resources, beacons, WebSockets, service
+ * workers, prefetches and preconnects. The filter resolves each name once per connection, checks the addresses, and
+ * connects only to checked addresses. Therefore a name that later resolves to another address (DNS rebinding) has no
+ * effect.
  */
 export class HostFilter implements AsyncDisposable {
   readonly #server = createServer();
   readonly #rules: () => HostRules;
   readonly #resolve: Resolve;
-  /** Connections of the browser, and where those lead that are tunnels or wait for an answer. */
-  readonly #sockets = new Map<Duplex, Held | null>();
+  /** Connections of the browser. The target is set for tunnels and during a request; else null. */
+  readonly #sockets = new Map<Duplex, ConnectionTarget | null>();
   readonly #problems = new Map<string, DestinationProblem>();
 
   private constructor(rules: () => HostRules, resolve: Resolve) {
     this.#rules = rules;
     this.#resolve = resolve;
-    this.#server.on('connection', (socket: Socket) => this.#hold(socket, null));
+    this.#server.on('connection', (socket: Socket) => this.#trackConnection(socket, null));
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#forward(request, response).catch(() => request.socket.destroy());
     });
@@ -89,11 +90,11 @@ export class HostFilter implements AsyncDisposable {
       this.#tunnel(request, socket, head).catch(() => socket.destroy());
     });
     this.#server.on('clientError', (_error, socket) => socket.destroy());
-    // The server emits an error for each connection that it cannot accept, for example without free file handles.
+    // The server emits an error for each connection that it cannot accept, such as when no file descriptor is free.
     this.#server.on('error', () => undefined);
   }
 
-  /** Listens on a free port of the loopback; `rules` is called for every request. */
+  /** Starts a filter on a free port of 127.0.0.1. `rules` is called for every request. */
   static async listen(rules: () => HostRules, resolve: Resolve = resolveBySystem): Promise<HostFilter> {
     const filter = new HostFilter(rules, resolve);
     await new Promise<void>((done, reject) => {
@@ -107,17 +108,17 @@ export class HostFilter implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Why the last connection to the host and port of an address failed; null when it did not. */
+  /** Why the last connection to the host and port of an address failed; null if it did not fail. */
   problemOf(address: string): DestinationProblem | null {
     return URL.canParse(address) ? (this.#problems.get(keyOf(destinationOf(new URL(address)))) ?? null) : null;
   }
 
-  /** Closes connections that the rules do not allow any more. */
+  /** Closes the connections that the rules no longer allow. */
   recheck(): void {
     const rules = this.#rules();
-    for (const [socket, held] of this.#sockets) {
-      if (held === null) continue;
-      const { destination, address } = held;
+    for (const [socket, target] of this.#sockets) {
+      if (target === null) continue;
+      const { destination, address } = target;
       const isRefused =
         nameProblem(destination.host, rules) !== null ||
         (address !== null && addressProblem(destination, address, rules) !== null);
@@ -131,7 +132,7 @@ export class HostFilter implements AsyncDisposable {
     await closed;
   }
 
-  /** Judges a destination and remembers why it is out of reach. @throws Unreachable. */
+  /** Checks a destination against the rules and returns the route to it. @throws Unreachable, ProxySettingsError. */
   async #route(destination: Destination, isTunnel: boolean): Promise<Route> {
     const { host, port } = destination;
     const rules = this.#rules();
@@ -144,12 +145,13 @@ export class HostFilter implements AsyncDisposable {
     const problems = addresses.map((address) => addressProblem(destination, address, rules));
     const usable = addresses.filter((_address, index) => problems[index] === null);
     if (addresses.length > 0 && usable.length === 0) throw new Unreachable(problems[0] as string, true);
-    // Behind a proxy a machine may be unable to resolve names: then the proxy does.
+    // A machine behind a proxy may be unable to resolve names. Then the proxy resolves the name.
     if (proxy !== null) return { proxy };
     if (usable.length === 0) throw new Unreachable(`the name ${host} can't be resolved`, false);
     return { addresses: usable };
   }
 
+  /** Stores why a connection to a destination failed. */
   #failed(destination: Destination, error: unknown): void {
     const key = keyOf(destination);
     const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
@@ -159,7 +161,7 @@ export class HostFilter implements AsyncDisposable {
       message:
         error instanceof Unreachable || error instanceof ProxySettingsError
           ? error.message
-          : `${key} ${invalidAnswer.test(code) ? 'sent an answer that is not valid HTTP' : "can't be reached"} (${code})`,
+          : `${key} ${invalidResponse.test(code) ? 'sent a response that is not valid HTTP' : "can't be reached"} (${code})`,
     });
     for (const oldest of this.#problems.keys()) {
       if (this.#problems.size <= maxProblems) break;
@@ -169,7 +171,7 @@ export class HostFilter implements AsyncDisposable {
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const address = request.url ?? '';
-    // What can't be reached looks to the browser as it would without a proxy: no answer at all.
+    // Closes the connection without a response, as a server that cannot be reached would.
     const end = () => request.socket.destroy();
     if (!URL.canParse(address)) return void end();
     const url = new URL(address);
@@ -177,41 +179,45 @@ export class HostFilter implements AsyncDisposable {
     try {
       const route = await this.#route(destination, false);
       if (request.socket.destroyed) return;
-      const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !hopHeaders.has(name)));
-      this.#hold(request.socket, { destination, address: null });
-      response.on('close', () => request.socket.destroyed || this.#hold(request.socket, null));
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).filter(([name]) => !hopByHopHeaders.has(name)),
+      );
+      this.#trackConnection(request.socket, { destination, address: null });
+      response.on('close', () => request.socket.destroyed || this.#trackConnection(request.socket, null));
       const send = 'proxy' in route && route.proxy.isSecure ? httpsRequest : httpRequest;
-      const upstream = send(requestOptions(url, route, request.method, headers), (answer) => {
-        answer.on('error', end);
-        const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !hopHeaders.has(name)));
+      const upstream = send(requestOptions(url, route, request.method, headers), (upstreamResponse) => {
+        upstreamResponse.on('error', end);
+        const responseHeaders = Object.fromEntries(
+          Object.entries(upstreamResponse.headers).filter(([name]) => !hopByHopHeaders.has(name)),
+        );
         try {
-          response.writeHead(answer.statusCode ?? 502, kept);
+          response.writeHead(upstreamResponse.statusCode ?? 502, responseHeaders);
         } catch (error) {
           // The parser accepts status codes that `writeHead` refuses, such as 042.
           upstream.destroy(error as Error);
           return;
         }
         this.#problems.delete(keyOf(destination));
-        answer.pipe(response);
+        upstreamResponse.pipe(response);
       });
       upstream.on('socket', (socket) => {
         if (socket.connecting) {
           const timer = setTimeout(
-            () => socket.destroy(Object.assign(new Error('it does not answer'), { code: 'ETIMEDOUT' })),
+            () => socket.destroy(Object.assign(new Error('it does not respond'), { code: 'ETIMEDOUT' })),
             connectTimeoutMs,
           );
           socket.once('connect', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
         }
         if ('addresses' in route)
           socket.once('connect', () =>
-            this.#hold(request.socket, { destination, address: socket.remoteAddress ?? null }),
+            this.#trackConnection(request.socket, { destination, address: socket.remoteAddress ?? null }),
           );
       });
       upstream.on('error', (error) => {
         this.#failed(destination, error);
         end();
       });
-      // An upgrade that the browser did not request ends without an answer and without an error.
+      // A response with an upgrade that the browser did not request ends without a response event and without an error.
       upstream.on('close', () => response.headersSent || end());
       response.on('error', end).on('close', () => upstream.destroy());
       request.pipe(upstream);
@@ -231,7 +237,10 @@ export class HostFilter implements AsyncDisposable {
       const { upstream, early } = await connectTo(destination, route);
       this.#problems.delete(keyOf(destination));
       if (socket.destroyed) return void upstream.destroy();
-      this.#hold(socket, { destination, address: 'proxy' in route ? null : (upstream.remoteAddress ?? null) });
+      this.#trackConnection(socket, {
+        destination,
+        address: 'proxy' in route ? null : (upstream.remoteAddress ?? null),
+      });
       upstream.on('error', () => socket.destroy());
       upstream.on('close', () => socket.destroy());
       socket.on('close', () => upstream.destroy());
@@ -246,19 +255,19 @@ export class HostFilter implements AsyncDisposable {
     }
   }
 
-  #hold(socket: Duplex, held: Held | null): void {
+  #trackConnection(socket: Duplex, target: ConnectionTarget | null): void {
     if (!this.#sockets.has(socket)) {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => this.#sockets.delete(socket));
     }
-    this.#sockets.set(socket, held);
+    this.#sockets.set(socket, target);
   }
 }
 
 const keyOf = ({ host, port }: Destination) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** A look-up that answers the addresses which were judged, whatever the name resolves to now. */
-const pinned =
+/** A DNS look-up that returns the checked addresses instead of resolving the name again. */
+const pinnedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_host, options, callback) => {
     const all = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -286,15 +295,18 @@ function requestOptions(url: URL, route: Route, method: string | undefined, head
     port,
     path: `${url.pathname}${url.search}`,
     headers,
-    lookup: pinned(route.addresses),
+    lookup: pinnedLookup(route.addresses),
     autoSelectFamily: true,
   };
 }
 
-/** Connects to a destination, or through the owner's proxy; `early` is what came behind the proxy's answer. */
+/**
+ * Connects to a destination directly or through the owner's proxy. `early` contains the bytes after the response of the
+ * proxy.
+ */
 async function connectTo({ host, port }: Destination, route: Route): Promise<{ upstream: Socket; early: Buffer }> {
   if ('addresses' in route) {
-    const upstream = connect({ host, port, lookup: pinned(route.addresses), autoSelectFamily: true });
+    const upstream = connect({ host, port, lookup: pinnedLookup(route.addresses), autoSelectFamily: true });
     await connected(upstream, 'connect');
     return { upstream, early: Buffer.alloc(0) };
   }
@@ -306,7 +318,7 @@ async function connectTo({ host, port }: Destination, route: Route): Promise<{ u
   const target = keyOf({ host, port });
   const authorization = proxy.authorization === null ? '' : `Proxy-Authorization: ${proxy.authorization}\r\n`;
   upstream.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`);
-  const { status, early } = await proxyAnswer(upstream);
+  const { status, early } = await readConnectResponse(upstream);
   if (status === 200) return { upstream, early };
   upstream.destroy();
   throw new Unreachable(`the proxy ${proxy.host}:${proxy.port} answered ${status} for ${target}`, false);
@@ -314,7 +326,7 @@ async function connectTo({ host, port }: Destination, route: Route): Promise<{ u
 
 async function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
   const timer = setTimeout(
-    () => socket.destroy(Object.assign(new Error('it does not answer'), { code: 'ETIMEDOUT' })),
+    () => socket.destroy(Object.assign(new Error('it does not respond'), { code: 'ETIMEDOUT' })),
     connectTimeoutMs,
   );
   try {
@@ -328,11 +340,11 @@ async function connected(socket: Socket, event: 'connect' | 'secureConnect'): Pr
   }
 }
 
-/** Reads the answer to CONNECT. @throws Unreachable when the proxy sends none. */
-function proxyAnswer(socket: Socket): Promise<{ status: number; early: Buffer }> {
+/** Reads the response to CONNECT. @throws Unreachable if the proxy does not respond. */
+function readConnectResponse(socket: Socket): Promise<{ status: number; early: Buffer }> {
   return new Promise((done, reject) => {
     let head = Buffer.alloc(0);
-    const fail = () => finish(() => reject(new Unreachable('the proxy does not answer', false)));
+    const fail = () => finish(() => reject(new Unreachable('the proxy does not respond', false)));
     const timer = setTimeout(() => {
       socket.destroy();
       fail();
@@ -345,7 +357,7 @@ function proxyAnswer(socket: Socket): Promise<{ status: number; early: Buffer }>
     const onData = (chunk: Buffer) => {
       head = Buffer.concat([head, chunk]);
       const end = head.indexOf('\r\n\r\n');
-      if (end === -1 && head.length <= maxProxyHead) return;
+      if (end === -1 && head.length <= maxProxyHeadBytes) return;
       socket.pause();
       const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head.toString('latin1', 0, 20))?.[1] ?? 0);
       finish(() => done({ status: end === -1 ? 0 : status, early: head.subarray(end + 4) }));

@@ -7,7 +7,7 @@ import { findBrowser } from './find-browser.ts';
 import { lacksSandbox, sandboxProblem } from './sandbox.ts';
 
 const launchTimeoutMs = 30_000;
-/** No way leads past the filter: the browser looks no name up, and calls between browsers go through the filter, too. */
+/** Sends all traffic through the filter: the browser resolves no host names, and WebRTC uses no direct UDP. */
 const filterArguments = [
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -15,7 +15,10 @@ const filterArguments = [
   '--dns-prefetch-disable',
 ];
 
-/** The path of the browser that the owner's settings let a command use. @throws CommandError `tool_missing`, `denied_by_device`. */
+/**
+ * Returns the path of the browser that the owner's settings allow.
+ * @throws CommandError `tool_missing`, `denied_by_device`.
+ */
 export function usableBrowser(settings: LocalSettings['browser']): string {
   const browser = findBrowser(settings.executablePath);
   if (browser === null) {
@@ -32,8 +35,8 @@ export function usableBrowser(settings: LocalSettings['browser']): string {
 }
 
 /**
- * Starts a browser with a profile of its own, behind the filter at `filterUrl`.
- * @throws CommandError `failed` with one line.
+ * Starts a browser with the given profile, whose proxy is the filter at `filterUrl`.
+ * @throws CommandError `failed` with one line of text.
  */
 export async function launchBrowser(
   profile: string,
@@ -45,7 +48,7 @@ export async function launchBrowser(
     process.platform !== 'linux' ||
     process.env['DISPLAY'] !== undefined ||
     process.env['WAYLAND_DISPLAY'] !== undefined;
-  // It takes as long to load as all the rest of a companion, of which most do without a browser.
+  // Loading Playwright takes as long as loading the rest of the companion, and most companions use no browser.
   const { chromium } = await import('playwright-core');
   try {
     return await chromium.launchPersistentContext(profile, {
@@ -85,15 +88,15 @@ export async function launchBrowser(
 }
 
 /**
- * Kills the browser that uses a profile, on systems where Chromium names its process in the profile (Linux and macOS).
- * @returns Whether there was such a process.
+ * Kills the browser that uses a profile. Chromium writes its process ID to the profile on Linux and macOS only.
+ * @returns Whether a process was killed.
  */
 export function killBrowser(profile: string): boolean {
   try {
     const pid = Number(/-(\d+)$/.exec(readlinkSync(join(profile, 'SingletonLock')))?.[1] ?? 0);
     return pid > 1 && pid !== process.pid && process.kill(pid, 'SIGKILL');
   } catch {
-    // The browser ended already, or it is closed in the ordinary way.
+    // The browser has ended, or the system has no such link.
     return false;
   }
 }

@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
 
-/** A proxy that the owner's environment names for a destination. */
+/** The proxy for a destination, from the environment of the companion. */
 export interface OwnerProxy {
   host: string;
   port: number;
   /** Whether the connection to the proxy itself is TLS. */
   isSecure: boolean;
-  /** The value of `Proxy-Authorization`, when the address holds a user. */
+  /** The value of the header `Proxy-Authorization`; null if the address contains no user. */
   authorization: string | null;
 }
 
-/** A proxy that the environment names and that can't be used, with what to do. */
+/** The environment contains a proxy address that is not valid. The message says what to do. */
 export class ProxySettingsError extends Error {}
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -20,15 +20,18 @@ const read = (environment: Environment, name: string) => {
   return value === undefined || value.trim() === '' ? undefined : value.trim();
 };
 
-/** Whether `NO_PROXY` exempts a host: `*`, `host`, `.host`, `*.host`, `host:port`. A name exempts the hosts below it, too. */
+/**
+ * Whether `NO_PROXY` exempts a host. Entries are `*`, `host`, `.host`, `*.host` or `host:port`. A name also exempts its
+ * subdomains.
+ */
 function isExempt(list: string, host: string, port: number): boolean {
   return list
     .split(/[\s,]+/)
     .filter((entry) => entry !== '')
     .some((entry) => {
       if (entry === '*') return true;
-      const [, name = entry, ofPort] = isIP(entry) === 6 ? [] : (/^(.*):(\d+)$/.exec(entry) ?? []);
-      if (ofPort !== undefined && Number(ofPort) !== port) return false;
+      const [, name = entry, entryPort] = isIP(entry) === 6 ? [] : (/^(.*):(\d+)$/.exec(entry) ?? []);
+      if (entryPort !== undefined && Number(entryPort) !== port) return false;
       const wanted = name
         .toLowerCase()
         .replace(/^\[|\]$/g, '')
@@ -38,8 +41,9 @@ function isExempt(list: string, host: string, port: number): boolean {
 }
 
 /**
- * The proxy for a destination by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, lower-case names first; null to connect directly.
- * @throws ProxySettingsError when the proxy's address can't be used.
+ * Returns the proxy for a destination from `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; null for a direct connection.
+ * Variables with lower-case names take precedence.
+ * @throws ProxySettingsError if the address of the proxy is not valid.
  */
 export function ownerProxyFor(
   { host, port, isTunnel }: { host: string; port: number; isTunnel: boolean },

@@ -30,7 +30,7 @@ import { findBrowser } from './find-browser.ts';
 import { BrowserSession } from './session.ts';
 import type { BrowserLimits } from './session.ts';
 
-/** A run of a workflow, or a direct call of a skill by an API key. */
+/** The origin of a command: a run of a workflow, or (`directBy`) a direct call of a skill by an API key. */
 const runOf = (id: string = randomUUID()): CommandOrigin => ({
   workspace: { id: randomUUID(), name: 'demo' },
   workflow: { id: randomUUID(), name: 'flow' },
@@ -116,7 +116,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   const large: ServerResponse[] = [];
   const unanswered: ServerResponse[] = [];
   const held: ServerResponse[] = [];
-  // Listens on every loopback address, so that only the filter keeps a page from one.
+  // Listens on every loopback address, so that only the filter can keep a page from reaching one.
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x');
     requests.push(pathname);
@@ -161,7 +161,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       };
       const answer = () => response.writeHead(200, headers).end('a,b\n1,2\n');
       if (pathname === '/report.csv') answer();
-      // A server that takes a while to make a report.
+      // The server needs some time for the report.
       else setTimeout(answer, 500);
       return;
     }
@@ -176,7 +176,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   let session: BrowserSession;
   let dispatcher: Dispatcher;
   let base: string;
-  /** Names of artefacts at the hub, by ID. */
+  /** Names of the artefacts at the hub, by ID. */
   const artifactNames = new Map<string, string>();
   let onFull: () => Promise<void> = async () => undefined;
 
@@ -237,7 +237,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     await session.endRuns(session.runIds);
   });
 
-  /** Sends one command, as a hub would. */
+  /** Executes one command as if the hub had sent it. */
   async function send(
     origin: CommandOrigin | undefined,
     action: string,
@@ -278,7 +278,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       mkdirSync(join(inbox, 'sub'));
     });
 
-    test('a download is saved there too, under a free name, readable by its owner only', async () => {
+    test('a download is also saved in the folder, under a free name and readable by its owner only', async () => {
       const run = runOf();
       await open(run, '/downloads');
       const saved: unknown[] = [];
@@ -298,7 +298,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       }
     });
 
-    test('a folder that receives no downloads is refused before the page is touched', async () => {
+    test('a folder that does not receive downloads is refused before the command acts on the page', async () => {
       symlinkSync(shared, join(inbox, 'link'));
       mkdirSync(join(inbox, '.hidden'));
       writeFileSync(join(inbox, 'Report 1.csv'), '');
@@ -323,7 +323,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
 
   describe('pages', () => {
-    test('each run has a current page of its own', async () => {
+    test('each run has its own current page', async () => {
       const [one, other] = [runOf(), runOf()];
       await open(one, '/');
       await open(other, '/other');
@@ -331,7 +331,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await send(other, 'content')).output).toMatchObject({ title: 'Other' });
     });
 
-    test('a page that hangs keeps no other page of its run from being listed and closed', async () => {
+    test('a page that hangs does not keep other pages of its run from being listed and closed', async () => {
       const run = runOf();
       const hanging = (await open(run, '/')).output['pageId'] as string;
       const other = (await open(run, '/other', { newPage: true })).output['pageId'] as string;
@@ -346,7 +346,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await send(run, 'close', { pageId: hanging });
     });
 
-    test('a page that hangs keeps no command waiting for its title', async () => {
+    test('a command does not wait for the title of a page that hangs', async () => {
       const run = runOf();
       const { pageId } = (await open(run, '/')).output;
       const script = 'void setTimeout(() => { for (;;); })';
@@ -394,7 +394,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       },
     );
 
-    test('a value with the key __proto__ is refused with a reason', async () => {
+    test('evaluating a value with the key __proto__ fails with the reason', async () => {
       const run = runOf();
       await open(run, '/');
       const expression = `JSON.parse('{"list":[{"__proto__":1}]}')`;
@@ -404,7 +404,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       });
     });
 
-    test('a browser that is denied while a command waits for it does not start again for the command', async () => {
+    test('a browser that is denied while a command waits for it does not restart for that command', async () => {
       const [one, denied, other] = [runOf(), runOf(), runOf()];
       await open(one, '/');
       await settings({ maxPages: 1 });
@@ -424,7 +424,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(requests).not.toContain('/denied');
     });
 
-    test('a browser that is denied while it starts leaves no page counted', async () => {
+    test('a browser that is denied while it starts leaves no page in the page count', async () => {
       const denied = () => dispatcher.denyAll('paused', 'The owner of this machine paused the companion.');
       await denied();
       for (const momentMs of [50, 150, 250, 400, 600]) {
@@ -441,7 +441,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       }
     });
 
-    test('a page of another run is refused by name, and stays as it is', async () => {
+    test('a command on a page of another run fails and does not change the page', async () => {
       const [one, other] = [runOf(), runOf()];
       const { pageId } = (await open(one, '/')).output;
       for (const [action, input] of [
@@ -455,7 +455,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await send(one, 'content')).output).toMatchObject({ title: 'Start', pageId });
     });
 
-    test('runs use the browser at the same time', async () => {
+    test('two runs use the browser at the same time', async () => {
       const [one, other] = [runOf(), runOf()];
       await open(one, '/later');
       await open(other, '/links');
@@ -466,7 +466,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await waiting).output).toMatchObject({ value: 'Later' });
     });
 
-    test('a run without a page fails with page_closed, and never sees about:blank', async () => {
+    test('a command of a run without a page fails with page_closed and does not use about:blank', async () => {
       const run = runOf();
       for (const [action, input] of [
         ['content', {}],
@@ -478,12 +478,12 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await send(run, 'content', { pageId: 'page-1' })).toMatchObject({ code: 'page_closed' });
     });
 
-    test('the pages of a run stay past the idle limit and close when the run is over', async () => {
+    test('the pages of a run stay open after the idle time-out and close when the run ends', async () => {
       await settings({ idleSeconds: 5 });
       const [run, direct] = [runOf(), directBy('key-1')];
       await open(run, '/');
       const { pageId } = (await open(direct, '/')).output;
-      // Pages of direct calls show that the idle limit has passed.
+      // The close of the page of a direct call shows that the idle time-out has expired.
       await expect
         .poll(() => session.pagesOf({ key: 'direct key key-1', runId: null }).open.size, { timeout: 30_000 })
         .toBe(0);
@@ -500,7 +500,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await send(run, 'content')).toMatchObject({ code: 'page_closed' });
     }, 60_000);
 
-    test('direct calls of one key continue on their page, and those of another key do not', async () => {
+    test('direct calls of one API key share a page that another key cannot use', async () => {
       const { pageId } = (await open(directBy('key-2'), '/')).output;
       expect((await send(directBy('key-2'), 'content')).output).toMatchObject({ title: 'Start', pageId });
       expect(await send(directBy('key-3'), 'content')).toMatchObject({ code: 'page_closed' });
@@ -508,13 +508,13 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await send(directBy('key-2'), 'close');
     });
 
-    test('a hub that sends no origin has one set of pages', async () => {
+    test('commands of a hub that sends no origin share one set of pages', async () => {
       await open(undefined, '/');
       expect((await send(undefined, 'content')).output).toMatchObject({ title: 'Start' });
       await send(undefined, 'close');
     });
 
-    test('a browser that ends, and a companion that starts again, leave page_closed behind', async () => {
+    test('commands on old pages fail with page_closed after the browser ends or the companion restarts', async () => {
       const run = runOf();
       const { pageId } = (await open(run, '/')).output;
       const { page } = session.find({ key: `run ${run.run?.id}`, runId: run.run?.id ?? '' }, pageId as string);
@@ -533,7 +533,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await open(run, '/')).output['pageId']).not.toBe(again['pageId']);
     }, 60_000);
 
-    test('are bounded for each run and in all', async () => {
+    test('the number of open pages of all runs is limited', async () => {
       const [one, other] = [runOf(), runOf()];
       await settings({ maxPages: 3 });
       try {
@@ -548,7 +548,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       }
     });
 
-    test('of runs that are over are closed when there is no room for another page, before their next heartbeat', async () => {
+    test('pages of ended runs are closed when the page limit is reached, before the next heartbeat', async () => {
       const [one, other] = [runOf(), runOf()];
       await settings({ maxPages: 2 });
       let asked = 0;
@@ -568,7 +568,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       }
     });
 
-    test('are listed, switched and closed', async () => {
+    test('pages are listed, switched and closed', async () => {
       const run = runOf();
       const first = (await open(run, '/')).output['pageId'] as string;
       const second = (await open(run, '/other', { newPage: true })).output['pageId'] as string;
@@ -589,7 +589,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       });
     });
 
-    test('go back and reload', async () => {
+    test('a page goes back and reloads', async () => {
       const run = runOf();
       await open(run, '/');
       await open(run, '/other');
@@ -599,12 +599,12 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     });
   });
 
-  describe('what pages do by themselves', () => {
+  describe('windows, dialogs and downloads of pages', () => {
     test.each([
       ['a link with a target', { text: 'Blank' }],
       ['a link without an opener', { text: 'No opener' }],
       ['a script', { text: 'Popup' }],
-    ])('a page that %s opens is named by the click and belongs to the run', async (_what, target) => {
+    ])('a click reports the page that %s opens, and the page belongs to the run', async (_what, target) => {
       const run = runOf();
       await open(run, '/links');
       const click = await send(run, 'click', { target });
@@ -615,7 +615,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await send(runOf(), 'content', { pageId })).toMatchObject({ code: 'page_of_another_run' });
     });
 
-    test('a popup that closes itself gives the run back to the page that opened it', async () => {
+    test('the page that opened a popup becomes the current page when the popup closes itself', async () => {
       const run = runOf();
       const { pageId } = (await open(run, '/links')).output;
       const { output } = await send(run, 'evaluate', { expression: "void window.open('/links')" });
@@ -627,7 +627,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await send(run, 'content')).output).toMatchObject({ pageId });
     });
 
-    test('a popup whose opener closes itself at once is closed, and so are its windows', async () => {
+    test('a popup whose opener closes itself immediately is closed with its windows', async () => {
       const run = runOf();
       await open(run, '/orphan');
       await send(run, 'click', { target: { text: 'Popup' } });
@@ -635,7 +635,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await expect.poll(() => session.unownedPages()).toEqual([]);
     });
 
-    test('a page that opens windows while its run ends leaves none of them', async () => {
+    test('windows that a page opens while its run ends are closed', async () => {
       const [run, other] = [runOf(), runOf()];
       await open(other, '/');
       await open(run, '/orphan');
@@ -646,7 +646,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(dispatcher.browserRuns).toEqual([other.run?.id]);
     });
 
-    test('dialogs are answered as the command says, and never silently', async () => {
+    test('dialogs get the answer that the command sets, and the command reports them', async () => {
       const run = runOf();
       await open(run, '/dialogs');
       const out = async () => (await send(run, 'content')).output['text'] as string;
@@ -667,7 +667,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await send(run, 'content')).output['dialogs']).toEqual([]);
     });
 
-    test('a page that asks to stay is left unless the command says otherwise', async () => {
+    test('a beforeunload dialog is accepted unless the command dismisses it', async () => {
       const run = runOf();
       await open(run, '/unload');
       await send(run, 'click', { target: { text: 'Touch me' } });
@@ -681,7 +681,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     });
 
     test.each(['/endless-load', '/endless'])(
-      'a page with endless dialogs is closed, and the run opens another (%s)',
+      'a page with endless dialogs is closed, and the run can open another page (%s)',
       async (path) => {
         const run = runOf();
         const opened = await open(run, path);
@@ -689,7 +689,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           path === '/endless' ? await send(run, 'click', { target: { text: 'Trap' }, timeoutMs: 20_000 }) : opened;
         expect(trapped).toMatchObject({
           code: 'page_closed',
-          message: expect.stringMatching(/dialogs without end \(\d+ so far\); the last one says "1"/) as string,
+          message: expect.stringMatching(/too many dialogs \(\d+\); the last one says "1"/) as string,
         });
         expect(await send(run, 'content')).toMatchObject({ code: 'page_closed' });
         expect((await open(run, '/other')).output).toMatchObject({ title: 'Other' });
@@ -705,7 +705,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       });
     });
 
-    test('downloads become artefacts with name and type, by a click and by their address', async () => {
+    test('a download by a click or by its address becomes an artefact with name and content type', async () => {
       const run = runOf();
       await open(run, '/downloads');
       for (const begin of [
@@ -730,7 +730,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       }
     });
 
-    test('a download that takes longer than its command is handed over by a later one', async () => {
+    test('a download that takes longer than its command is returned by a later command', async () => {
       const run = runOf();
       await open(run, '/downloads');
       const click = await send(run, 'click', { target: { text: 'Slow' }, timeoutMs: 3_000 });
@@ -744,7 +744,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
 
   describe('private networks', () => {
-    test('are refused in every way unless the owner names them, before anything is sent', async () => {
+    test('are refused before a request is sent, unless the owner allows them', async () => {
       const { port } = server.address() as AddressInfo;
       const run = runOf();
       await settings({ privateHosts: [`127.0.0.1:${port}`] });
@@ -780,7 +780,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
 
   describe('forms and frames', () => {
-    test('options are selected, boxes checked, keys pressed, elements hovered and scrolled', async () => {
+    test('commands select options, check boxes, press keys, hover and scroll', async () => {
       const run = runOf();
       await open(run, '/form');
       const value = async (expression: string) =>
@@ -811,7 +811,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await value('scrollY')).toBe(0);
     });
 
-    test('a ref of a snapshot is acted on, and one that is gone is named', async () => {
+    test('a click acts on a ref of a snapshot and fails with target_not_found for an unknown ref', async () => {
       const run = runOf();
       await open(run, '/frames');
       const { snapshot } = (await send(run, 'content')).output;
@@ -823,7 +823,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       });
     });
 
-    test('files of a shared folder are uploaded, others are refused', async () => {
+    test('files of a shared folder are uploaded, and other files are refused', async () => {
       writeFileSync(join(shared, 'one.txt'), 'first');
       writeFileSync(join(shared, 'two.txt'), 'second');
       writeFileSync(join(home, 'secret.txt'), 'secret');
@@ -860,19 +860,19 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         send(writer, 'click', { target: { selector: '#late-link' }, saveDownloadsTo: own }),
       ];
       await expect.poll(() => dispatcher.running.length).toBe(2);
-      // Nothing tells that they have looked at the folder and wait for their elements.
+      // No event shows that the commands have checked the folder and wait for their elements.
       await delay(500);
       await changeSettings(folder, { change: 'unshare', path: own });
       await dispatcher.applySettings(folder.readSettings());
       for (const release of gates.splice(0)) release();
       const [read, written] = await Promise.all(commands);
       expect(read).toMatchObject({ code: 'outside_shared_folders' });
-      // The download itself is an artefact.
+      // Either the command fails, or the download is only an artefact.
       expect([written?.code, written?.output['downloads']?.[0]?.path]).not.toEqual([undefined, expect.any(String)]);
       expect(readdirSync(own)).toEqual(['one.txt']);
     });
 
-    test('an artefact of the run is uploaded beside a file, also when the owner shares no files', async () => {
+    test('an artefact of the run is uploaded together with a file, and also if files are denied', async () => {
       writeFileSync(join(shared, 'one.txt'), 'first');
       const run = runOf();
       await open(run, '/form');
@@ -888,14 +888,14 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await send(run, 'upload', { target, files: [{ name: 'x' }] })).toMatchObject({ code: 'invalid_input' });
     });
 
-    test('an uploaded download has its file name, not that of its artefact', async () => {
+    test('an uploaded download has its original file name, not the name of its artefact', async () => {
       const run = runOf();
       await open(run, '/downloads');
       const { artifacts } = await send(run, 'click', { target: { text: 'Report' } });
       await open(run, '/form');
       const [known, unknown] = [randomUUID(), randomUUID()];
       artifactNames.set(known, artifacts[0]?.name as string);
-      // Downloaded before the companion was restarted.
+      // This file was downloaded before a restart of the companion.
       artifactNames.set(unknown, 'download-2-table.csv');
       await send(run, 'upload', {
         target: { selector: 'input[type=file]' },
@@ -906,7 +906,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       ).toBeUndefined();
     });
 
-    test('an option that is missing or disabled is named, with those that exist', async () => {
+    test('selecting a missing or disabled option fails with the list of existing options', async () => {
       const run = runOf();
       await open(run, '/form');
       await send(run, 'evaluate', { expression: "document.querySelector('#color').options[0].disabled = true" });
@@ -923,7 +923,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await select({ selector: '#color' }, ['Green'])).output['selected']).toEqual(['g']);
     });
 
-    test('targets reach into frames, and name the frame where several match', async () => {
+    test('targets match elements in frames, and a frame selector resolves ambiguous matches', async () => {
       const run = runOf();
       await open(run, '/outer');
       await send(run, 'click', { target: { role: 'button', name: 'Deep button' } });
@@ -944,7 +944,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       );
     });
 
-    test('what a page shows later is waited for, with a deadline', async () => {
+    test('wait_for waits for later content until its time-out', async () => {
       const run = runOf();
       await open(run, '/later');
       await send(run, 'click', { target: { text: 'Go' } });
@@ -972,7 +972,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     });
   });
 
-  describe('what pages may use', () => {
+  describe('resource limits of pages', () => {
     // Low limits, so that pages reach them soon.
     const limits = { maxDownloadBytes: 8 * 1024 * 1024, openedMs: 500 };
     beforeAll(async () => {
@@ -985,7 +985,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await open(run, '/windows');
       await send(run, 'click', { target: { text: 'Hold' } });
       await expect.poll(() => held.length).toBe(2);
-      // Each page that opens or closes starts a check of the windows.
+      // The opening of this page starts a check of the windows.
       await open(runOf(), '/');
       expect(await session.unownedPages()).toEqual([]);
       expect((await send(run, 'evaluate', { expression: 'isOpen()' })).output['value']).toEqual([true, true]);
@@ -1005,18 +1005,18 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await send(run, 'pages')).output['pages']).toMatchObject([{ title: 'Start' }]);
     });
 
-    test('windows whose first navigation never commits count towards the limits of pages', async () => {
+    test('windows whose first navigation never commits count towards the page limits', async () => {
       const run = runOf();
       await open(run, '/windows');
       const { output } = await send(run, 'click', { target: { text: 'Many' } });
-      // A window that is refused after the click has ended is in the output of a later command.
+      // A window that is refused after the end of the click is in the output of a later command.
       const opened = [...((output['opened'] ?? []) as unknown[])];
       const isOpen = async () => {
         const later = (await send(run, 'evaluate', { expression: 'isOpen().filter(Boolean).length' })).output;
         opened.push(...((later['opened'] ?? []) as unknown[]));
         return [later['value'] as unknown, opened];
       };
-      // Its address is known while a command waits for it.
+      // The address of a refused window is known only if a command waits for the window.
       const refused = { pageId: '', url: expect.toBeOneOf(['', `${base}/no-content`]) as string };
       await expect.poll(isOpen).toEqual([9, expect.arrayContaining([refused])]);
       expect(await open(run, '/', { newPage: true })).toMatchObject({ code: 'too_many_pages' });
@@ -1040,7 +1040,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         .toMatchObject([{ title: 'Windows' }, { title: 'Late' }]);
     });
 
-    test('a download that is too large fails alone', async () => {
+    test('a download that is too large fails without affecting other downloads', async () => {
       const [run, other] = [runOf(), runOf()];
       await open(other, '/downloads');
       const slow = send(other, 'click', { target: { text: 'Slow' } });
@@ -1054,7 +1054,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await slow).output['downloads']).toMatchObject([{ state: 'saved', bytes: 4 }]);
     });
 
-    test('an endless download of a page without a run ends', async () => {
+    test('an endless download of a page without a run is ended', async () => {
       const run = runOf();
       await open(run, '/orphan');
       await send(run, 'click', { target: { text: 'Download' } });
@@ -1065,7 +1065,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await expect.poll(files).toEqual([]);
     });
 
-    test('console messages that fill the heap of the companion end the browser only', async () => {
+    test('console messages that fill the heap of the companion end the browser, not the companion', async () => {
       await dispatcher[Symbol.asyncDispose]();
       openDispatcher({ maxHeapGrowthBytes: 50 * 1024 * 1024 });
       const run = runOf();
@@ -1074,12 +1074,12 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await expect.poll(() => dispatcher.browserRuns, { timeout: 120_000 }).toEqual([]);
       expect(await send(run, 'content')).toMatchObject({
         code: 'page_closed',
-        message: expect.stringContaining('sent more than the companion can read') as string,
+        message: expect.stringContaining('sent more data than the companion can read') as string,
       });
       expect((await open(run, '/other')).output).toMatchObject({ title: 'Other' });
     });
 
-    test('a console message that is too long to read ends the browser only', async () => {
+    test('a console message that is too long to read ends the browser, not the companion', async () => {
       const run = runOf();
       await open(run, '/long-message');
       await send(run, 'click', { target: { text: 'Log' } });

@@ -10,15 +10,15 @@ import type { CommandContext } from '../handler.ts';
 import { saveIntoSharedFolder } from '../save-file.ts';
 import type { OpenPage, RunPages } from './run-pages.ts';
 
-/** What every command answers. */
-export type Where = { [Field in keyof typeof pageReply]: z.output<(typeof pageReply)[Field]> };
+/** The outputs that every browser command returns. */
+export type PageReply = { [Field in keyof typeof pageReply]: z.output<(typeof pageReply)[Field]> };
 
-const lookEveryMs = 25;
+const pollIntervalMs = 25;
 
-/** The longest wait for the title of a page that hangs, in milliseconds. */
+/** Time limit for reading the title of a page that does not respond. */
 const titleTimeoutMs = 1_000;
 
-/** The title of a page; empty for one that hangs or navigates just now. */
+/** Returns the title of a page, or an empty text if the page does not respond or is navigating. */
 export async function titleOf(page: Page): Promise<string> {
   const title = await Promise.race([page.title().catch(() => ''), delay(titleTimeoutMs, '', { ref: false })]);
   return toStorableText(title).slice(0, 4096);
@@ -27,19 +27,21 @@ export async function titleOf(page: Page): Promise<string> {
 const addressOf = (url: string) => toStorableText(url).slice(0, 16_384);
 
 /**
- * Where a page is now, and what happened on the pages of its run since the last report: dialogs, opened pages, downloads. Downloads that run
- * are waited for until the deadline, in the milliseconds of `performance.now()`; a later command hands over those that take longer.
+ * Returns the address and title of a page, and the dialogs, opened pages and downloads of its run since the last
+ * report. Waits up to `openedMs` for windows and downloads that a page has requested, and then for running downloads
+ * until `deadline` (by `performance.now()`). A later command returns downloads that take longer. Downloads are also
+ * saved in the shared folder `saveTo`.
  */
 export async function report(
   entry: OpenPage,
   context: CommandContext,
   { deadline, openedMs, saveTo }: { deadline: number; openedMs: number; saveTo: string | undefined },
-): Promise<Where> {
+): Promise<PageReply> {
   const { id, page, pages } = entry;
-  const remaining = (mostMs: number) => Math.max(1, Math.min(mostMs, deadline - performance.now()));
-  const openedBy = performance.now() + remaining(openedMs);
+  const remaining = (limitMs: number) => Math.max(1, Math.min(limitMs, deadline - performance.now()));
+  const openDeadline = performance.now() + remaining(openedMs);
   const isExpecting = () => pages.expectedOpens.length > 0 || pages.expectsDownload;
-  while (isExpecting() && performance.now() < openedBy) await delay(lookEveryMs);
+  while (isExpecting() && performance.now() < openDeadline) await delay(pollIntervalMs);
   pages.expectedOpens = [];
   pages.expectsDownload = false;
   await Promise.all(
@@ -49,8 +51,8 @@ export async function report(
   );
   const title = await titleOf(page);
   const isRunning = () => pages.downloads.some(({ state }) => state === 'running');
-  while (isRunning() && performance.now() < deadline) await delay(lookEveryMs);
-  const downloads = await handOver(pages, context, saveTo);
+  while (isRunning() && performance.now() < deadline) await delay(pollIntervalMs);
+  const downloads = await attachDownloads(pages, context, saveTo);
   return {
     pageId: id,
     url: addressOf(page.url()),
@@ -64,44 +66,46 @@ export async function report(
   };
 }
 
-/** Attaches the downloads that are saved, and forgets those and the failed ones; the rest stays for a later command. */
-async function handOver(
+/**
+ * Attaches saved downloads to the result, and removes saved and failed downloads. The others stay for a later command.
+ */
+async function attachDownloads(
   pages: RunPages,
   context: CommandContext,
   saveTo: string | undefined,
-): Promise<Where['downloads']> {
-  const held = pages.downloads;
-  const shown: Where['downloads'] = [];
-  for (const download of held.slice()) {
+): Promise<PageReply['downloads']> {
+  const pending = pages.downloads;
+  const reported: PageReply['downloads'] = [];
+  for (const download of pending.slice()) {
     const { name, url, state, contentType, error } = download;
-    const facts = { name: toStorableText(name), url: addressOf(url), state };
-    if (state === 'running' || shown.length >= maxDownloadsPerCommand) {
-      shown.push({ ...facts, state: 'running' });
+    const common = { name: toStorableText(name), url: addressOf(url), state };
+    if (state === 'running' || reported.length >= maxDownloadsPerCommand) {
+      reported.push({ ...common, state: 'running' });
       continue;
     }
-    held.splice(held.indexOf(download), 1);
+    pending.splice(pending.indexOf(download), 1);
     if (state === 'failed') {
-      shown.push({ ...facts, error: toStorableText(error ?? 'It failed.') });
+      reported.push({ ...common, error: toStorableText(error ?? 'It failed.') });
       continue;
     }
-    const artifact = pages.nameArtifact(name, shown.length + 1);
+    const artifact = pages.nameArtifact(name, reported.length + 1);
     const filePath = join(context.temporaryFolder, artifact);
     await download.saveAs(filePath);
     await download.discard();
     const bytes = statSync(filePath).size;
-    const saved = saveTo === undefined ? {} : await savedIn(saveTo, name, filePath, context);
+    const saved = saveTo === undefined ? {} : await saveDownload(saveTo, name, filePath, context);
     if (bytes === 0) {
-      shown.push({ ...facts, ...saved, contentType, bytes });
+      reported.push({ ...common, ...saved, contentType, bytes });
       continue;
     }
     context.attach({ name: artifact, contentType, content: { filePath } });
-    shown.push({ ...facts, ...saved, contentType, bytes, artifact });
+    reported.push({ ...common, ...saved, contentType, bytes, artifact });
   }
-  return shown;
+  return reported;
 }
 
-/** Where a download was saved, or why it was not; the artefact is there in both cases. */
-async function savedIn(
+/** Returns the path where a download was saved, or why it was not saved. The artefact exists in both cases. */
+async function saveDownload(
   folder: string,
   name: string,
   filePath: string,

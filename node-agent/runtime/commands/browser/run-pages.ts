@@ -3,18 +3,19 @@ import type { Page } from 'playwright-core';
 import { maxNotes } from '../../../../shared/commands/browser-common.ts';
 import type { CommandOrigin } from '../../../../shared/commands/origin.ts';
 import { CommandError } from '../handler.ts';
-import type { HeldDownload } from './downloads.ts';
+import type { PendingDownload } from './downloads.ts';
 
-/** Whose pages these are: those of a run, or those of the direct calls of one caller. */
+/** The owner of pages: a run, or the caller of direct calls. */
 export interface PageOwner {
   key: string;
-  /** The run whose end closes the pages; null for pages that only the idle limit closes. */
+  /** The run whose end closes the pages; null for pages that only the idle time-out closes. */
   runId: string | null;
 }
 
 /**
- * The owner of the pages that a command may use. A workflow's run has pages of its own. A direct call of a skill is a run of one step, so the
- * pages of direct calls belong to the user or API key that makes them. A hub that does not send an origin has one set of pages for all.
+ * Returns the owner of the pages that a command may use. Each run of a workflow has its own pages. A direct call of a
+ * skill is a run of one step, so the pages of direct calls belong to the calling user or API key. All commands of a hub
+ * that sends no origin share one set of pages.
  */
 export function pageOwnerOf(origin: CommandOrigin | undefined): PageOwner {
   if (origin?.run === undefined) return { key: 'hub', runId: null };
@@ -27,23 +28,23 @@ export interface OpenPage {
   id: string;
   page: Page;
   pages: RunPages;
-  /** The page that opened it, if a page did. */
+  /** The page that opened this page; null if a command opened it. */
   opener: OpenPage | null;
   usedAt: number;
-  /** Commands that act on it now. */
+  /** Number of commands that use the page now. */
   busy: number;
-  /** The last address that was refused to it, until a command reports it. */
+  /** Why the last refused navigation was refused, until a command reports it. */
   refused: string | null;
-  /** Why it was closed, once it was closed for a reason of the companion's. */
+  /** Why the companion closed the page; null if the companion did not close it. */
   closedWhy: string | null;
-  /** When it showed dialogs, in the milliseconds of `performance.now()`. */
+  /** Times of recent dialogs, by `performance.now()`. */
   dialogTimes: number[];
-  /** Its target of the DevTools protocol; null until `identified` resolves, or if the page closes before. */
+  /** The target ID of the DevTools protocol; null until `identified` resolves, or if the page closes before. */
   targetId: string | null;
   identified: Promise<void>;
-  /** Resolves once windows that it opens are noticed. */
+  /** Resolves when requests of the page for new windows are observed. */
   ready: Promise<void>;
-  /** Dialogs since its last command began. */
+  /** Number of dialogs since the last command began. */
   dialogs: number;
 }
 
@@ -53,40 +54,40 @@ export interface DialogNote {
   answer: 'accepted' | 'dismissed';
 }
 
-/** How dialogs are answered while a command runs. */
+/** The answers to dialogs while a command runs. */
 export interface DialogPolicy {
   answer: 'accept' | 'dismiss' | undefined;
   promptText: string | undefined;
 }
 
-/** Pages of one run, at most. */
+/** Open pages per run. */
 export const maxPagesOfRun = 10;
-/** Closed pages of which the reason is kept, for each run. */
-const maxReasons = 50;
-/** Characters of an address that are kept for a window that is expected. */
+/** Closed pages per run whose close reason is kept. */
+const maxCloseReasons = 50;
+/** Length limit for the addresses of expected windows. */
 const maxUrlLength = 16_384;
-/** Downloads of which the file name is kept, for each run. */
+/** Downloads per run whose file name is kept. */
 const maxDownloadNames = 200;
 
-/** The pages of one owner, and what happened on them since the last command. */
+/** The pages of one owner, and their dialogs, opened pages and downloads since the last command. */
 export class RunPages {
   readonly owner: PageOwner;
   readonly open = new Map<string, OpenPage>();
   /** The page that commands without a `pageId` act on. */
   current: OpenPage | null = null;
-  /** Why the current page is gone, until a page becomes the current one. */
-  lost: string | null = null;
+  /** Why the last current page was closed, until another page becomes the current one. */
+  currentCloseReason: string | null = null;
   policy: DialogPolicy = { answer: undefined, promptText: undefined };
   dialogs: DialogNote[] = [];
-  /** Addresses of windows that pages asked for, which the browser may not have opened yet. */
+  /** Addresses of windows that pages have requested and that the browser may not have opened yet. */
   expectedOpens: string[] = [];
   opened: { entry: OpenPage | null; url: string }[] = [];
-  downloads: HeldDownload[] = [];
-  /** Whether a page began a download that the browser has not reported yet. */
+  downloads: PendingDownload[] = [];
+  /** Whether a page has started a download that the browser has not reported yet. */
   expectsDownload = false;
   touchedAt = performance.now();
   readonly #reasons = new Map<string, string>();
-  /** The file name of each download, by the name of its artefact. */
+  /** Original file names of downloads, by the name of the artefact. */
   readonly #downloadNames = new Map<string, string>();
 
   constructor(owner: PageOwner) {
@@ -95,7 +96,7 @@ export class RunPages {
 
   add(page: Page, opener: OpenPage | null): OpenPage {
     const entry: OpenPage = {
-      // Random, so that an id from before a restart of the companion never names another page.
+      // Random, so that an ID from before a restart of the companion never names another page.
       id: `page-${randomBytes(6).toString('hex')}`,
       page,
       pages: this,
@@ -114,7 +115,9 @@ export class RunPages {
     return entry;
   }
 
-  /** Names the artefact of a download: plain letters, and different from the others of the command. */
+  /**
+   * Returns an artefact name for a download. It has only safe characters and is unique in the result of the command.
+   */
   nameArtifact(name: string, number: number): string {
     const artifact = `download-${number}-${name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(-150)}`;
     this.#downloadNames.set(artifact, name);
@@ -123,43 +126,43 @@ export class RunPages {
     return artifact;
   }
 
-  /** The file name of a download whose artefact has a name; for another artefact its own name. */
+  /** Returns the original file name of a download by the name of its artefact; for other artefacts that name. */
   originalNameOf(artifact: string): string {
-    // After a restart only the artefact's name is known.
+    // After a restart of the companion, only the artefact name is known.
     return this.#downloadNames.get(artifact) ?? artifact.replace(/^download-\d+-/, '');
   }
 
   makeCurrent(entry: OpenPage): void {
     this.current = entry;
-    this.lost = null;
+    this.currentCloseReason = null;
   }
 
-  /** Forgets a page that is gone. */
+  /** Removes a closed page and stores why it was closed. */
   remove(entry: OpenPage): void {
     if (!this.open.delete(entry.id)) return;
     const why = entry.closedWhy ?? 'it closed itself, or its browser ended';
     this.#reasons.set(entry.id, why);
     for (const oldest of this.#reasons.keys()) {
-      if (this.#reasons.size <= maxReasons) break;
+      if (this.#reasons.size <= maxCloseReasons) break;
       this.#reasons.delete(oldest);
     }
     if (this.current !== entry) return;
     this.current = null;
     const { opener } = entry;
-    // A popup that is done closes itself, and its opener goes on.
+    // When a popup closes itself, the page that opened it becomes the current page.
     if (entry.closedWhy === null && opener !== null && this.open.has(opener.id)) this.makeCurrent(opener);
-    else this.lost = `${entry.id} is closed: ${why}`;
+    else this.currentCloseReason = `${entry.id} is closed: ${why}`;
   }
 
-  /** Why a page can't be used that is not open. */
+  /** The error for a command on a page that is not open. Without an ID, for a run without a current page. */
   closed(pageId?: string): CommandError {
     const reason = pageId === undefined ? undefined : this.#reasons.get(pageId);
     const message =
       pageId !== undefined
-        ? `The page ${pageId} is not open${reason === undefined ? ': it was closed, or the companion was started again since' : `: ${reason}`}`
-        : this.lost !== null
-          ? `The page ${this.lost}`
-          : 'There is no open page: this run opened none, or the companion or its browser was started again since';
+        ? `The page ${pageId} is not open${reason === undefined ? ': it was closed, or the companion has restarted since' : `: ${reason}`}`
+        : this.currentCloseReason !== null
+          ? `The page ${this.currentCloseReason}`
+          : 'There is no open page: this run opened none, or the companion or its browser has restarted since';
     return new CommandError('page_closed', `${message}. Open one with browser.navigate.`);
   }
 

@@ -5,8 +5,8 @@ import { isTimeout } from './targets.ts';
 
 const maxShownOptions = 20;
 const maxShownLength = 100;
-/** How long the options of a field may take to be read, in milliseconds. */
-const readMs = 2_000;
+/** Time limit for reading the options of a field. */
+const readTimeoutMs = 2_000;
 
 interface Option {
   value: string;
@@ -25,7 +25,7 @@ interface PageField {
   options?: Iterable<PageOption>;
 }
 
-/** Runs in the page: the options of a field, or of the field of a label. */
+/** Returns the options of a field, or of the field that belongs to a label. Runs in the page. */
 function readOptions(element: PageField & { control?: PageField }): Option[] {
   const field = element.control ?? element;
   return [...(field.options ?? [])].map((option) => ({
@@ -35,7 +35,11 @@ function readOptions(element: PageField & { control?: PageField }): Option[] {
   }));
 }
 
-/** Selects options by value or label. Options that the page adds later are waited for. @throws CommandError that names what is missing. */
+/**
+ * Selects options by value or label, and waits until they exist and are enabled. Returns the values of the selected
+ * options.
+ * @throws CommandError `target_not_found` with the missing or disabled options.
+ */
 export async function selectOptions(
   field: Locator,
   wanted: string[],
@@ -46,7 +50,7 @@ export async function selectOptions(
     return await field.selectOption(wanted, { timeout: timeoutMs, signal });
   } catch (error) {
     if (!isTimeout(error)) throw error;
-    const options = await field.evaluate(readOptions, undefined, { timeout: readMs }).catch((): Option[] => []);
+    const options = await field.evaluate(readOptions, undefined, { timeout: readTimeoutMs }).catch((): Option[] => []);
     const problem = problemOf(wanted, options);
     if (problem === null) throw error;
     throw new CommandError('target_not_found', problem, { cause: error });
@@ -68,6 +72,6 @@ function problemOf(wanted: readonly string[], options: readonly Option[]): strin
 
 function quoted(texts: readonly string[]): string {
   const shown = texts.slice(0, maxShownOptions).map((text) => JSON.stringify(text.slice(0, maxShownLength)));
-  const left = texts.length - shown.length;
-  return toStorableText(`${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`);
+  const hiddenCount = texts.length - shown.length;
+  return toStorableText(`${shown.join(', ')}${hiddenCount > 0 ? ` and ${hiddenCount} more` : ''}`);
 }

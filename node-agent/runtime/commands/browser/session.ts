@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { BrowserContext, CDPSession, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
-import { becomesDownload, Downloads, maxDownloadBytes, maxHeldDownloads } from './downloads.ts';
+import { becomesDownload, Downloads, maxDownloadBytes, maxPendingDownloads } from './downloads.ts';
 import { onDriverError } from './driver-errors.ts';
 import { HostFilter } from './host-filter.ts';
 import type { DestinationProblem } from './host-filter.ts';
@@ -13,24 +13,24 @@ import { maxPagesOfRun, RunPages } from './run-pages.ts';
 import type { OpenPage, PageOwner } from './run-pages.ts';
 import { targetIdOf, Windows } from './windows.ts';
 
-const reapEveryMs = 1_000;
-/** The longest that a page of a run stays open without a command, in milliseconds. */
+const reapIntervalMs = 1_000;
+/** Idle time-out of the pages of a run. */
 const maxRunPageIdleMs = 24 * 60 * 60 * 1000;
-/** Owners without pages that are remembered, for the reasons why their pages are gone. */
+/** Limit of kept owners. Owners without pages are kept so that a command learns why its page was closed. */
 const maxOwners = 200;
-/** A page with so many dialogs in one second, or during one command, is closed: it asks for ever. */
+/** A page that shows this many dialogs in one second, or during one command, is closed. */
 const maxDialogsPerSecond = 10;
 const maxDialogsPerCommand = 50;
 
-/** What pages may use, and how long a command waits for them. */
+/** Resource limits of pages, and a wait time of commands. */
 export interface BrowserLimits {
   /**
-   * Bytes by which the heap of this process may grow while a browser is open. The driver keeps what pages send, such as console messages, and a full heap
-   * would end the companion.
+   * Bytes by which the heap of this process may grow while a browser is open. The driver keeps data that pages send,
+   * such as console messages, and a full heap would end the companion.
    */
   maxHeapGrowthBytes: number;
   maxDownloadBytes: number;
-  /** How long a command waits for windows and downloads that its page began, in milliseconds. */
+  /** How long a command waits for windows and downloads that its page requested, in milliseconds. */
   openedMs: number;
 }
 
@@ -40,60 +40,63 @@ const defaultLimits: BrowserLimits = {
   openedMs: 5_000,
 };
 
-/** The time that a browser has to save its profile once its owner denies it, in milliseconds: a pause ends everything within a second. */
+/** Time in which a denied browser can save its profile. A pause must end everything within 1 s. */
 const denialGraceMs = 700;
-/** How long Playwright may take to notice that a browser was killed, in milliseconds. It can miss the end of one that is starting. */
+/**
+ * Time in which Playwright must report the end of a killed browser. Playwright can miss the end of a starting browser.
+ */
 const noticeKillMs = 200;
 
 type BrowserSettings = LocalSettings['browser'];
 
-/** Which page a command wants. */
+/** The page that a command uses. */
 export interface PageChoice {
   pageId?: string | undefined;
   newPage?: boolean;
-  /** Whether it opens a page where the run has none. */
+  /** Whether the command opens a page if the run has none. */
   opens?: boolean;
-  /** No page is opened once it aborts. */
+  /** No page is opened after the signal aborts. */
   signal?: AbortSignal;
 }
 
-/** An open browser and what belongs to it. */
+/** An open browser with its filter, downloads and windows. */
 interface RunningBrowser {
   context: BrowserContext;
   filter: HostFilter;
   downloads: Downloads;
-  /** The empty page that a browser starts with; headed browsers end without a page. */
+  /** The empty page with which a browser starts. It stays open, because a headed browser ends without a page. */
   startPage: Page | undefined;
   windows: Windows;
-  /** Ends the handling of errors that the browser driver throws. */
+  /** Handles errors that the browser driver throws, until disposed. */
   guard: Disposable;
-  /** Bytes of the heap that this process used when the browser began. */
+  /** Heap use of this process at the start of the browser, in bytes. */
   heapBytes: number;
 }
 
 /**
- * The companion's own browser: started by the first command, with a profile that stays. Pages belong to the run that opened them and stay until
- * the run ends; pages of direct calls are closed when they are idle, and the browser some time after the last page. Chromium listens on a
- * pipe of this process, so it ends with this process however that ends.
+ * The browser of the companion. The first command starts it, and its profile is kept. Pages belong to the run that
+ * opened them and stay open until the run ends. Pages of direct calls are closed after the idle time-out, and so is the
+ * browser when it has no pages. Chromium reads from a pipe of this process, so it ends when this process ends, even by
+ * a kill.
  */
 export class BrowserSession implements AsyncDisposable {
   readonly #profile: string;
   readonly limits: BrowserLimits;
   readonly #owners = new Map<string, RunPages>();
   #running: Promise<RunningBrowser> | undefined;
-  /** Gives up the browser that starts now, once it is killed. */
+  /** Aborts the start of a browser that was killed. */
   #launching = new AbortController();
   #settings: BrowserSettings | undefined;
   #filter: HostFilter | undefined;
   #windows: Windows | undefined;
   #reaper: NodeJS.Timeout | undefined;
-  /** Pages that commands open now. */
+  /** Pages that commands are opening. */
   readonly #openings = new Set<Promise<OpenPage>>();
   #usedAt = 0;
   #freeing: Promise<void> | undefined;
-  /** Resolves when browsers that were stopped have ended: two browsers cannot use one profile. */
+  /** Resolves when all stopped browsers have ended. Two browsers cannot use the same profile. */
   #stopped: Promise<unknown> = Promise.resolve();
-  /** Asks the hub which runs are over, and closes their pages; called when the browser has as many pages as it may. */
+  /** Queries the hub for ended runs and closes their pages. Called when the limit of pages is reached. */
   onFull: () => Promise<void> = async () => undefined;
 
   constructor(profile: string, limits: Partial<BrowserLimits> = {}) {
@@ -102,8 +105,9 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   /**
-   * Lends a page to a command: the one it names, else the current page of its run, else a new one where the command opens one.
-   * @throws CommandError `page_closed`, `page_of_another_run`, `too_many_pages`, `tool_missing` without a browser.
+   * Calls `work` with a page: the page with `choice.pageId`, else the current page of the owner, else a new page if the
+   * command opens pages.
+   * @throws CommandError `page_closed`, `page_of_another_run`, `too_many_pages`; `tool_missing` without a browser.
    */
   async withPage<Result>(
     settings: BrowserSettings,
@@ -129,7 +133,7 @@ export class BrowserSession implements AsyncDisposable {
     return this.#pagesOf(owner);
   }
 
-  /** A page by its id, of this owner alone. @throws CommandError `page_closed`, `page_of_another_run`. */
+  /** Returns a page of an owner by its ID. @throws CommandError `page_closed`, `page_of_another_run`. */
   find(owner: PageOwner, pageId: string): OpenPage {
     const pages = this.#pagesOf(owner);
     const entry = pages.open.get(pageId);
@@ -142,34 +146,37 @@ export class BrowserSession implements AsyncDisposable {
     throw pages.closed(pageId);
   }
 
-  /** Closes a page for a reason that the next command on it reports. */
+  /** Closes a page. The next command on the page reports the reason. */
   async close(entry: OpenPage, why: string): Promise<void> {
     entry.closedWhy ??= why;
     entry.pages.remove(entry);
     await entry.page.close({ runBeforeUnload: false }).catch(() => undefined);
   }
 
-  /** Why the last connection to the host of an address failed, if it did. */
+  /** Why the last connection to the host of an address failed; null if it did not fail. */
   problemOf(address: string): DestinationProblem | null {
     return this.#filter?.problemOf(address) ?? null;
   }
 
-  /** Runs that have pages or downloads here. */
+  /** IDs of the runs that have pages or downloads. */
   get runIds(): string[] {
     return [...this.#owners.values()].flatMap(({ owner, open, downloads }) =>
       owner.runId !== null && open.size + downloads.length > 0 ? [owner.runId] : [],
     );
   }
 
-  /** Closes the pages of runs that are over. */
+  /** Closes the pages of ended runs. */
   async endRuns(runIds: readonly string[]): Promise<void> {
-    const over = [...this.#owners.values()].filter(({ owner }) => owner.runId !== null && runIds.includes(owner.runId));
-    await Promise.all(over.map((pages) => this.#end(pages, 'its run is over')));
+    const ended = [...this.#owners.values()].filter(
+      ({ owner }) => owner.runId !== null && runIds.includes(owner.runId),
+    );
+    await Promise.all(ended.map((pages) => this.#endOwner(pages, 'its run is over')));
   }
 
   /**
-   * Applies changed settings to an open browser: closes it when it is denied or shows a host that is denied now. `onDenied` receives, before
-   * anything is closed, why running commands must end.
+   * Applies changed settings to an open browser. Closes the browser if it is denied, or if a page shows a host that is
+   * now denied. In the second case, `onDenied` receives the reason for ending running commands before the browser is
+   * closed.
    */
   async applySettings(settings: BrowserSettings, onDenied: (reason: CommandError) => void): Promise<void> {
     const current = this.#settings;
@@ -195,7 +202,7 @@ export class BrowserSession implements AsyncDisposable {
     await this.end("the owner's settings for the browser changed");
   }
 
-  /** Ends the browser because its owner denies it. Closes its connections immediately, and kills a browser that does not end in time. */
+  /** Ends a denied browser. Closes its connections immediately, and kills the browser if it does not end in time. */
   end(why: string): Promise<void> {
     return this.#stop(why, denialGraceMs);
   }
@@ -226,7 +233,7 @@ export class BrowserSession implements AsyncDisposable {
     if (!newPage && pages.current !== null) return pages.current;
     if (!newPage && !opens) throw pages.closed();
     if (this.#limitProblem(pages, settings.maxPages) !== null) {
-      // Pages of runs that ended since the last heartbeat are still open.
+      // Pages of runs that ended since the last heartbeat are still open. This closes them.
       this.#freeing ??= this.onFull().finally(() => (this.#freeing = undefined));
       await this.#freeing;
     }
@@ -249,27 +256,28 @@ export class BrowserSession implements AsyncDisposable {
       const running = this.#running;
       const browser = await unlessAborted(opening, signal);
       try {
-        // A browser that is killed while it starts can leave this open for ever. A page that comes later is closed by the next sweep.
+        // If the browser is killed while it starts, `newPage` may never settle. The reaper closes a page that opens
+        // later.
         const page = await unlessAborted(browser.context.newPage(), signal);
-        // The run may have ended meanwhile: then the next heartbeat closes the page.
+        // If the run has ended in the meantime, the next heartbeat closes the page.
         return this.#adopt(browser, page, this.#pagesOf(owner), null);
       } catch (error) {
-        // A browser that is just ending takes no further page.
+        // A browser that is ending opens no further page.
         if (attempt === 2 || !/has been closed/.test((error as Error).message)) throw error;
         if (this.#running === running) await this.#stop('the browser ended');
       }
     }
   }
 
-  /** Why a run can't have one more page; null if it can. @param windows Windows that count besides pages. */
+  /** Why a run cannot open another page, or null. @param windows Windows that count in addition to pages. */
   #limitProblem(pages: RunPages, maxPages: number, windows: Windows | null | undefined = this.#windows): string | null {
     if (pages.open.size + (windows?.count(pages) ?? 0) >= maxPagesOfRun)
-      return `This run has ${maxPagesOfRun} pages open, which is the most; close one with browser.close.`;
+      return `This run has ${maxPagesOfRun} open pages, which is the limit; close one with browser.close.`;
     if (this.#entries().length + this.#openings.size + (windows?.count() ?? 0) < maxPages) return null;
-    return `${maxPages} pages of all runs are open, which is the most that the owner of this machine allows; they are closed when their runs end. Retry later, or raise browser.maxPages in settings.json.`;
+    return `${maxPages} pages of all runs are open, which is the limit of the owner of this machine; they are closed when their runs end. Retry later, or raise browser.maxPages in settings.json.`;
   }
 
-  /** Settings that a running browser can't take over need a new one. */
+  /** Stores new settings. Stops the running browser if it cannot apply them. */
   async #restartWhenChanged(settings: BrowserSettings): Promise<void> {
     const started = (from: BrowserSettings) => {
       const { headed, executablePath, withoutSandbox } = from;
@@ -303,7 +311,7 @@ export class BrowserSession implements AsyncDisposable {
     const downloads = new Downloads(
       `${this.#profile}-downloads`,
       this.limits.maxDownloadBytes,
-      () => void this.#fail(browser, 'its pages downloaded more than the browser may keep'),
+      () => void this.#fail(browser, 'its pages downloaded more than the limit of the browser'),
     );
     let context: BrowserContext | undefined;
     let startPage: Page | undefined;
@@ -330,14 +338,14 @@ export class BrowserSession implements AsyncDisposable {
     const guard = onDriverError((error) => void this.#fail(browser, `the browser failed: ${error.message}`));
     const heapBytes = getHeapStatistics().used_heap_size;
     browser = { context, filter, downloads, startPage, windows, guard, heapBytes };
-    context.on('close', () => void this.#ended(browser));
+    context.on('close', () => void this.#onBrowserEnd(browser));
     context.on('requestfailed', (request) => this.#noteFailedNavigation(request));
     context.on('page', (page) => {
       page.on('download', (download) => this.#isOfRun(page) || downloads.refuse(download));
       void this.#closeUnowned(browser, page);
     });
     clearInterval(this.#reaper);
-    this.#reaper = setInterval(() => void this.#reap(browser), reapEveryMs);
+    this.#reaper = setInterval(() => void this.#reap(browser), reapIntervalMs);
     this.#reaper.unref();
     return browser;
   }
@@ -356,13 +364,13 @@ export class BrowserSession implements AsyncDisposable {
 
   /** Closes a page that belongs to no run, such as a popup whose opener closed itself. */
   async #closeUnowned(browser: RunningBrowser, page: Page): Promise<void> {
-    // Until then the page can be one that a command opens; a popup gets its run in the same event as it appears.
+    // Waits for commands that may be opening this page. A popup gets its run in the event that reports the popup.
     await Promise.allSettled(this.#openings);
     if (page === browser.startPage || page.isClosed() || this.#isOfRun(page)) return;
     await page.close({ runBeforeUnload: false }).catch(() => undefined);
   }
 
-  /** The runs of the open pages, by the target of each page; the pages that commands open now are among them. */
+  /** The runs of the open pages, by target ID. Waits for pages that commands are opening. */
   async #runsByTarget(): Promise<Map<string, RunPages>> {
     await Promise.allSettled(this.#openings);
     let entries: OpenPage[];
@@ -378,12 +386,12 @@ export class BrowserSession implements AsyncDisposable {
     browser.downloads.follow(page);
     page.on('close', () => pages.remove(entry));
     page.on('crash', () => void this.close(entry, 'it crashed'));
-    page.on('dialog', (dialog) => void this.#answer(entry, dialog).catch(() => undefined));
-    page.on('download', (download) => this.#hold(browser, entry, download));
+    page.on('dialog', (dialog) => void this.#answerDialog(entry, dialog).catch(() => undefined));
+    page.on('download', (download) => this.#trackDownload(browser, entry, download));
     const session = page.context().newCDPSession(page);
     entry.identified = this.#identify(browser, entry, session).catch(() => undefined);
-    // It fails when the page is gone already.
-    entry.ready = expectWindows(entry, session).catch(() => undefined);
+    // This fails if the page is already closed.
+    entry.ready = watchWindowRequests(entry, session).catch(() => undefined);
     page.on('popup', (popup) => this.#adoptPopup(browser, popup, entry));
     return entry;
   }
@@ -395,9 +403,9 @@ export class BrowserSession implements AsyncDisposable {
 
   #adoptPopup(browser: RunningBrowser, popup: Page, opener: OpenPage): void {
     const { pages } = opener;
-    // Playwright also reports a window when the window closes before its first navigation commits.
+    // Playwright also reports a window that closes before its first navigation commits.
     const isUsable = this.#isOfRun(opener.page) && !popup.isClosed();
-    // The popup itself can still be among the windows.
+    // The popup itself may still be counted as a window, so windows are not counted here.
     if (isUsable && this.#limitProblem(pages, this.#settings?.maxPages ?? 1, null) === null) {
       pages.noteOpened(this.#adopt(browser, popup, pages, opener), popup.url());
       return;
@@ -406,20 +414,20 @@ export class BrowserSession implements AsyncDisposable {
     void popup.close().catch(() => undefined);
   }
 
-  #hold(browser: RunningBrowser, { page, pages }: OpenPage, download: Download): void {
+  #trackDownload(browser: RunningBrowser, { page, pages }: OpenPage, download: Download): void {
     if (!this.#isOfRun(page)) return;
     pages.expectsDownload = false;
-    if (pages.downloads.length >= maxHeldDownloads) {
+    if (pages.downloads.length >= maxPendingDownloads) {
       browser.downloads.refuse(download);
       return;
     }
-    pages.downloads.push(browser.downloads.hold(download));
+    pages.downloads.push(browser.downloads.track(download));
   }
 
-  async #answer(entry: OpenPage, dialog: Dialog): Promise<void> {
+  async #answerDialog(entry: OpenPage, dialog: Dialog): Promise<void> {
     const { policy } = entry.pages;
     const type = dialog.type();
-    // A page that asks to stay would never be left.
+    // Otherwise a page with a beforeunload dialog could never be left.
     const answer = policy.answer ?? (type === 'beforeunload' ? 'accept' : 'dismiss');
     const message = dialog.message().slice(0, 2000);
     entry.pages.noteDialog({ type, message, answer: answer === 'accept' ? 'accepted' : 'dismissed' });
@@ -429,20 +437,22 @@ export class BrowserSession implements AsyncDisposable {
     if (entry.dialogTimes.length >= maxDialogsPerSecond || entry.dialogs >= maxDialogsPerCommand) {
       await this.close(
         entry,
-        `it showed dialogs without end (${entry.dialogs} so far); the last one says ${JSON.stringify(message.slice(0, 200))}`,
+        `it showed too many dialogs (${entry.dialogs}); the last one says ${JSON.stringify(message.slice(0, 200))}`,
       );
       return;
     }
     await (answer === 'accept' ? dialog.accept(type === 'prompt' ? policy.promptText : undefined) : dialog.dismiss());
   }
 
-  /** Notes that a document was refused, on its page and on the page that opened it, or that it becomes a download. */
+  /**
+   * Records a refused navigation on its page and on the page that opened it, or that a navigation becomes a download.
+   */
   #noteFailedNavigation(request: Request): void {
     if (!request.isNavigationRequest()) return;
     const problem = this.problemOf(request.url());
     const isDownload = becomesDownload(request);
     if (problem?.isRefused !== true && !isDownload) return;
-    // A request of a page that is just being opened has no frame yet.
+    // A request of a page that is still opening has no frame.
     let page: Page;
     try {
       if (request.frame().parentFrame() !== null) return;
@@ -458,7 +468,7 @@ export class BrowserSession implements AsyncDisposable {
     if (entry.opener !== null) entry.opener.refused = problem.message;
   }
 
-  async #end(pages: RunPages, why: string): Promise<void> {
+  async #endOwner(pages: RunPages, why: string): Promise<void> {
     this.#owners.delete(pages.owner.key);
     await Promise.all([
       ...[...pages.open.values()].map((entry) => this.close(entry, why)),
@@ -466,15 +476,16 @@ export class BrowserSession implements AsyncDisposable {
     ]);
   }
 
-  /** Kills a browser that does harm. One that is already being stopped does not end the next browser. */
+  /** Kills a browser that failed or exceeded a limit. Does nothing if another browser has replaced it. */
   async #fail(browser: RunningBrowser | undefined, why: string): Promise<void> {
     const current = await this.#running?.catch(() => undefined);
     if (current !== undefined && current === browser) await this.#stop(why, 0);
   }
 
   /**
-   * @param graceMs The time that the browser has to end by itself before it is killed, without a network: one that fails, downloads without end or has a busy
-   * page can take 30 s. Without this parameter the browser is not killed.
+   * Closes the browser.
+   * @param graceMs Time until the browser is killed. Its connections are closed first. A browser that fails, downloads
+   *   endlessly or has a busy page can take 30 s to end. Without this parameter the browser is not killed.
    */
   async #stop(why: string, graceMs?: number): Promise<void> {
     const running = this.#running;
@@ -484,7 +495,7 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   async #close(running: Promise<RunningBrowser>, why: string, graceMs: number | undefined): Promise<void> {
-    // Also for a browser that is starting, which can take 30 s.
+    // The timer also kills a browser that is still starting, because a start can take 30 s.
     let timer: NodeJS.Timeout | undefined;
     const giveUp = () => this.#launching.abort(new CommandError('failed', 'The browser was ended while it started.'));
     const kill = () => {
@@ -494,7 +505,7 @@ export class BrowserSession implements AsyncDisposable {
     try {
       const browser = await running.catch(() => undefined);
       if (browser === undefined) return;
-      this.#forgetPages(why);
+      this.#removePages(why);
       if (graceMs !== undefined) void browser.filter[Symbol.asyncDispose]();
       await browser.context.close().catch(() => undefined);
       await this.#release(browser);
@@ -503,16 +514,16 @@ export class BrowserSession implements AsyncDisposable {
     }
   }
 
-  /** The browser ended by itself. */
-  async #ended(browser: RunningBrowser): Promise<void> {
+  /** Releases the resources of a browser that ended by itself. */
+  async #onBrowserEnd(browser: RunningBrowser): Promise<void> {
     const current = await this.#running?.catch(() => undefined);
     if (current !== browser) return;
     this.#running = undefined;
-    this.#forgetPages('the browser ended');
+    this.#removePages('the browser ended');
     await this.#release(browser);
   }
 
-  #forgetPages(why: string): void {
+  #removePages(why: string): void {
     for (const entry of this.#entries()) {
       entry.closedWhy ??= why;
       entry.pages.remove(entry);
@@ -534,7 +545,7 @@ export class BrowserSession implements AsyncDisposable {
 
   async #reap(browser: RunningBrowser): Promise<void> {
     if (getHeapStatistics().used_heap_size - browser.heapBytes > this.limits.maxHeapGrowthBytes) {
-      await this.#fail(browser, 'its pages sent more than the companion can read');
+      await this.#fail(browser, 'its pages sent more data than the companion can read');
       return;
     }
     for (const page of browser.context.pages()) void this.#closeUnowned(browser, page);
@@ -556,8 +567,8 @@ export class BrowserSession implements AsyncDisposable {
   }
 }
 
-/** Notices that a page asks for a window before the window is there, so that a command can wait for it. */
-async function expectWindows({ pages }: OpenPage, opening: Promise<CDPSession>): Promise<void> {
+/** Observes requests of a page for new windows, so that a command can wait for the windows to open. */
+async function watchWindowRequests({ pages }: OpenPage, opening: Promise<CDPSession>): Promise<void> {
   const session = await opening;
   session.on('Page.windowOpen', ({ url }) => pages.expectOpen(url));
   await session.send('Page.enable');
@@ -565,7 +576,7 @@ async function expectWindows({ pages }: OpenPage, opening: Promise<CDPSession>):
 
 export type { OpenPage };
 
-/** What a promise brings, or the reason of a signal as soon as it aborts. */
+/** Returns the result of a promise. Rejects with the reason of the signal when the signal aborts first. */
 async function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return promise;
   const aborted = Promise.withResolvers<never>();

@@ -3,16 +3,21 @@ import type { Frame, FrameLocator, Locator, Page } from 'playwright-core';
 import type { BrowserTarget } from '../../../../shared/commands/browser-common.ts';
 import { CommandError } from '../handler.ts';
 
-const lookEveryMs = 100;
+const pollIntervalMs = 100;
 
-/** Whether Playwright waited in vain; by its name, so that a companion without a browser does not load Playwright. */
+/**
+ * Whether an error is a time-out of Playwright. Compares the name, so that Playwright is loaded only with a browser.
+ */
 export const isTimeout = (error: unknown) => error instanceof Error && error.name === 'TimeoutError';
 
-/** The one element that a target names, once it is there; more than one is refused, since any of them could be meant. */
+/**
+ * Waits until exactly one element matches a target.
+ * @throws CommandError `target_not_found` if several elements match, or if none matches before the time-out.
+ */
 export async function findTarget(page: Page, target: BrowserTarget, timeoutMs: number): Promise<Locator> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const { locator, count } = await look(page, target);
+    const { locator, count } = await match(page, target);
     if (count === 1 && locator !== null) return locator;
     if (count > 1)
       throw new CommandError(
@@ -20,7 +25,7 @@ export async function findTarget(page: Page, target: BrowserTarget, timeoutMs: n
         `${count} elements match ${JSON.stringify(target)}; name one of them, by role and name, by its frame or by its ref.`,
       );
     if (performance.now() >= deadline) throw notFound(target);
-    await delay(Math.min(lookEveryMs, Math.max(1, deadline - performance.now())));
+    await delay(Math.min(pollIntervalMs, Math.max(1, deadline - performance.now())));
   }
 }
 
@@ -33,17 +38,17 @@ export async function waitForTarget(
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const { locator, count } = await look(page, target);
+    const { locator, count } = await match(page, target);
     const isVisible = count > 0 && (await locator?.first().isVisible()) === true;
-    const holds = { visible: isVisible, hidden: !isVisible, attached: count > 0, detached: count === 0 }[state];
-    if (holds) return;
+    const isReached = { visible: isVisible, hidden: !isVisible, attached: count > 0, detached: count === 0 }[state];
+    if (isReached) return;
     if (performance.now() >= deadline)
       throw new CommandError('timeout', `${JSON.stringify(target)} was not ${state} within ${timeoutMs} ms.`);
-    await delay(Math.min(lookEveryMs, Math.max(1, deadline - performance.now())));
+    await delay(Math.min(pollIntervalMs, Math.max(1, deadline - performance.now())));
   }
 }
 
-/** Waits until some frame of the page shows a text. */
+/** Waits until a frame of the page shows a text. */
 export async function waitForText(page: Page, text: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -53,17 +58,17 @@ export async function waitForText(page: Page, text: string, timeoutMs: number): 
     }
     if (performance.now() >= deadline)
       throw new CommandError('timeout', `The page did not show ${JSON.stringify(text)} within ${timeoutMs} ms.`);
-    await delay(Math.min(lookEveryMs, Math.max(1, deadline - performance.now())));
+    await delay(Math.min(pollIntervalMs, Math.max(1, deadline - performance.now())));
   }
 }
 
-interface Found {
+interface TargetMatch {
   locator: Locator | null;
   count: number;
 }
 
-/** What a target matches now: in the page itself, and where nothing does in its frames. */
-async function look(page: Page, target: BrowserTarget): Promise<Found> {
+/** Counts the elements that match a target now. Frames are searched only if nothing in the page itself matches. */
+async function match(page: Page, target: BrowserTarget): Promise<TargetMatch> {
   if ('ref' in target) {
     const locator = page.getByRef(target.ref);
     return { locator, count: await countOf(locator) };
@@ -83,17 +88,20 @@ async function look(page: Page, target: BrowserTarget): Promise<Found> {
   const main = locate(page.mainFrame(), target);
   const inPage = await countOf(main);
   if (inPage > 0) return { locator: main, count: inPage };
-  let found: Found = { locator: null, count: 0 };
+  let matches: TargetMatch = { locator: null, count: 0 };
   for (const frame of page.frames()) {
     if (frame === page.mainFrame()) continue;
     const locator = locate(frame, target);
     const count = await countOf(locator);
-    if (count > 0) found = { locator: found.locator ?? locator, count: found.count + count };
+    if (count > 0) matches = { locator: matches.locator ?? locator, count: matches.count + count };
   }
-  return found;
+  return matches;
 }
 
-/** How many elements match; none in a frame that navigates or is gone. @throws for a selector that can't be used. */
+/**
+ * Counts the matching elements. A frame that navigates or was removed has none.
+ * @throws for a selector that is not valid.
+ */
 async function countOf(locator: Locator): Promise<number> {
   try {
     return await locator.count();
@@ -122,6 +130,6 @@ function locate(root: Frame | FrameLocator, target: Exclude<BrowserTarget, { ref
       target.name === undefined ? {} : { name: target.name, exact: true },
     );
   if ('text' in target) return root.getByText(target.text, { exact: true });
-  // `css=` keeps Playwright's other engines, such as xpath, out of reach.
+  // The prefix `css=` excludes the other selector engines of Playwright, such as XPath.
   return root.locator(`css=${target.selector}`);
 }

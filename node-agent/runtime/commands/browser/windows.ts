@@ -5,9 +5,9 @@ import type { RunPages } from './run-pages.ts';
 const browserInterface = /^chrome:\/\/[^/]+\.top-chrome\//;
 
 interface WindowsOptions {
-  /** The runs of the open pages, by the target of each page; resolves after the pages that commands open now are among them. */
+  /** The runs of the open pages, by target ID. Resolves after the commands that are opening pages have opened them. */
   runsByTarget: () => Promise<Map<string, RunPages>>;
-  /** Whether a run may have one more page. */
+  /** Whether a run may open another page. */
   hasCapacity: (pages: RunPages) => boolean;
 }
 
@@ -19,15 +19,16 @@ interface PageTarget {
 }
 
 /**
- * The windows of a browser that Playwright does not report yet. Playwright reports a window only after its first navigation commits, so it never
- * reports a window whose server answers with HTTP 204 or not at all. Such a window belongs to the run of its opener while the opener is open.
- * When the opener closes, Chromium names the opener of the opener instead, if there is one.
+ * The windows of a browser that Playwright does not report yet. Playwright reports a window only after its first
+ * navigation commits, so it never reports a window whose server responds with HTTP 204 or not at all. An unreported
+ * window belongs to the run of its opener while the opener is open. When the opener closes, Chromium names the opener
+ * of the opener instead, if there is one.
  */
 export class Windows {
   readonly #session: CDPSession;
   readonly #startTargetId: string | undefined;
   readonly #options: WindowsOptions;
-  /** The windows of runs, by target. */
+  /** The runs of the windows, by target ID. */
   #owned = new Map<string, RunPages>();
   #isChecking = false;
   #needsCheck = false;
@@ -53,13 +54,13 @@ export class Windows {
     return windows;
   }
 
-  /** How many windows a run has, or all runs. */
+  /** The number of windows of a run, or of all runs. */
   count(pages?: RunPages): number {
     if (pages === undefined) return this.#owned.size;
     return [...this.#owned.values()].filter((owner) => owner === pages).length;
   }
 
-  /** Removes a window that is counted as a page of its run from now on. */
+  /** Removes a window that is now counted as a page of its run. */
   remove(targetId: string): void {
     this.#owned.delete(targetId);
   }
@@ -93,7 +94,7 @@ export class Windows {
     const { targets, runs, runOf } = await this.#list();
     const before = this.#owned;
     this.#owned = new Map();
-    // Windows that were within the limits come first, so that a new window does not displace them.
+    // Windows that were within the limits before come first, so that a new window does not displace them.
     for (const target of [
       ...targets.filter(({ id }) => before.has(id)),
       ...targets.filter(({ id }) => !before.has(id)),
@@ -106,8 +107,8 @@ export class Windows {
   }
 
   /**
-   * Closes a window after it is resumed. Chromium pauses each new window until Playwright has prepared it, and a window that closes while it is
-   * paused leaves its opener paused for ever.
+   * Resumes a window and closes it. Chromium pauses each new window until Playwright has prepared it. A window that
+   * closes while it is paused leaves its opener paused for ever.
    */
   async #close(targetId: string): Promise<void> {
     const { sessionId } = await this.#session.send('Target.attachToTarget', { targetId });
@@ -135,7 +136,7 @@ export class Windows {
   }
 }
 
-/** The target of the page that a session is attached to. */
+/** Returns the target ID of the page to which a session is attached. */
 export async function targetIdOf(session: CDPSession): Promise<string> {
   const { targetInfo } = await session.send('Target.getTargetInfo');
   return targetInfo.targetId;
