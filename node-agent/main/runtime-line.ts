@@ -1,5 +1,5 @@
 import { describeEvent } from '../runtime/event-log.ts';
-import type { ToldEvent } from '../runtime/event-log.ts';
+import type { ThrottledEvent } from '../runtime/event-log.ts';
 
 /** A line of the output of a runtime, in readable form. */
 interface RuntimeLine {
@@ -30,7 +30,7 @@ export function readRuntimeLine(line: string): RuntimeLine {
 /** Describes an event. Unknown events are described by their fields. */
 function describe({ event, ...rest }: { event: string }): string {
   try {
-    const text: unknown = describeEvent({ event, ...rest } as ToldEvent);
+    const text: unknown = describeEvent({ event, ...rest } as ThrottledEvent);
     if (typeof text === 'string') return text;
   } catch {
     // The event lacks fields of its kind.

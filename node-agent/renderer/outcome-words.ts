@@ -78,8 +78,8 @@ const ownerReplacements: readonly (readonly [pattern: RegExp, words: string])[] 
   [/\bThe owner of this machine was asked, and /g, 'You were asked, and '],
   [/\bYou were asked, and said no\b/g, 'You said no'],
   [
-    /\bThe owner of this machine wants to be asked, and nobody here can ask them\b/g,
-    'You want to be asked, and nobody here could ask you',
+    /\bThe owner of this machine wants to be asked, but the companion cannot ask here\b/g,
+    'You want to be asked, but the companion could not ask here',
   ],
   [
     /\bThe owner of this machine does not allow (.+?); they allow it with: outrigger-companion allow \w+/g,

@@ -12,7 +12,7 @@ import type { ReceivedCommand } from './hub-answers.ts';
 import { assertOwnerAllows } from './owner-consent.ts';
 import type { Prompts } from './prompts.ts';
 
-/** What a hub of this version can send is less. */
+/** Characters of JSON. A hub of this version sends shorter inputs. */
 const maxInputLength = 2_500_000;
 
 export interface AdmissionDependencies {
@@ -22,11 +22,14 @@ export interface AdmissionDependencies {
   signal: AbortSignal;
   /** Called before the owner is asked. */
   onAsk: () => void;
-  /** Hears what the owner said when they were asked, and of which command line. */
+  /** Called with the owner's answer and the command line that the owner was asked about. */
   onAnswer: (answer: PromptAnswer, words: string) => void;
 }
 
-/** Resolves to a command's parsed input and the settings under which it may begin. @throws CommandError that says why it may not; the signal's reason. */
+/**
+ * Resolves to a command's parsed input and the settings under which it may start.
+ * @throws CommandError when the command may not start; the signal's reason.
+ */
 export async function admit(
   command: ReceivedCommand,
   known: CommandDefinition | undefined,
@@ -39,10 +42,7 @@ export async function admit(
       `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`,
     );
   if (JSON.stringify(command.input).length > maxInputLength)
-    throw new CommandError(
-      'too_large',
-      `The input has more than ${maxInputLength} characters; nobody could look through it.`,
-    );
+    throw new CommandError('too_large', `The input has more than ${maxInputLength} characters, too many to review.`);
   const parsed = definition.input.safeParse(command.input);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -66,7 +66,7 @@ export async function admit(
       { commandId, input, approvedBy: approval?.approvedBy ?? null, origin, endsInMs },
       { folder, prompts, signal, onAsk, onAnswer },
     );
-    // What they changed while they were asked counts.
+    // The owner may have changed the settings while the prompt was open.
     settings = assertNotDenied();
   }
   return { definition, input: parsed.data, settings };
@@ -81,12 +81,12 @@ function settingsOf(folder: DataFolder): LocalSettings {
   }
 }
 
-/** The hub's word that somebody approved counts only for exactly what is about to run, on this very node. */
+/** An approval is valid only for exactly this request on this node. */
 function assertApproved({ input, approval }: ReceivedCommand, nodeId: string): void {
   if (approval === undefined)
-    throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');
+    throw new CommandError('approval_mismatch', 'The command has no approval, which it needs.');
   const text = approvedRequestText(nodeId, systemRun.input.parse(input));
   const hash = createHash('sha256').update(text).digest('hex');
   if (hash !== approval.requestHash)
-    throw new CommandError('approval_mismatch', 'What was approved is not what this command would run.');
+    throw new CommandError('approval_mismatch', 'The command would run something other than what was approved.');
 }

@@ -6,8 +6,8 @@ import type { StoredArtifact } from './journal.ts';
 
 const maxArtifactBytes = 256 * 1024 * 1024;
 
-/** Writes what a command brought into a folder, from where it is sent. @throws CommandError `too_large` */
-export function keepArtifacts(folder: string, artifacts: readonly ResultArtifact[]): StoredArtifact[] {
+/** Writes a command's artefacts to a folder, from which they are uploaded. @throws CommandError `too_large` */
+export function storeArtifacts(folder: string, artifacts: readonly ResultArtifact[]): StoredArtifact[] {
   if (artifacts.length === 0) return [];
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return artifacts.map(({ name, contentType, content }) => {

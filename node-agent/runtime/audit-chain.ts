@@ -4,7 +4,7 @@ import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
 import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine } from './audit-line.ts';
 
-/** The hash by which the next entry refers to this one: SHA-256, in hex, of its text without the line end. */
+/** The hash by which the next entry refers to this one: SHA-256, in hex, of the entry's text without the line end. */
 export const hashOfLine = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** `prev` of the first entry of a log. */
@@ -18,9 +18,10 @@ interface Chained {
 }
 
 /**
- * Checks the files of a log, oldest first: each entry must hold the number and the hash of the entry before. A line that is no entry is ignored: a crash in the
- * middle of a write leaves one, and it can replace no entry, because the next entry holds the hash of the entry before.
- * @param heads Heads that this log had before, from memory or from the hub; the log must still contain them.
+ * Checks the files of a log, oldest first: each entry must hold the number and the hash of the entry before.
+ * Lines that are not entries are ignored, because a crash in the middle of a write leaves one. Such a line cannot hide
+ * a removed entry: the next entry holds the hash of the entry before.
+ * @param heads Earlier heads of this log, from memory or from the hub. The log must still contain them.
  */
 export function verifyChain(paths: readonly string[], heads: readonly AuditHead[] = []): AuditVerdict {
   let first: Chained | undefined;
@@ -36,7 +37,7 @@ export function verifyChain(paths: readonly string[], heads: readonly AuditHead[
       if (line === null) continue;
       const { seq, prev } = line;
       if (seq === undefined || prev === undefined) {
-        // Entries of versions without a chain stand before the first entry of the chain, never after it.
+        // Entries of versions without a chain are allowed only before the first entry of the chain.
         if (last !== undefined)
           problem ??= `An entry without a number (${line.time}, ${line.type}) stands after ${nameOf(last.line)}.`;
         continue;

@@ -4,57 +4,62 @@ import { commandOrigin } from '../../shared/commands/origin.ts';
 import { endReasons } from '../../shared/companion/state.ts';
 import { describeInput } from './describe-input.ts';
 
-/** What an entry takes of a script, in bytes of the log: its beginning and its end. The hash covers all of it. */
+/** Bytes of a script that an entry records, from its start and from its end. The hash covers the whole script. */
 const scriptBytes = { beginning: 3_072, end: 1_024 };
 const maxSummaryLength = 300;
 const maxSummaryBytes = 600;
 const maxMessageBytes = 2_048;
 
-/** One entry of the owner's log: a command that begins, a command that ended, or something that the owner did. */
+/** One entry of the owner's log: the start of a command, the end of a command, or an action of the owner. */
 const plainLine = z.object({
-  /** Position in the chain, from 1; entries of earlier versions and of the quiet log have none. */
+  /** Position in the chain, from 1. Absent in entries of earlier versions and of the quiet log. */
   seq: z.int().min(1).optional(),
   /** SHA-256, in hex, of the text of the entry before. */
   prev: z.string().optional(),
   time: z.string(),
   commandId: z.string(),
   type: z.string(),
-  /** `begun` is written before the command acts; an entry without a phase is the end. */
+  /** `begun` is written before the command acts. An entry without a phase records the end. */
   phase: z.enum(['begun', 'ended']).optional(),
-  /** The input, shortened; never text that was typed, read or sent. */
+  /** The input, shortened. It never contains text that was typed, read or sent. */
   summary: z.string(),
-  /** The script of `browser.evaluate`, of a long one beginning and end, with the SHA-256 of the whole script; no text at the beginning of the command. */
+  /** The script of `browser.evaluate`. A long one is cut in the middle. `text` is empty in the entry of the start. */
   script: z.object({ text: z.string(), characters: z.int(), sha256: z.string() }).optional(),
   approvedBy: z.string().nullable(),
-  /** Workspace, workflow, run, starter, approver and reason; null when the hub states none. */
+  /** Workspace, workflow, run, starter, approver and reason. Null when the hub sends none. */
   origin: commandOrigin.nullable().optional().catch(null),
   outcome: z.string(),
   message: z.string().nullable(),
-  /** What the outcome does not tell; earlier versions did not note it. */
+  /** Detail that the outcome code does not contain. Absent in entries of earlier versions. */
   reason: z.enum(endReasons).nullable().optional().catch(null),
   durationMs: z.number(),
-  /** Whether it had begun when it ended; earlier versions did not note it. */
+  /** Whether the command had started. Absent in entries of earlier versions. */
   began: z.boolean().optional(),
-  /** SHA-256, in hex, of the settings that are in force after this entry; `log.rotated` and `log.set_aside` repeat the last one. */
+  /**
+   * SHA-256, in hex, of the settings in force after this entry. `log.rotated` and `log.set_aside` repeat the last one.
+   */
   settings: z.string().optional(),
-  /** The pairing after this entry, null without one; `log.rotated` and `log.set_aside` repeat the last one. Earlier versions have it in the summary only. */
+  /**
+   * The pairing after this entry; null when the machine is not paired. `log.rotated` and `log.set_aside` repeat the
+   * last one. Earlier versions record the pairing only in the summary.
+   */
   pairing: z.object({ hub: z.string(), nodeId: z.string() }).nullable().optional(),
   /** With `log.rotated` and `log.set_aside`: the oldest entry that is kept. */
   keptFrom: z.int().min(1).optional(),
 });
 export const auditLine = plainLine.extend({
-  /** With `log.rotated`: what the owner did and programs that ran, from the file that the rotation removed. */
+  /** With `log.rotated`: the owner's actions and the programs that ran, from the file that the rotation removed. */
   kept: z.array(plainLine).optional(),
 });
 export type AuditLine = z.output<typeof auditLine>;
 /** How a machine is paired, as the log records it; null when it is not paired. */
 export type RecordedPairing = NonNullable<AuditLine['pairing']> | null;
 
-/** The part of an entry that is the same at the beginning and at the end of a command. */
+/** The fields that are the same in the entries of a command's start and end. */
 export const commandFacts = auditLine.pick({ summary: true, script: true, approvedBy: true, origin: true });
 export type CommandFacts = z.output<typeof commandFacts>;
 
-/** Parses one line of a log; null when it is no entry, such as a line that a crash cut off. */
+/** Parses one line of a log. Returns null when the line is not an entry, such as a line that a crash cut off. */
 export function parseAuditLine(text: string): AuditLine | null {
   try {
     return auditLine.safeParse(JSON.parse(text)).data ?? null;
@@ -63,13 +68,13 @@ export function parseAuditLine(text: string): AuditLine | null {
   }
 }
 
-/** The beginning of a text, or its end, that takes at most so many bytes in a line of the log: there a control character takes six. */
+/** The start or the end of a text, limited to `bytes` bytes of JSON, in which a control character takes six bytes. */
 function cut(text: string, bytes: number, part: 'beginning' | 'end' = 'beginning'): string {
   const characters = part === 'end' ? [...text].toReversed() : [...text];
-  let taken = 0;
+  let usedBytes = 0;
   const count = characters.findIndex((character) => {
-    taken += Buffer.byteLength(JSON.stringify(character)) - 2;
-    return taken > bytes;
+    usedBytes += Buffer.byteLength(JSON.stringify(character)) - 2;
+    return usedBytes > bytes;
   });
   if (count === -1) return text;
   const kept = characters.slice(0, count);
@@ -81,7 +86,7 @@ const shortened = (text: string, bytes: number): string => {
   return kept === text ? text : `${kept}…`;
 };
 
-/** Describes an input in plain words, without text that may be secret. */
+/** Describes a command's input in plain words, without text that may be secret. */
 export function summarise(type: string, input: Record<string, unknown>): string {
   const text = describeInput(type, input);
   return shortened(
@@ -90,10 +95,10 @@ export function summarise(type: string, input: Record<string, unknown>): string 
   ).toWellFormed();
 }
 
-/** A message of a command, as its entry holds it. */
+/** A command's message, shortened for its entry. */
 export const messageOf = (message: string): string => shortened(message, maxMessageBytes);
 
-/** The script that a command runs in a page, as its entry holds it; undefined for other commands. */
+/** The script that a command runs in a page, in the form that its entry records. Undefined for other commands. */
 export function scriptOf(type: string, { expression }: Record<string, unknown>): AuditLine['script'] {
   if (type !== 'browser.evaluate' || typeof expression !== 'string') return undefined;
   const beginning = cut(expression, scriptBytes.beginning + scriptBytes.end);

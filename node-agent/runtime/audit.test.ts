@@ -32,7 +32,7 @@ function write(count: number, log = new AuditLog(path)): AuditLog {
 const lines = () => readFileSync(path, 'utf8').trimEnd().split('\n');
 const put = (kept: readonly string[]) => writeFileSync(path, kept.map((line) => `${line}\n`).join(''));
 
-test('a log that only its companion wrote verifies, also by another process and after a restart', () => {
+test('verifying an unmodified log succeeds, also in another process and after a restart', () => {
   const { head } = write(5);
   expect(head.count).toBe(5);
   const other = write(3, new AuditLog(path));
@@ -40,7 +40,7 @@ test('a log that only its companion wrote verifies, also by another process and 
   expect(new AuditLog(path).verify()).toMatchObject({ ok: true, entries: 8, head: other.head });
 });
 
-test('a change of one entry is named', () => {
+test('verifying names an entry that was changed', () => {
   write(6);
   put(lines().map((line, index) => (index === 2 ? line.replace('file 3', 'file X') : line)));
   expect(new AuditLog(path).verify()).toMatchObject({
@@ -49,7 +49,7 @@ test('a change of one entry is named', () => {
   });
 });
 
-test('an entry that was taken out, put in twice or added without a number is named', () => {
+test('verifying names an entry that was removed, duplicated or added without a number', () => {
   write(6);
   const all = lines();
   put(all.toSpliced(3, 1));
@@ -60,14 +60,14 @@ test('an entry that was taken out, put in twice or added without a number is nam
   expect(new AuditLog(path).verify().problem).toMatch(/^An entry without a number/);
 });
 
-test('a beginning that was cut off is named', () => {
+test('verifying reports that the start of the log was cut off', () => {
   write(6);
   put(lines().slice(2));
   expect(new AuditLog(path).verify().problem).toMatch(/^The log begins with entry 3 /);
 });
 
-describe('an end that was cut off', () => {
-  test('is named by the companion that wrote it, with its next entry and ever after', () => {
+describe('a log whose end was cut off', () => {
+  test('is reported by the companion that wrote it, from its next entry on', () => {
     const log = write(9);
     put(lines().slice(0, 2));
     log.append(entry(10));
@@ -75,7 +75,7 @@ describe('an end that was cut off', () => {
     expect(new AuditLog(path).verify().problem).toMatch(/^Entry 10 .* does not follow entry 2 /);
   });
 
-  test('is named by what the hub knows of it, after a restart', () => {
+  test("is reported after a restart by comparison with the hub's record", () => {
     const { head } = write(9);
     put(lines().slice(0, 2));
     const log = new AuditLog(path);
@@ -84,7 +84,7 @@ describe('an end that was cut off', () => {
     expect(log.problem).toBe('Entries 3 to 9 are missing at the end of the log.');
   });
 
-  test('is named also where other entries took its place', () => {
+  test('is reported also when other entries replaced the end', () => {
     const { head } = write(4);
     put(lines().slice(0, 2));
     write(5, new AuditLog(path));
@@ -94,7 +94,7 @@ describe('an end that was cut off', () => {
   });
 });
 
-test('a line that a crash tore is no tampering', () => {
+test('verifying ignores a line that a crash cut off', () => {
   write(3);
   appendFileSync(path, '{"seq":4,"prev":"00');
   const log = new AuditLog(path);
@@ -103,26 +103,26 @@ test('a line that a crash tore is no tampering', () => {
   expect(log.verify()).toMatchObject({ ok: true, entries: 4 });
 });
 
-test('the chain goes on over a new file, and a file that is missing is named', () => {
+test('the chain continues in a new file, and verifying reports a missing file', () => {
   const log = write(2);
   for (let number = 3; number < 22; number += 1) log.append(entry(number, { summary: 'x'.repeat(900_000) }));
   expect(log.verify()).toMatchObject({ ok: true });
   const { entries, head } = log.verify();
-  // Two files of about 5 MiB: the oldest entries are gone, and the log says so itself.
+  // Two files of about 5 MiB: the oldest entries were removed, and the log records that.
   expect(entries).toBeLessThan(head?.count ?? 0);
   expect(new AuditLog(path).verify()).toMatchObject({ ok: true, head });
   rmSync(`${path}.1`);
   expect(new AuditLog(path).verify().ok).toBe(false);
 });
 
-test('entries of a version without a chain stay readable before the chain', () => {
+test('entries of a version without a chain stay readable when a chain follows them', () => {
   writeFileSync(path, `${JSON.stringify(entry(1))}\n`);
   const log = write(1);
   expect(log.verify()).toMatchObject({ ok: true, entries: 1 });
   expect(log.read(10)).toHaveLength(2);
 });
 
-test('a log that was set aside begins anew, and the number of its entries goes on', () => {
+test('setting the log aside starts a new log that continues the numbers of the entries', () => {
   const log = write(4);
   put(lines().slice(0, 1));
   log.look();
@@ -132,7 +132,7 @@ test('a log that was set aside begins anew, and the number of its entries goes o
   expect(log.verify()).toMatchObject({ ok: true, entries: 1, head: { count: 5 } });
 });
 
-test('the beginning of a command is shown until its end is there', () => {
+test('reading returns the start of a command until its end is recorded', () => {
   const log = new AuditLog(path);
   log.append(entry(1, { phase: 'begun', outcome: 'begun' }));
   expect(log.read(10).map(({ outcome }) => outcome)).toEqual(['begun']);
@@ -140,13 +140,13 @@ test('the beginning of a command is shown until its end is there', () => {
   expect(log.read(10).map(({ outcome }) => outcome)).toEqual(['succeeded']);
 });
 
-/** Fills the log until both of its files were replaced so often. */
+/** Fills the log until it was rotated `times` times. */
 function rotate(log: AuditLog, times: number): void {
   for (let number = 0; number < times * 6 + 1; number += 1)
     log.append(entry(number % 60, { commandId: `filler ${number}`, summary: 'x'.repeat(1_000_000) }));
 }
 
-test('a log that rotates several times in one process still verifies, also after it was compared with the hub', () => {
+test('a log that rotated several times in one process verifies, also after the comparison with the hub', () => {
   write(3);
   const log = new AuditLog(path);
   log.anchor(write(1).head);
@@ -158,7 +158,7 @@ test('a log that rotates several times in one process still verifies, also after
   expect(log.verify().problem).toMatch(/ missing at the end of the log\.$/);
 });
 
-test('what the owner did and programs that ran outlast the files that rotations remove', () => {
+test('rotations keep the actions of the owner and the programs that ran', () => {
   const log = new AuditLog(path);
   const settings = 'a'.repeat(64);
   log.append(entry(1, { type: 'system.run', summary: 'program 1', phase: 'begun' }));
@@ -173,7 +173,7 @@ test('what the owner did and programs that ran outlast the files that rotations 
   expect(new AuditLog(path).settingsHash).toBe(settings);
 });
 
-test('however much a rotation could keep, it keeps a bounded part of each kind, the newest first', () => {
+test('a rotation keeps the newest entries of each kind, up to a limit', () => {
   const log = new AuditLog(path);
   log.append(entry(1, { type: 'owner.change', summary: 'pause' }));
   for (let number = 2; number < 60; number += 1)
@@ -189,7 +189,7 @@ test('however much a rotation could keep, it keeps a bounded part of each kind, 
 });
 
 test.each(['\u0001', 'a', '漢', '😀', '\ud800'])(
-  'a script of %j takes a bounded part of the log, with its beginning and end',
+  'an entry with a long script of %j records a limited part of its start and its end',
   (text) => {
     const expression = `first ${text.repeat(10_000)} last`;
     const script = scriptOf('browser.evaluate', { expression });

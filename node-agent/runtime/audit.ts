@@ -23,43 +23,49 @@ import { entriesToKeep } from './kept-entries.ts';
 export type { AuditLine } from './audit-line.ts';
 
 const maxBytes = 5 * 1024 * 1024;
-/** A successful ping neither acts nor reads, and may come every second: it has a log of its own, without a chain, so that it pushes nothing else out. */
+/**
+ * Frequent and harmless commands. Their successes have a separate log without a chain, so that they displace nothing.
+ */
 const quietTypes = new Set(['node.ping']);
 const maxQuietBytes = 256 * 1024;
-/** Of the lines that are read, these at most are quiet ones where there are others. */
+/** Largest share of quiet entries among the entries that `read` returns, when there are enough others. */
 const quietShare = 0.2;
 const maxNoteLength = 300;
-/** Entries that wait in memory until the disk takes them. */
+/** Entries that wait in memory when the disk is full. */
 const maxPending = 1_000;
 
 const isQuiet = ({ type, outcome }: AuditLine) => quietTypes.has(type) && outcome === 'succeeded';
 
-/** What tells one state of a file from another. */
+/** Identifies the current version of a file. */
 const stampOf = (path: string): string => {
   const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
   return facts === undefined ? '' : `${facts.ino}:${facts.size}:${facts.mtimeNs}`;
 };
 
 /**
- * The owner's log: lines of JSON in two files, each entry on the disk when `append` returns, each with the hash of the entry before. Several processes may append
- * one after the other; while a companion runs, only that companion does. What the owner did, and programs that ran, outlast the file that a rotation removes.
+ * The owner's log: JSON lines in two files, each entry with the hash of the entry before. An entry is on the disk when
+ * `append` returns. Several processes may append one after the other; while a companion runs, only that companion does.
+ * The owner's actions, and programs that ran, are kept when a rotation removes their file.
  */
 export class AuditLog {
   readonly #path: string;
   readonly #onNote: (line: AuditLine) => void;
-  /** The last entry, and the file as this process left it. */
+  /** The last entry, and the version of the file that this process wrote. */
   #tail: { head: AuditHead; stamp: string } | undefined;
   readonly #pending: AuditLine[] = [];
   #problem: string | null = null;
   /** Whether the log was compared with the hub's record of it. */
   #isAnchored = false;
-  /** The settings and the pairing that the log recorded last, as this process verified or wrote them: another program can remove the files. */
+  /**
+   * The settings and the pairing that the log recorded last, as this process verified or wrote them. The files are not
+   * enough, because another program can remove them.
+   */
   #settings: string | undefined;
   #pairing: RecordedPairing | undefined;
-  /** What the file that a rotation removed had to keep, until the new file has it. */
+  /** Entries to keep from the file that a rotation removed, until they are in the new file. */
   #kept: AuditLine[] = [];
 
-  /** @param onNote Called with each entry about something that the owner did. */
+  /** @param onNote Called with each entry about an action of the owner. */
   constructor(path: string, onNote: (line: AuditLine) => void = () => undefined) {
     this.#path = path;
     this.#onNote = onNote;
@@ -70,17 +76,17 @@ export class AuditLog {
     return this.#tail?.head ?? this.#readHead();
   }
 
-  /** Why the log can not be trusted any more; null while nothing speaks against it. */
+  /** Why the log cannot be trusted; null while no problem was found. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** Entries that the disk has not taken yet. */
+  /** Number of entries that are not on the disk yet. */
   get pending(): number {
     return this.#pending.length;
   }
 
-  /** SHA-256 of the settings that the log recorded last; undefined when no entry has one. */
+  /** SHA-256 of the settings that the log recorded last. Undefined when no entry has one. */
   get settingsHash(): string | undefined {
     return this.#settings ?? recordedSettingsHash(this.#path);
   }
@@ -89,7 +95,7 @@ export class AuditLog {
     return this.#pairing === undefined ? recordedPairing(this.#path) : this.#pairing;
   }
 
-  /** Whether an entry of the newer file has the pairing in its own field. */
+  /** Whether an entry of the newer file has the field `pairing`. */
   get hasPairing(): boolean {
     for (const text of linesFromEnd(this.#path))
       if (text.includes('"pairing"') && parseAuditLine(text)?.pairing !== undefined) return true;
@@ -102,7 +108,7 @@ export class AuditLog {
     return last === undefined ? 0 : Date.parse(last.time) || 0;
   }
 
-  /** Adds an entry. @throws the error of the file system; nothing is added then. */
+  /** Adds an entry. @throws the error of the file system. Nothing is added then. */
   append(line: AuditLine): void {
     if (isQuiet(line)) {
       if (existsSync(this.#quietPath) && statSync(this.#quietPath).size > maxQuietBytes)
@@ -114,7 +120,7 @@ export class AuditLog {
     this.#appendChained(line);
   }
 
-  /** Adds an entry now, or, where the disk does not take it, as soon as it does. */
+  /** Adds an entry now, or later if the disk is full. */
   appendLater(line: AuditLine): void {
     try {
       this.append(line);
@@ -123,7 +129,7 @@ export class AuditLog {
     }
   }
 
-  /** Adds the entries that wait. @throws the error of the file system. */
+  /** Adds the waiting entries. @throws the error of the file system. */
   flush(): void {
     for (let [line] = this.#pending; line !== undefined; [line] = this.#pending) {
       this.#appendChained(line);
@@ -131,7 +137,7 @@ export class AuditLog {
     }
   }
 
-  /** Notes what the owner did; a disk that is full delays the note, not what they did. */
+  /** Records an action of the owner. A full disk delays the entry, not the action. */
   note(
     type:
       | `owner.${'change' | 'answer'}`
@@ -157,13 +163,13 @@ export class AuditLog {
     this.#onNote(line);
   }
 
-  /** The newest lines, oldest of them first; of a command that ended, the end alone. */
+  /** The newest entries, oldest first. A command that ended has only the entry of its end. */
   read(limit: number): AuditLine[] {
-    // A command has two lines at most.
-    const lines = withoutBegun(newest(this.#path, 2 * limit)).slice(0, limit);
+    // A command has at most two entries.
+    const lines = withoutStarts(newest(this.#path, 2 * limit)).slice(0, limit);
     const quiet = newest(this.#quietPath, limit);
-    const room = Math.max(limit - lines.length, Math.floor(limit * quietShare));
-    return [...lines, ...quiet.slice(0, room)]
+    const maxQuiet = Math.max(limit - lines.length, Math.floor(limit * quietShare));
+    return [...lines, ...quiet.slice(0, maxQuiet)]
       .toSorted((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
       .slice(0, limit)
       .toReversed();
@@ -174,13 +180,13 @@ export class AuditLog {
     return this.#verify(null);
   }
 
-  /** @param hubHead What the hub recorded of the log. */
+  /** @param hubHead The hub's record of the log. */
   #verify(hubHead: AuditHead | null): AuditVerdict {
     const stamp = stampOf(this.#path);
     const heads = [this.#tail?.head ?? null, hubHead].filter((head) => head !== null);
     const verdict = verifyChain([`${this.#path}.1`, this.#path], heads);
     this.#problem ??= verdict.problem;
-    // The last entry proves all entries before it, also those that rotations remove.
+    // The last entry proves all entries before it, also those that a rotation removed.
     if (this.#problem === null && verdict.head !== null) {
       this.#tail = { head: verdict.head, stamp };
       this.#settings = this.settingsHash;
@@ -189,22 +195,22 @@ export class AuditLog {
     return { ...verdict, ok: verdict.ok && this.#problem === null, problem: this.#problem };
   }
 
-  /** Checks the log against the head that the hub has of it, once: later heads are reported by this process. */
+  /** Checks the log against the hub's record, once. Later records come from this process. */
   anchor(head: AuditHead | null): void {
     if (this.#isAnchored || head === null) return;
     this.#isAnchored = true;
     this.#verify(head);
   }
 
-  /** Looks whether another program changed the file since this process wrote to it. */
+  /** Checks whether another program changed the file since this process wrote to it. */
   look(): void {
     if (this.#tail === undefined || stampOf(this.#path) === this.#tail.stamp) return;
     const stamp = stampOf(this.#path);
-    // Entries that follow the last one properly were added by a program of the owner's.
+    // Entries that continue the chain were added by a program of the owner.
     if (!this.verify().ok) this.#tail.stamp = stamp;
   }
 
-  /** Begins a new log beside the files that were set aside. @returns where those are. */
+  /** Renames the files of the log and starts a new log. @returns the new path of the old log. */
   setAside(): string {
     const { count, hash } = this.head;
     const settings = this.settingsHash;
@@ -234,10 +240,10 @@ export class AuditLog {
       this.#kept = entriesToKeep(`${this.#path}.1`);
       renameSync(this.#path, `${this.#path}.1`);
     }
-    // A crash may have come right after the file was renamed.
+    // After a crash directly after the rename, the new file is missing.
     const oldest = size === 0 || size > maxBytes ? firstOf(`${this.#path}.1`) : undefined;
     if (oldest !== undefined) {
-      // The next rotation removes the older file, and with it the entry that has the hash.
+      // The next rotation removes the older file, which has the last recorded settings and pairing.
       const settings = this.settingsHash;
       const pairing = this.#lastPairing;
       this.#chain({
@@ -268,15 +274,15 @@ export class AuditLog {
     if (line.pairing !== undefined) this.#pairing = line.pairing;
   }
 
-  /** Writes a line whole or not at all; the lines of a log with a chain are on the disk then. */
+  /** Writes a line completely or not at all. Lines of the log with a chain are then on the disk. */
   #write(path: string, text: string, isChained: boolean): void {
     const handle = openSync(path, 'a+', 0o600);
     try {
       const { size } = fstatSync(handle);
-      // A line that a crash cut off must not swallow this one.
+      // This line must not continue a line that a crash cut off.
       const line = Buffer.from(`${endsWhole(handle, size) ? '' : '\n'}${text}\n`);
       try {
-        // On a disk that is all but full one write takes a part of it, and reports no error.
+        // On a nearly full disk, a write may store a part of the bytes without an error.
         for (let done = 0; done < line.length;) done += writeSync(handle, line, done);
         if (isChained) fdatasyncSync(handle);
         if (isChained && size === 0) syncFolder(dirname(path));
@@ -299,7 +305,10 @@ export class AuditLog {
   }
 }
 
-/** SHA-256 of the settings that a log recorded last, in hex; undefined when no entry has one. @throws the error of the file system when the log cannot be read. */
+/**
+ * SHA-256 of the settings that a log recorded last, in hex. Undefined when no entry has one.
+ * @throws the error of the file system when the log cannot be read.
+ */
 export function recordedSettingsHash(log: string): string | undefined {
   for (const path of [log, `${log}.1`])
     for (const text of linesFromEnd(path)) {
@@ -310,7 +319,8 @@ export function recordedSettingsHash(log: string): string | undefined {
 }
 
 /**
- * The pairing that a log recorded last; undefined when no entry has one. Entries of versions without the field have it in their summary.
+ * The pairing that a log recorded last. Undefined when no entry has one. Entries of earlier versions have the pairing
+ * in their summary.
  * @throws the error of the file system when the log cannot be read.
  */
 export function recordedPairing(log: string): RecordedPairing | undefined {
@@ -329,21 +339,21 @@ export function recordedPairing(log: string): RecordedPairing | undefined {
   return undefined;
 }
 
-/** Without the beginnings of commands whose ends are among these lines. */
-function withoutBegun(lines: readonly AuditLine[]): AuditLine[] {
+/** Removes the entries of starts whose ends are among these entries. */
+function withoutStarts(lines: readonly AuditLine[]): AuditLine[] {
   const ended = new Set(lines.filter(({ phase }) => phase !== 'begun').map(({ commandId }) => commandId));
   return lines.filter(
     ({ type, phase, commandId }) => type !== 'log.rotated' && !(phase === 'begun' && ended.has(commandId)),
   );
 }
 
-/** The newest lines of a log, the newest first; those that rotations kept come last. */
+/** The newest entries of a log, newest first. Entries that rotations kept come last. */
 function newest(log: string, limit: number): AuditLine[] {
   const found: AuditLine[] = [];
   const older: AuditLine[] = [];
   for (const path of [log, `${log}.1`])
     for (const text of linesFromEnd(path)) {
-      // A line that a crash cut off, or that another program wrote, is no entry.
+      // A line that a crash cut off, or that another program wrote, is not an entry.
       const line = parseAuditLine(text);
       if (line === null) continue;
       const { kept = [], ...entry } = line;

@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** The command line as its owner types it; what it said and how it ended. */
+/** Runs the command line as the owner does. Returns its output and exit code. */
 const say = (...args: string[]) =>
   promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], {
     env: { ...inheritedEnv(), OUTRIGGER_COMPANION_HOME: join(home, 'data') },
@@ -52,7 +52,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('status and doctor name files among what is allowed while a folder is shared', async () => {
+test('status and doctor list files as allowed while a folder is shared', async () => {
   expect((await say('status')).stdout).toContain('allowed    nothing\n');
   const folder = join(home, 'shared');
   mkdirSync(folder);
@@ -65,7 +65,7 @@ test('status and doctor name files among what is allowed while a folder is share
   expect((await say('status')).stdout).toContain('allowed    screen\n');
 });
 
-test('status names folders that a link leads elsewhere, with what to do', async () => {
+test('status names shared folders that a link now leads elsewhere, with a remedy', async () => {
   const [shared, project, other] = ['shared', 'project', 'other'].map((name) => join(home, name)) as [
     string,
     string,
@@ -87,7 +87,7 @@ test('status names folders that a link leads elsewhere, with what to do', async 
   expect((await say('rules')).stdout).toContain('leads to another folder now, so it permits nothing');
 });
 
-test('share says what is shared of a folder that was shared before', async () => {
+test('sharing a folder again reports the options that it keeps', async () => {
   const folder = join(home, 'shared');
   mkdirSync(folder);
   await say('share', folder, '--include-hidden', '--receive-downloads');
@@ -95,7 +95,7 @@ test('share says what is shared of a folder that was shared before', async () =>
   expect((await say('share', folder)).stdout).toContain('with its hidden files and key stores');
 });
 
-test('hosts adds to a list, and takes a host back only where it is removed', async () => {
+test('hosts adds to a list, and removes a host only with --remove', async () => {
   await say('hosts', '--private', '127.0.0.1:3000', '--block', 'ads.example');
   const added = await say('hosts', '--private', '127.0.0.1:4000');
   expect(added.stdout).toContain('private    127.0.0.1:3000, 127.0.0.1:4000');
@@ -111,7 +111,7 @@ test('hosts adds to a list, and takes a host back only where it is removed', asy
 });
 
 test.each(['{', '{ "capture": 1 }'])(
-  'with broken settings (%s) status and doctor show the rest, and pause says how to mend them',
+  'with invalid settings (%s) status and doctor show everything else, and pause says how to repair them',
   async (text) => {
     await say('allow', 'screen');
     const settings = join(home, 'data', 'settings.json');
@@ -133,7 +133,7 @@ test.each(['{', '{ "capture": 1 }'])(
       code: 1,
       stderr: expect.stringContaining('until then every command is refused, also without a pause') as string,
     });
-    // As the sentence says.
+    // Follows the instruction of the message.
     rmSync(settings);
     expect(await say('settings', 'accept')).toMatchObject({ code: 0 });
     expect(await say('status')).toMatchObject({
@@ -143,7 +143,7 @@ test.each(['{', '{ "capture": 1 }'])(
   },
 );
 
-test('share refuses the data folder of this companion and of another one', async () => {
+test('share refuses the data folders of this companion and of another one', async () => {
   const other = join(home, 'other');
   mkdirSync(join(other, 'journal'), { recursive: true });
   appendFileSync(join(other, 'control.key'), 'key');
@@ -157,28 +157,28 @@ test('share refuses the data folder of this companion and of another one', async
 const pairWith = (hub: string) => say('pair', 'ABCD-EFGH', '--hub', hub);
 const machineWords = /ECONN|ENOTFOUND|EAI_|HPE_|SSL|EPROTO|SELF_SIGNED|UND_|fetch failed/;
 
-describe('a wrong address of a hub is told in words that say what to do', () => {
+describe('pairing with a wrong address explains the problem and the remedy', () => {
   const said = async (hub: string) => {
     const { code, stderr } = await pairWith(hub);
     expect([code, stderr]).toEqual([1, expect.not.stringMatching(machineWords)]);
     return stderr;
   };
 
-  test('where nothing listens', async () => {
-    expect(await said(`http://127.0.0.1:${await freePort()}`)).toContain('nothing listens there; look at the address');
+  test('when nothing listens', async () => {
+    expect(await said(`http://127.0.0.1:${await freePort()}`)).toContain('nothing listens there; check the address');
   });
 
-  test('where no host has the name', async () => {
-    expect(await said('https://no-such-host.invalid')).toMatch(/no host has this name|can not be looked up now/);
+  test('when no host has the name', async () => {
+    expect(await said('https://no-such-host.invalid')).toMatch(/no host has this name|cannot be looked up now/);
   });
 
-  test('where something else listens', async () => {
+  test('when another service listens', async () => {
     const port = await listen(createServer((socket) => socket.on('error', () => undefined).end('220 mail\r\n')));
-    expect(await said(`http://127.0.0.1:${port}`)).toContain('no web server');
-    expect(await said(`https://127.0.0.1:${port}`)).toContain('does not speak https');
+    expect(await said(`http://127.0.0.1:${port}`)).toContain('not a web server');
+    expect(await said(`https://127.0.0.1:${port}`)).toContain('does not use https');
   });
 
-  test('where another site answers, or sends elsewhere', async () => {
+  test('when another site answers or redirects', async () => {
     const port = await listen(
       createHttpServer((request, response) =>
         request.url?.startsWith('/moved/') === true
@@ -186,20 +186,22 @@ describe('a wrong address of a hub is told in words that say what to do', () => 
           : response.writeHead(404).end('<h1>Not here</h1>'),
       ),
     );
-    expect(await said(`http://127.0.0.1:${port}`)).toContain('not by a hub (HTTP 404); is the address right?');
-    expect(await said(`http://127.0.0.1:${port}/moved`)).toContain('sends to another address');
+    expect(await said(`http://127.0.0.1:${port}`)).toContain(
+      'did not come from a hub (HTTP 404); is the address right?',
+    );
+    expect(await said(`http://127.0.0.1:${port}/moved`)).toContain('redirects to another address');
   });
 
-  test.skipIf(!hasOpenssl)('where its certificate is not trusted (needs openssl)', async () => {
+  test.skipIf(!hasOpenssl)('when its certificate is not trusted (needs openssl)', async () => {
     const [key, cert] = [join(home, 'key.pem'), join(home, 'cert.pem')];
     const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
     execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
     const port = await listen(createHttpsServer({ key: readFileSync(key), cert: readFileSync(cert) }));
-    expect(await said(`https://127.0.0.1:${port}`)).toContain('signed by nobody whom this machine trusts');
+    expect(await said(`https://127.0.0.1:${port}`)).toContain('not signed by an authority that this machine trusts');
   });
 });
 
-test('a wish that can not be read ends with 2, and in no words of a validator', async () => {
+test('invalid arguments end with exit code 2 and a message without validator terms', async () => {
   for (const words of [
     ['allow', 'screen', '--for', 'a while'],
     ['rules', 'allow', 'git **', '--for', '0m'],
@@ -213,7 +215,7 @@ test('a wish that can not be read ends with 2, and in no words of a validator', 
     ]);
 });
 
-test('what is printed as JSON holds no character that turns round or clears what a terminal shows', async () => {
+test('JSON output contains no character that reverses or clears the text of a terminal', async () => {
   const summary = 'pay\u202E001\u009B2J\u200B\u{E0041} Grüße 東京';
   const line = { time: '2026-01-01T00:00:00.000Z', commandId: 'c', type: 'node.ping', summary, durationMs: 1 };
   appendFileSync(

@@ -27,7 +27,7 @@ import type { FinishedCommand } from './journal.ts';
 import { changeSettings } from './owner-changes.ts';
 import { newDelivery, ResultSender } from './result-sender.ts';
 
-test('a result that was sent leaves no listener behind', { timeout: 30_000 }, async () => {
+test('sending a result leaves no listener behind', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-listeners-'));
   const listeners = new Map<AbortSignal, number>();
   const count = (by: number) =>
@@ -85,7 +85,7 @@ test('a result that was sent leaves no listener behind', { timeout: 30_000 }, as
   }
 });
 
-test('a journal that lost artefacts, or holds no results, keeps no command waiting', { timeout: 30_000 }, async () => {
+test('a journal without artefacts or valid results does not block a command', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-journal-'));
   const data = new DataFolder(folder);
   const reported = new Map<string, { status?: string; error?: { code?: string } }>();
@@ -149,7 +149,7 @@ test('a journal that lost artefacts, or holds no results, keeps no command waiti
   }
 });
 
-test('commands that are too large for one answer are taken one at a time', { timeout: 30_000 }, async () => {
+test('commands that are too large for one answer are requested one at a time', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-large-'));
   const reported: string[] = [];
   const hub = createServer((request, response) => {
@@ -201,7 +201,7 @@ test('commands that are too large for one answer are taken one at a time', { tim
   }
 });
 
-/** A companion whose hub hands out commands, as JSON, in its first answer. */
+/** Starts a companion whose hub returns commands, as JSON, in its first answer. */
 async function runWithCommands(
   commands: string[],
   options: Partial<ConstructorParameters<typeof Companion>[0]>,
@@ -260,11 +260,11 @@ async function runWithCommands(
 const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
 
 test.each([
-  ['an argument that is no text', '"system.run"', '{"argv":[{"toString":1}]}'],
-  ['an argument that nests too deep', '"system.run"', `{"argv":[${deep}]}`],
-  ['an unknown type with an input that nests too deep', '"node.unknown"', `{"field":${deep}}`],
+  ['an argument that is not text', '"system.run"', '{"argv":[{"toString":1}]}'],
+  ['an argument that is nested too deeply', '"system.run"', `{"argv":[${deep}]}`],
+  ['an unknown type and an input that is nested too deeply', '"node.unknown"', `{"field":${deep}}`],
 ])(
-  'a command with %s fails with invalid_input, and the next one is carried out',
+  'a command with %s fails with invalid_input, and the next one runs',
   { timeout: 30_000 },
   async (_what, type, input) => {
     const [malformed, ping] = [randomUUID(), randomUUID()];
@@ -278,26 +278,22 @@ test.each([
   },
 );
 
-test(
-  'a fault of the companion while it carries out a command is logged, and ends nothing',
-  { timeout: 30_000 },
-  async () => {
-    const events: object[] = [];
-    await runWithCommands(
-      [`{"id":"${randomUUID()}","type":"node.ping","input":{}}`],
-      {
-        onEvent: (event) => events.push(event),
-        onCommand: () => {
-          throw new Error('out of order');
-        },
+test('an internal error while a command runs is logged, and the companion continues', { timeout: 30_000 }, async () => {
+  const events: object[] = [];
+  await runWithCommands(
+    [`{"id":"${randomUUID()}","type":"node.ping","input":{}}`],
+    {
+      onEvent: (event) => events.push(event),
+      onCommand: () => {
+        throw new Error('out of order');
       },
-      () => events.some((event) => 'message' in event && event.message === 'out of order'),
-    );
-    expect(events).toContainEqual({ event: 'fault', message: 'out of order' });
-  },
-);
+    },
+    () => events.some((event) => 'message' in event && event.message === 'out of order'),
+  );
+  expect(events).toContainEqual({ event: 'fault', message: 'out of order' });
+});
 
-test('an upload whose file is removed the moment it ends leaves no error behind', async () => {
+test('an upload whose file is removed at its end causes no unhandled error', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-removed-'));
   const unhandled: unknown[] = [];
   const note = (error: unknown) => unhandled.push(error);
@@ -305,7 +301,7 @@ test('an upload whose file is removed the moment it ends leaves no error behind'
   try {
     const filePath = join(folder, 'artifact');
     const withheld = new AbortController();
-    // The owner takes the file back between the call that opens it and its first byte.
+    // The owner unshares the file between the call that opens it and its first byte.
     const client = {
       call: async () => {
         withheld.abort(new Error('not allowed any more'));
@@ -334,21 +330,21 @@ test('an upload whose file is removed the moment it ends leaves no error behind'
 test.each<[string, OwnerChange, string, { path?: string; otherFolder?: string }]>([
   ['pauses', { change: 'pause' }, 'owner_paused', {}],
   ['denies files', { change: 'deny', power: 'files' }, 'owner_denied', {}],
-  ['takes back the folder', { change: 'unshare', path: 'shared' }, 'owner_denied', {}],
+  ['unshares the folder', { change: 'unshare', path: 'shared' }, 'owner_denied', {}],
   [
-    'takes back the folder and shares another one of its name',
+    'unshares the folder and shares another one of its name',
     { change: 'unshare', path: 'shared' },
     'owner_denied',
     { otherFolder: 'other/shared' },
   ],
   [
-    'takes back the folder to which a link leads',
+    'unshares the folder to which a link leads',
     { change: 'unshare', path: 'linked' },
     'owner_denied',
     { path: 'shared/link', otherFolder: 'linked' },
   ],
 ])(
-  'a file on its way to the hub is not sent any more when its owner %s, and status counts it until then',
+  'the upload of a file ends when the owner %s, and status lists the upload until then',
   { timeout: 30_000 },
   async (_name, change, reason, { path = 'shared/large', otherFolder }) => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
@@ -368,7 +364,7 @@ test.each<[string, OwnerChange, string, { path?: string; otherFolder?: string }]
       const url = new URL(request.url ?? '', 'http://hub');
       response.setHeader('content-type', 'application/json');
       if (url.pathname.includes('/artifacts/')) {
-        // The upload stays under way until the companion ends it.
+        // The upload continues until the companion ends it.
         request.on('data', (chunk: Buffer) => (received += chunk.length));
         request.on('end', () => uploading.resolve());
         response.on('close', () => closed.resolve());
@@ -430,7 +426,7 @@ test.each<[string, OwnerChange, string, { path?: string; otherFolder?: string }]
 );
 
 test(
-  'a finished file of an earlier process is not sent when its owner does not share it any more',
+  'a file result of an earlier process is not sent when the owner no longer shares the file',
   { timeout: 30_000 },
   async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
@@ -493,7 +489,7 @@ test(
 );
 
 test(
-  'a result that its owner withholds while the disk is full is answered, and its command counts no longer (needs the right to mount a tmpfs)',
+  'a denied result on a full disk is reported as failed, and its command is no longer counted (needs the right to mount a tmpfs)',
   { timeout: 30_000 },
   async ({ skip }) => {
     const folder = mountSmall() ?? skip();
@@ -506,7 +502,7 @@ test(
     mkdirSync(join(data.journal, id), { recursive: true });
     const filePath = join(data.journal, id, 'artifact-file.bin');
     writeFileSync(filePath, Buffer.alloc(1024 * 1024, 1));
-    // Another name of the file, so that its removal makes no room.
+    // A second hard link, so that removing the file frees no space.
     linkSync(filePath, join(folder, 'file.bin'));
     writeFileSync(
       join(data.journal, id, 'finished.json'),
@@ -526,7 +522,7 @@ test(
       let text = '';
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));
       request.on('end', () => {
-        // The upload stays under way until the companion ends it.
+        // The upload continues until the companion ends it.
         if (url.pathname.includes('/artifacts/')) {
           uploading.resolve();
           return;

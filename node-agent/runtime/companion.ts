@@ -10,63 +10,63 @@ import { Dispatcher } from './dispatcher.ts';
 import type { RunningCommand } from './dispatcher.ts';
 import type { CompanionEvent } from './event-log.ts';
 import { appVersion, describeDevice, FactReader } from './facts.ts';
-import { HeldCommands, maxHeld } from './held-commands.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import { HubConnection } from './hub-connection.ts';
 import { answerTooLarge, HubError } from './hub-error.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
-import { settled } from './owner-changes.ts';
+import { recordSettingsHash } from './owner-changes.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import { resultDenial } from './result-denial.ts';
 import type { PictureKeeper } from './sent-pictures.ts';
+import { UnconfirmedCommands, maxUnconfirmed } from './unconfirmed-commands.ts';
 
 export interface CompanionOptions {
   folder: DataFolder;
   identity: Identity;
-  /** Aborts to stop: what runs is ended, results are sent. */
+  /** Aborts to stop the companion: running commands are ended, and results are sent. */
   signal: AbortSignal;
   onEvent: (event: CompanionEvent) => void;
-  /** Hears of each command that is over. */
+  /** Called with the log entry of each command that ended. */
   onCommand?: (line: AuditLine) => void;
-  /** Hears that something of `view` changed. */
+  /** Called when `view` changed. */
   onChange?: () => void;
   prompts?: Prompts;
   pictures?: PictureKeeper;
-  /** The owner's log, where others write into it as well. */
+  /** The owner's log, when other parts of the process also write to it. */
   audit?: AuditLog;
   /** The app around this runtime. */
   host?: HostPort | null;
-  /** The one browser of the data folder's profile; a session of its own when left out. */
+  /** The browser session of the data folder's profile. When left out, the companion creates one. */
   browser?: BrowserSession;
-  /** False where everything is to go by requests, also where a channel could be had. */
+  /** False to use HTTP requests only, and no WebSocket channel. */
   channel?: boolean;
 }
 
 const maxRunning = 4;
-/** Runs that one heartbeat may name: as many as pages may be open. */
+/** Runs that one heartbeat may name. It equals the number of pages that may be open. */
 const maxBrowserRuns = 100;
-/** An empty answer that came sooner than this was not waited for, in milliseconds; asking again at once would go round in circles. */
-const promptAnswerMs = 1_000;
-/** How long to wait for a place before the hub is asked for nothing but withdrawals, in milliseconds. */
-const quickCommandMs = 100;
+/** An empty answer within this time, in milliseconds, was no long poll. A pause then prevents a busy loop. */
+const immediateAnswerMs = 1_000;
+/** How long to wait for a free slot before polling for withdrawals only, in milliseconds. */
+const slotWaitMs = 100;
 const requestTimeoutMs = 20_000;
-/** A poll costs nothing while a channel holds it, in seconds. */
+/** Duration of a poll over a channel, in seconds. It is long because a waiting poll costs nothing there. */
 const channelPollSeconds = 600;
-const settingsBeatMs = 250;
+const settingsCheckMs = 250;
 const stopDeadlineMs = 8_000;
 
 const isAbort = (signal: AbortSignal) => signal.aborted;
 
-/** What the hub lets workflows do with this machine, as far as it said. */
+/** What the hub lets workflows do with this machine. A field is absent until the hub sent it. */
 export interface HubSwitches {
   system?: boolean;
   browser?: boolean;
 }
 
-/** What its owner sees of a companion at work. */
+/** The state of a running companion that the owner sees. */
 export interface CompanionView {
   isUp: boolean;
   by: 'channel' | 'poll';
@@ -76,8 +76,8 @@ export interface CompanionView {
 }
 
 /**
- * A companion at work: polls its hub, carries commands out, reports results until the hub has them, and lives through lost
- * connections, restarts of the hub and sleep.
+ * Polls the hub, runs commands, and sends each result until the hub confirms it. Survives lost connections, restarts of
+ * the hub and sleep of the machine.
  */
 export class Companion {
   readonly #options: CompanionOptions;
@@ -88,34 +88,35 @@ export class Companion {
   readonly #dispatcher: Dispatcher;
   readonly #facts: FactReader;
   readonly #stopping = new AbortController();
-  /** Aborts some time after a stop, which still gives results their chance; giving up is the journal's business, not ours. */
+  /** Aborts some time after a stop, so that results can still be sent. Unsent results stay in the journal. */
   readonly #givingUp = new AbortController();
   readonly #reports = new Set<Promise<void>>();
-  readonly #held: HeldCommands;
+  readonly #unconfirmed: UnconfirmedCommands;
   #pace = { pollSeconds: 25, heartbeatSeconds: 15 };
-  /** Interrupts a poll that was begun without a free place, and so can be handed nothing; never one that could be. */
-  #repoll: AbortController | undefined;
-  /** Ends the moment that is waited for a free place before such a poll. */
-  #placeFreed: (() => void) | undefined;
-  /** Commands that one answer may bring: one while answers with more turn out too large to be read. */
-  #maxTaken = maxRunning;
-  /** Whether this hub knows `runningIsComplete`. */
-  #declaresHeld = true;
-  /** When the settings were written that are in force. */
-  #watched: string | null | undefined;
-  /** Whether they could not be read at the last look. */
-  #isDoubted = false;
-  /** When something of them ends by itself, in milliseconds since 1970. */
+  /** Aborts a poll that was started without a free slot. A poll that can return commands is never aborted. */
+  #fullPoll: AbortController | undefined;
+  /** Ends the wait for a free slot that precedes such a poll. */
+  #onSlotFreed: (() => void) | undefined;
+  /** Commands that one poll may return. It is 1 while larger answers exceed the size limit. */
+  #maxPerPoll = maxRunning;
+  /** Whether polls send `runningIsComplete`, which earlier hubs do not know. */
+  #sendsRunningIsComplete = true;
+  /** Identifies the version of the settings file that was applied last. */
+  #settingsStamp: string | null | undefined;
+  /** Whether the settings could not be read at the last check. */
+  #isUnreadable = false;
+  /** When the next permission expires, in milliseconds since 1970. */
   #nextExpiry: number | null = null;
-  /** Whether the log was compared with what the hub knows of it. */
+  /** Whether the log was compared with the hub's record of it. */
   #isAnchored = false;
   /**
-   * Whether the log was compared with the hub's record and then reported. Before, no command is requested: the log that proves the settings may have been cut, and
-   * a first program could remove a log that the hub has no record of.
+   * Whether the log was compared with the hub's record and then reported. Before that, no command is requested: the
+   * log that proves the settings may have been cut, and a first program could remove a log of which the hub has no
+   * record.
    */
   #isLogChecked = false;
   #checkingLog: Promise<void> | undefined;
-  /** The hub's own switches, once it said them. */
+  /** The hub's own switches, after its first heartbeat answer. */
   #hubAllows: HubSwitches = {};
 
   constructor(options: CompanionOptions) {
@@ -137,7 +138,7 @@ export class Companion {
     );
     this.#journal = new Journal(folder.journal);
     this.#audit = options.audit ?? new AuditLog(folder.audit);
-    this.#held = new HeldCommands({
+    this.#unconfirmed = new UnconfirmedCommands({
       sender: this.#connection.sender,
       journal: this.#journal,
       givingUp: this.#givingUp.signal,
@@ -167,8 +168,8 @@ export class Companion {
       pictures: options.pictures,
       readArtifact: (commandId, artifactId, limits) =>
         this.#connection.client.readArtifact(identity.nodeId, commandId, artifactId, limits),
-      // Without an answer of the hub the command fails as it would have.
-      onBrowserFull: () => this.#beat().catch(() => undefined),
+      // When the hub does not answer, the command fails because too many pages are open.
+      onBrowserFull: () => this.#heartbeat().catch(() => undefined),
       onChange: () => options.onChange?.(),
       onOutcome: (line) => {
         options.onEvent({ event: 'command', type: line.type, outcome: line.outcome, message: line.message });
@@ -179,35 +180,35 @@ export class Companion {
 
   get view(): CompanionView {
     const { isUp, by, lastError } = this.#connection;
-    const running = [...this.#dispatcher.running, ...this.#held.sending];
+    const running = [...this.#dispatcher.running, ...this.#unconfirmed.sending];
     return { isUp, by, lastError, running, hubAllows: this.#hubAllows };
   }
 
   /**
-   * Works until the signal aborts. The data folder must be this process's alone.
-   * @throws CompanionError when its journal can't be kept, or the hub revoked this device.
+   * Runs until the signal aborts. No other process may use the data folder.
+   * @throws CompanionError when the journal cannot be written, or the hub revoked this device.
    */
   async run(): Promise<void> {
     const { signal } = this.#options;
     this.#journal.open();
     await using _guard = this.#guard;
     await using dispatcher = this.#dispatcher;
-    // With the poll that is given up the channel ends, so that no command comes for it any more.
+    // Closing the channel tells the hub that the aborted poll cannot receive commands any more.
     this.#stopping.signal.addEventListener('abort', () => this.#connection.closeChannel(), { once: true });
     const stop = () => this.#stopping.abort(new Error('the companion stops'));
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    // Every later change is compared with this first look.
+    // Later changes are compared with the settings that this first call reads.
     this.#watchSettings();
     this.#recover();
-    const settings = setInterval(() => this.#watchSettings(), settingsBeatMs);
+    const settings = setInterval(() => this.#watchSettings(), settingsCheckMs);
     try {
-      await Promise.all([this.#pollForever(), this.#beatForever()]);
+      await Promise.all([this.#pollForever(), this.#heartbeatForever()]);
     } finally {
       clearInterval(settings);
       dispatcher.endAll('withdrawn', 'The companion was stopped.', 'companion_stopped');
       const deadline = delay(stopDeadlineMs, undefined, { ref: false });
-      // Whoever revoked this machine meanwhile, its owner reads what was done on it.
+      // Also after a revocation, the ends of all commands are written to the owner's log.
       await Promise.race([dispatcher.idle(), deadline]);
       while (this.#reports.size > 0 && this.#connection.revocation === undefined) {
         if ((await Promise.race([Promise.allSettled(this.#reports).then(() => 'done'), deadline])) !== 'done') break;
@@ -218,7 +219,7 @@ export class Companion {
     if (this.#connection.revocation !== undefined) throw this.#connection.revocation;
   }
 
-  /** Reports what an earlier process left behind. */
+  /** Sends results that an earlier process left, and reports the commands that it did not finish. */
   #recover(): void {
     const { finished, unfinished } = this.#journal.recover();
     for (const result of finished) this.#report(result, true);
@@ -227,7 +228,7 @@ export class Companion {
       const [code, message] = began
         ? [
             'outcome_unknown',
-            `The companion was killed while ${type} was under way; look at the machine before you retry.${at}`,
+            `The companion was killed while ${type} was running; look at the machine before you retry.${at}`,
           ]
         : [
             'not_begun',
@@ -254,20 +255,20 @@ export class Companion {
       try {
         await this.#poll();
         failures = 0;
-        this.#maxTaken = maxRunning;
+        this.#maxPerPoll = maxRunning;
       } catch (error) {
         if (isAbort(this.#stopping.signal)) return;
-        if (this.#repoll?.signal.aborted === true) continue;
+        if (this.#fullPoll?.signal.aborted === true) continue;
         if (this.#connection.endIfRevoked(error)) return;
-        if (this.#declaresHeld && error instanceof HubError && error.isRefusal) {
-          // A hub of an earlier version takes no field that it does not know.
-          this.#declaresHeld = false;
+        if (this.#sendsRunningIsComplete && error instanceof HubError && error.isRefusal) {
+          // A hub of an earlier version refuses fields that it does not know.
+          this.#sendsRunningIsComplete = false;
           continue;
         }
-        if (error instanceof HubError && error.code === answerTooLarge) this.#maxTaken = 1;
-        const waitMs = this.#connection.lost(error, failures);
-        // Another hub may answer next.
-        this.#declaresHeld = true;
+        if (error instanceof HubError && error.code === answerTooLarge) this.#maxPerPoll = 1;
+        const waitMs = this.#connection.markLost(error, failures);
+        // The next answer may come from another hub.
+        this.#sendsRunningIsComplete = true;
         failures += 1;
         await this.#pause(waitMs);
       }
@@ -276,45 +277,47 @@ export class Companion {
 
   async #poll(): Promise<void> {
     const { identity } = this.#options;
-    if (this.#freePlaces === 0) await this.#waitForPlace();
+    if (this.#freeSlots === 0) await this.#waitForSlot();
     await this.#connection.ensureChannel(this.#stopping.signal);
     const { by } = this.#connection;
     if (!this.#isLogChecked) await this.#checkLog();
-    const running = this.#held.wanted;
+    const running = this.#unconfirmed.wanted;
     const longest = by === 'channel' ? channelPollSeconds : this.#pace.pollSeconds;
-    // That a channel could be opened says that the hub is there.
-    if (by === 'channel') this.#connection.established(by);
+    // An open channel proves that the hub answers.
+    if (by === 'channel') this.#connection.markConnected(by);
     const wait = this.#connection.isUp ? Math.ceil(spreadPeriod(longest)) : 0;
-    const max = Math.min(this.#freePlaces, this.#maxTaken);
-    this.#repoll = max === 0 ? new AbortController() : undefined;
+    const max = Math.min(this.#freeSlots, this.#maxPerPoll);
+    this.#fullPoll = max === 0 ? new AbortController() : undefined;
     const startedAt = performance.now();
     const { body } = await this.#connection.client.call(
       'pollAutomationNodeCommands',
-      // What runs or waits to be confirmed is all that this device has: the hub may hand out again at once what got lost on its way.
+      // The list is complete, so the hub can immediately deliver again a command that was lost on its way.
       {
         params: { id: identity.nodeId },
         query: {
           wait,
           max,
           running: running.join(','),
-          ...(this.#declaresHeld && running.length < maxHeld ? { runningIsComplete: 'true' as const } : {}),
+          ...(this.#sendsRunningIsComplete && running.length < maxUnconfirmed
+            ? { runningIsComplete: 'true' as const }
+            : {}),
         },
       },
       {
         signal:
-          this.#repoll === undefined
+          this.#fullPoll === undefined
             ? this.#stopping.signal
-            : AbortSignal.any([this.#stopping.signal, this.#repoll.signal]),
+            : AbortSignal.any([this.#stopping.signal, this.#fullPoll.signal]),
         timeoutMs: wait * 1000 + requestTimeoutMs,
       },
     );
-    this.#connection.established(by);
+    this.#connection.markConnected(by);
     for (const id of body.withdrawn) this.#withdraw(id);
-    // A hub that sends more than it was asked for has it handed out again.
-    for (const command of body.commands.slice(0, max)) this.#take(command);
+    // Excess commands are ignored. The hub delivers them again.
+    for (const command of body.commands.slice(0, max)) this.#accept(command);
     for (const { id, problem } of body.unreadable.slice(0, maxRunning)) {
       const message = `This companion (${appVersion}) can't read the command: ${problem}; update it.`.slice(0, 4000);
-      if (!this.#held.has(id))
+      if (!this.#unconfirmed.has(id))
         this.#report({
           commandId: id,
           result: { status: 'failed', error: { code: 'invalid_input', message } },
@@ -322,78 +325,78 @@ export class Companion {
         });
     }
     const isEmpty = body.commands.length + body.unreadable.length + body.withdrawn.length === 0;
-    if (isEmpty && wait > 0 && performance.now() - startedAt < promptAnswerMs)
-      await this.#pause(Math.random() * promptAnswerMs);
+    if (isEmpty && wait > 0 && performance.now() - startedAt < immediateAnswerMs)
+      await this.#pause(Math.random() * immediateAnswerMs);
   }
 
-  get #freePlaces(): number {
-    const atWork = this.#dispatcher.running.length - (this.#options.prompts?.waiting.length ?? 0);
-    return Math.max(0, Math.min(maxRunning - atWork, maxHeld - this.#held.size));
+  get #freeSlots(): number {
+    const active = this.#dispatcher.running.length - (this.#options.prompts?.waiting.length ?? 0);
+    return Math.max(0, Math.min(maxRunning - active, maxUnconfirmed - this.#unconfirmed.size));
   }
 
-  #take(command: ReceivedCommand): void {
-    // Handed out again while it runs here or its result is on the way.
-    if (this.#held.has(command.id)) return;
-    this.#held.hold(command.id);
+  #accept(command: ReceivedCommand): void {
+    // The hub delivered the command again although it runs here or its result is being sent.
+    if (this.#unconfirmed.has(command.id)) return;
+    this.#unconfirmed.add(command.id);
     const work = this.#dispatcher.execute(command).then((finished) => {
-      this.#listenAgain();
-      return this.#confirm(finished);
+      this.#endFullPoll();
+      return this.#sendUntilConfirmed(finished);
     });
     this.#track(work);
   }
 
   #withdraw(commandId: string): void {
     this.#dispatcher.withdraw(commandId);
-    this.#held.withdraw(commandId);
+    this.#unconfirmed.withdraw(commandId);
   }
 
-  /** Ends a poll that was begun when there was no place for a command, once there is one. */
-  #listenAgain(): void {
-    if (this.#freePlaces === 0) return;
-    this.#repoll?.abort();
-    this.#placeFreed?.();
+  /** Aborts a poll that was started without a free slot, once a slot is free. */
+  #endFullPoll(): void {
+    if (this.#freeSlots === 0) return;
+    this.#fullPoll?.abort();
+    this.#onSlotFreed?.();
   }
 
-  /** Commands that end at once make place before a poll without one is worth its way. */
-  async #waitForPlace(): Promise<void> {
-    const over = new AbortController();
-    this.#placeFreed = () => over.abort();
-    await delay(quickCommandMs, undefined, { signal: AbortSignal.any([over.signal, this.#stopping.signal]) }).catch(
+  /** Waits a moment for a free slot: short commands often end before a poll without a slot is worthwhile. */
+  async #waitForSlot(): Promise<void> {
+    const freed = new AbortController();
+    this.#onSlotFreed = () => freed.abort();
+    await delay(slotWaitMs, undefined, { signal: AbortSignal.any([freed.signal, this.#stopping.signal]) }).catch(
       () => undefined,
     );
-    this.#placeFreed = undefined;
+    this.#onSlotFreed = undefined;
   }
 
-  async #beatForever(): Promise<void> {
+  async #heartbeatForever(): Promise<void> {
     while (!isAbort(this.#stopping.signal)) {
       try {
-        await (this.#isLogChecked ? this.#beat() : this.#checkLog());
+        await (this.#isLogChecked ? this.#heartbeat() : this.#checkLog());
       } catch (error) {
         if (this.#connection.endIfRevoked(error)) return;
-        // The poll tells of a lost connection and paces the attempts; a missed beat is made up by the next.
+        // The poll reports lost connections and paces the attempts. The next heartbeat replaces a missed one.
       }
       await this.#pause(spreadPeriod(this.#pace.heartbeatSeconds) * 1000);
     }
   }
 
-  /** Compares the log with the hub's record, then reports the log. The first heartbeat brings the record. */
+  /** Compares the log with the hub's record, then reports the log. The first heartbeat returns the record. */
   #checkLog(): Promise<void> {
-    const beat = () =>
-      this.#beat().catch((error: unknown) => {
+    const heartbeat = () =>
+      this.#heartbeat().catch((error: unknown) => {
         // A hub of an earlier version refuses fields that it does not know.
         if (!(error instanceof HubError) || !error.isRefusal) throw error;
-        return this.#beat(true);
+        return this.#heartbeat(true);
       });
-    this.#checkingLog ??= beat()
-      .then(() => (this.#isLogChecked ? undefined : beat()))
+    this.#checkingLog ??= heartbeat()
+      .then(() => (this.#isLogChecked ? undefined : heartbeat()))
       .finally(() => {
         this.#checkingLog = undefined;
       });
     return this.#checkingLog;
   }
 
-  /** @param isShort Whether only the fields are sent that every version of a hub knows. */
-  async #beat(isShort = false): Promise<void> {
+  /** @param isShort Whether to send only the fields that every version of the hub knows. */
+  async #heartbeat(isShort = false): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
     const settings = folder.settingsInForce();
@@ -406,9 +409,9 @@ export class Companion {
         params: { id: identity.nodeId },
         body: {
           paused: settings.paused,
-          // Only once it is known what the hub had of it: a log that was cut is not reported as whole.
+          // Sent only after the log was compared with the hub's record, so that a cut log is not reported as intact.
           ...(reportsLog ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
-          running: this.#held.wanted,
+          running: this.#unconfirmed.wanted,
           ...(isShort
             ? {}
             : {
@@ -426,7 +429,7 @@ export class Companion {
       const wasTrusted = this.#audit.problem === null;
       this.#audit.anchor(body.audit);
       this.#isAnchored = true;
-      if (wasTrusted && this.#audit.problem !== null) folder.held?.distrust();
+      if (wasTrusted && this.#audit.problem !== null) folder.settingsStore?.distrust();
     }
     // A hub of an earlier version keeps no record of the log.
     if (reportsLog || body.audit === undefined) this.#isLogChecked = true;
@@ -437,11 +440,11 @@ export class Companion {
   }
 
   #report(finished: FinishedCommand, wasTried = false): void {
-    this.#held.hold(finished.commandId);
-    this.#track(this.#confirm(finished, wasTried));
+    this.#unconfirmed.add(finished.commandId);
+    this.#track(this.#sendUntilConfirmed(finished, wasTried));
   }
 
-  /** Records that the owner's settings kept a result from the hub; the log has the command itself as a success. */
+  /** Logs that the owner's settings do not let a result be sent. The log has the command itself as a success. */
   #noteWithheld({ commandId, source }: FinishedCommand, { code, message, reason }: CommandError): void {
     if (source === undefined) return;
     const { type, line: facts } = source;
@@ -462,65 +465,65 @@ export class Companion {
     this.#options.onCommand?.(line);
   }
 
-  async #confirm(finished: FinishedCommand, wasTried = false): Promise<void> {
-    const sent = this.#held.report(finished, wasTried);
+  async #sendUntilConfirmed(finished: FinishedCommand, wasTried = false): Promise<void> {
+    const sent = this.#unconfirmed.report(finished, wasTried);
     if (finished.artifacts.length > 0) this.#options.onChange?.();
     await sent;
     if (finished.artifacts.length > 0) this.#options.onChange?.();
-    this.#listenAgain();
+    this.#endFullPoll();
   }
 
-  /** What the owner changed takes effect now, not with the next look at the file. */
+  /** Applies a change of the owner now, without waiting for the next check of the file. */
   settingsChanged(): void {
     this.#watchSettings(true);
   }
 
-  /** A command that waits for its owner leaves its place to others. */
+  /** A command that waits for the owner's answer frees its slot. */
   promptsChanged(): void {
-    this.#listenAgain();
+    this.#endFullPoll();
   }
 
-  #watchSettings(isTold = false): void {
+  #watchSettings(isOwnChange = false): void {
     const { folder } = this.#options;
-    this.#writeLater();
+    this.#writePending();
     const stamp = folder.stampOf('settings.json');
-    const isOver = this.#nextExpiry !== null && folder.now() >= this.#nextExpiry;
-    if (isOver && folder.held !== undefined) this.#track(this.#removeExpiredPermissions());
-    if (stamp === this.#watched && !isOver && !isTold) return;
-    const isFirst = this.#watched === undefined;
-    this.#watched = stamp;
+    const isExpired = this.#nextExpiry !== null && folder.now() >= this.#nextExpiry;
+    if (isExpired && folder.settingsStore !== undefined) this.#track(this.#removeExpiredPermissions());
+    if (stamp === this.#settingsStamp && !isExpired && !isOwnChange) return;
+    const isFirst = this.#settingsStamp === undefined;
+    this.#settingsStamp = stamp;
     let paused = true;
-    let why: [code: string, message: string] = ['paused', 'The owner of this machine paused the companion.'];
+    let denial: [code: string, message: string] = ['paused', 'The owner of this machine paused the companion.'];
     try {
       const read = this.#options.folder.readSettings();
       this.#nextExpiry = nextExpiry(read, folder.now());
       ({ paused } = read);
-      this.#isDoubted = false;
+      this.#isUnreadable = false;
       if (isFirst) return;
       this.#track(this.#dispatcher.applySettings(this.#options.folder.settingsInForce()));
     } catch (error) {
-      if (!this.#isDoubted) {
-        // An editor may be in the middle of writing it; meanwhile nothing begins.
-        [this.#isDoubted, this.#watched] = [true, isFirst ? undefined : 'doubted'];
+      if (!this.#isUnreadable) {
+        // An editor may be writing the file. No command starts until the next check.
+        [this.#isUnreadable, this.#settingsStamp] = [true, isFirst ? undefined : 'unreadable'];
         return;
       }
       this.#nextExpiry = null;
       this.#connection.lastError = (error as Error).message;
-      why = ['denied_by_device', (error as Error).message];
+      denial = ['denied_by_device', (error as Error).message];
       if (isFirst) return;
     }
-    this.#track(this.#held.recheck());
-    if (paused) this.#track(this.#dispatcher.denyAll(...why));
+    this.#track(this.#unconfirmed.recheck());
+    if (paused) this.#track(this.#dispatcher.denyAll(...denial));
     this.#options.onEvent({ event: 'settings', paused });
     this.#options.onChange?.();
-    this.#track(this.#beat().catch(() => undefined));
+    this.#track(this.#heartbeat().catch(() => undefined));
   }
 
-  /** Writes what the disk did not take before. */
-  #writeLater(): void {
-    const { held } = this.#options.folder;
-    if (this.#audit.pending === 0 && held?.isWritten !== false) return;
-    held?.retry();
+  /** Writes settings and log entries that could not be written before, such as on a full disk. */
+  #writePending(): void {
+    const { settingsStore } = this.#options.folder;
+    if (this.#audit.pending === 0 && settingsStore?.isWritten !== false) return;
+    settingsStore?.retry();
     try {
       this.#audit.flush();
     } catch {
@@ -529,7 +532,7 @@ export class Companion {
     this.#options.onChange?.();
   }
 
-  /** Turns off for good what was allowed until now, so that a clock that is turned back does not allow it again. */
+  /** Removes expired permissions from the settings, so that turning back the clock does not restore them. */
   async #removeExpiredPermissions(): Promise<void> {
     const { folder } = this.#options;
     const now = folder.now();
@@ -537,8 +540,12 @@ export class Companion {
       .changeSettings(
         (settings) => void removeExpiredPermissions(settings, now),
         (_settings, before) => {
-          const over = removeExpiredPermissions(before, now);
-          this.#audit.note('settings.ended', over.length === 0 ? 'a rule' : over.join(', '), settled(folder));
+          const expired = removeExpiredPermissions(before, now);
+          this.#audit.note(
+            'settings.ended',
+            expired.length === 0 ? 'a rule' : expired.join(', '),
+            recordSettingsHash(folder),
+          );
         },
       )
       .catch(() => undefined);

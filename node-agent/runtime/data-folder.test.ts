@@ -16,8 +16,8 @@ const leave = (text: string) => writeFileSync(join(data.path, 'settings.lock'), 
 const share = (name: string) => data.changeSettings((settings) => void settings.sharedFolders.push(`/${name}`));
 const isLocked = () => readdirSync(data.path).some((name) => name.includes('.lock'));
 
-describe('a change of the settings', () => {
-  test('of each of several processes is kept, also where one that is gone has left its lock', async () => {
+describe('changing the settings', () => {
+  test('keeps the changes of several processes, also after an ended process left its lock', async () => {
     const { pid } = spawnSync(process.execPath, ['--version']);
     leave(`${pid} left`);
     const program = `
@@ -36,14 +36,14 @@ describe('a change of the settings', () => {
     expect(isLocked()).toBe(false);
   });
 
-  test('goes on where a process ended before it wrote whose the lock is', async () => {
+  test('succeeds when a process ended before it wrote its ID into the lock', async () => {
     leave('');
     await share('a');
     expect(data.readSettings().sharedFolders).toEqual(['/a']);
     expect(isLocked()).toBe(false);
   });
 
-  test('goes on where a lock has a time in the future, whatever process has its number', async () => {
+  test('succeeds when a lock has a time in the future, also if a process has its ID', async () => {
     leave(`${process.ppid} x`);
     const future = new Date('2099-01-01');
     utimesSync(join(data.path, 'settings.lock'), future, future);
@@ -52,14 +52,14 @@ describe('a change of the settings', () => {
     expect(isLocked()).toBe(false);
   });
 
-  test('that only denies more is made although another program keeps the lock', async () => {
+  test('succeeds while another program holds the lock, if the change only denies more', async () => {
     await share('a');
     leave(`${process.ppid} busy`);
     await data.changeSettings((settings) => void (settings.paused = true));
     expect(data.readSettings()).toMatchObject({ paused: true, sharedFolders: ['/a'] });
   });
 
-  test('is refused in words, and nothing is changed, where another one does not come to its end', async () => {
+  test('fails with an explanation, and changes nothing, when another program does not release the lock', async () => {
     leave(`${process.ppid} busy`);
     let beats = 0;
     const heart = setInterval(() => (beats += 1), 5);
@@ -68,7 +68,7 @@ describe('a change of the settings', () => {
     expect(refused).toBeInstanceOf(CompanionError);
     expect((refused as Error).message).toContain('so nothing was changed; try again');
     expect(data.readSettings().sharedFolders).toEqual([]);
-    // Whoever waits for it does other work meanwhile.
+    // The process can do other work while it waits.
     expect(beats).toBeGreaterThan(1);
   });
 });

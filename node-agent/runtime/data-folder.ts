@@ -23,13 +23,13 @@ import type { OwnFile } from '../../shared/companion/state.ts';
 import { issueMessage } from '../../shared/issue-messages.ts';
 import type { RecordedPairing } from './audit-line.ts';
 import { recordedPairing, recordedSettingsHash } from './audit.ts';
-import { HeldSettings } from './held-settings.ts';
-import type { HoldOptions, PairingChange, RecordedSettings } from './held-settings.ts';
 import { lockFile } from './lock-file.ts';
 import { allowsNoMore, hashOfSettings } from './settings-edits.ts';
+import { SettingsStore } from './settings-store.ts';
+import type { SettingsStoreOptions, PairingChange, RecordedSettings } from './settings-store.ts';
 import { localSettings } from './settings.ts';
 
-/** Something that the owner of this machine must mend; its message is one line that says how. */
+/** A problem that the owner of this machine must solve. Its message is one line that says how. */
 export class CompanionError extends Error {
   readonly exitCode: number;
 
@@ -40,11 +40,11 @@ export class CompanionError extends Error {
   }
 }
 
-/** A file of the data folder that can't be read as what it is. */
+/** A file of the data folder that cannot be read or parsed. */
 export class BrokenFileError extends CompanionError {
   readonly file: OwnFile;
   readonly path: string;
-  /** Why, as a sentence. */
+  /** The problem as a sentence. */
   readonly detail: string;
 
   constructor(file: OwnFile, path: string, why: string, remedy: string, options: { cause?: unknown } = {}) {
@@ -60,33 +60,33 @@ const pairingFile = z
   .strictObject({
     nodeId: z.uuid(),
     deviceSecret: z.string().min(1).optional(),
-    /** The secret as the system's key store sealed it, in base64. */
+    /** The secret, sealed by the system's key store, in base64. */
     sealedSecret: z.string().min(1).optional(),
     hub: z.url(),
     name: z.string().optional(),
     pairedAt: z.string(),
   })
   .refine(({ deviceSecret, sealedSecret }) => (deviceSecret === undefined) !== (sealedSecret === undefined));
-/** How this machine is known to its hub, as it lies on the disk. */
+/** How this machine is paired, as stored on the disk. */
 export type Pairing = z.output<typeof pairingFile>;
-/** The same, with its secret. */
+/** A pairing with its secret in plain text. */
 export type Identity = Omit<Pairing, 'sealedSecret' | 'deviceSecret'> & { deviceSecret: string };
 
-/** The settings that the owner's log recorded last, and those before: an entry of the log holds only their hash. */
+/** The last two settings that the owner's log recorded. An entry of the log holds only their hash. */
 const recordedCopies = z.array(z.unknown()).min(1).max(2);
 
 const usualPath = () => join(homedir(), '.outrigger-companion');
 
-/** What tells the names of what belongs to a data folder, such as its service, from those of this user's other ones; empty for the usual one. */
+/** Suffix for names that belong to a data folder, such as its service. It is empty for the default folder. */
 export const folderSuffix = (path: string): string =>
   path === usualPath() ? '' : `-${createHash('sha256').update(path).digest('hex').slice(0, 8)}`;
 
 /**
- * Everything that the companion keeps on this machine, readable by its owner alone.
+ * All files of the companion on this machine. Only the owner can read them.
  */
 export class DataFolder {
   readonly path: string;
-  #held: HeldSettings | undefined;
+  #store: SettingsStore | undefined;
 
   constructor(path?: string) {
     this.path = resolve(path ?? usualPath());
@@ -97,7 +97,7 @@ export class DataFolder {
       mkdirSync(this.temporary, { recursive: true, mode: 0o700 });
     } catch (error) {
       throw new CompanionError(
-        `The data folder ${this.path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend its permissions, or name another with --data-folder.`,
+        `The data folder ${this.path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix its permissions, or name another with --data-folder.`,
         { cause: error },
       );
     }
@@ -111,7 +111,7 @@ export class DataFolder {
     return join(this.path, 'temporary');
   }
 
-  /** For its owner alone, as it begins: removes what a killed process left in the middle of something. */
+  /** Removes files that a killed process left. Only the process that runs the companion may call it, at its start. */
   emptyTemporary(): void {
     for (const name of readdirSync(this.temporary))
       rmSync(join(this.temporary, name), { recursive: true, force: true });
@@ -129,7 +129,7 @@ export class DataFolder {
     return join(this.path, 'browser-profile');
   }
 
-  /** How this machine is known to its hub, or null when it is not paired. */
+  /** How this machine is paired, or null when it is not paired. */
   readPairing(): Pairing | null {
     const text = this.#read('identity.json');
     if (text === null) return null;
@@ -144,7 +144,7 @@ export class DataFolder {
     return parsed.data;
   }
 
-  /** How a pairing differs from the one that the owner's log recorded last; null when it does not, or when there is none. */
+  /** How a pairing differs from the one that the owner's log recorded last. Null when they are equal or none exists. */
   pairingChange(pairing: Pairing | null): PairingChange | null {
     if (pairing === null) return null;
     const { hub, nodeId } = pairing;
@@ -164,7 +164,7 @@ export class DataFolder {
     return { pairing: { hub, nodeId }, text: `pairing: ${before} → ${hub} (node ${nodeId})` };
   }
 
-  /** The same for the pairing on the disk. One that cannot be read is used by no companion. */
+  /** The same for the pairing on the disk. An invalid pairing counts as none, because no companion uses it. */
   #pairingChange(): PairingChange | null {
     try {
       return this.pairingChange(this.readPairing());
@@ -182,79 +182,80 @@ export class DataFolder {
   }
 
   /**
-   * Keeps the settings in memory from now on: for the one process that runs a companion on this folder.
+   * Keeps the settings in memory from now on. Only the process that runs the companion on this folder may call it.
    */
-  holdSettings(options: HoldOptions): HeldSettings {
-    this.#held = this.#examineSettings(options);
-    return this.#held;
+  openSettingsStore(options: SettingsStoreOptions): SettingsStore {
+    this.#store = this.#createStore(options);
+    return this.#store;
   }
 
-  #examineSettings(options: HoldOptions): HeldSettings {
-    return new HeldSettings(
+  #createStore(options: SettingsStoreOptions): SettingsStore {
+    return new SettingsStore(
       {
         stamp: () => this.stampOf('settings.json'),
         read: () => this.#readSettingsFile(),
-        write: (settings) => this.#writing(() => this.#writeSettings(settings)),
+        write: (settings) => this.#withWriteError(() => this.#writeSettings(settings)),
       },
       { pairingChange: this.#pairingChange(), ...options },
     );
   }
 
-  /** The settings that this process holds; undefined where it holds none. */
-  get held(): HeldSettings | undefined {
-    return this.#held;
+  /** The settings that this process keeps in memory. Undefined before `openSettingsStore`. */
+  get settingsStore(): SettingsStore | undefined {
+    return this.#store;
   }
 
-  /** The time that decides what is over, in milliseconds since 1970. */
+  /** The time that decides whether permissions have expired, in milliseconds since 1970. */
   now(): number {
-    return this.#held?.now() ?? Date.now();
+    return this.#store?.now() ?? Date.now();
   }
 
   /**
-   * The owner's settings; all off when there are none. While no companion of this process keeps them in memory, what the file allows in addition to the recorded
-   * settings is left out.
-   * @throws CompanionError that names what is wrong in the file.
+   * The owner's settings. Everything is off when the file does not exist. While this process does not keep the
+   * settings in memory, permissions that the file adds to the recorded settings are left out.
+   * @throws CompanionError that names the mistake in the file.
    */
   readSettings(): LocalSettings {
-    return this.#holder().read();
+    return this.#currentStore().read();
   }
 
-  /** The settings that this process keeps in memory; otherwise those of the file, compared with the recorded ones. */
-  #holder(): HeldSettings {
-    return this.#held ?? this.#examineSettings({ recorded: this.recordedSettings(), onEdit: () => undefined });
+  /** The settings that this process keeps in memory; otherwise the file, compared with the recorded settings. */
+  #currentStore(): SettingsStore {
+    return this.#store ?? this.#createStore({ recorded: this.recordedSettings(), onEdit: () => undefined });
   }
 
   /**
    * Puts the settings file in force as it is.
    * @param seen Hash of the edit that the owner saw.
-   * @returns the settings in force, what changed, and the pairing that the owner accepted with them. @throws CompanionError when the file cannot be read,
-   * written, or was edited again since.
+   * @returns the settings in force, the changes, and the pairing that the owner accepted with them.
+   * @throws CompanionError when the file cannot be read or written, or was edited again since.
    */
   acceptSettings(seen?: string): { settings: LocalSettings; changes: string[]; pairing: RecordedPairing } {
-    const held = this.#holder();
-    held.read();
-    const { changes = [] } = held.edited ?? {};
-    // A process that holds no settings did not show the pairing.
-    const pairing = this.#held?.pairingChange?.pairing ?? null;
-    const settings = held.accept(seen);
+    const store = this.#currentStore();
+    store.read();
+    const { changes = [] } = store.edited ?? {};
+    // A process that keeps no settings in memory did not show the pairing.
+    const pairing = this.#store?.pairingChange?.pairing ?? null;
+    const settings = store.accept(seen);
     if (settings === null)
       throw new CompanionError('settings.json was changed again, so nothing was accepted. Look at the changes again.');
     return { settings, changes, pairing };
   }
 
   /**
-   * Drops what waits for the owner to accept it.
-   * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written, or while a pairing waits.
+   * Discards an edit that waits for the owner to accept it.
+   * @returns the settings in force, and the discarded changes.
+   * @throws CompanionError when the file cannot be read or written, or while a pairing waits.
    */
   discardSettings(): { settings: LocalSettings; changes: string[] } {
-    const held = this.#holder();
-    held.read();
-    if (held.pairingChange !== null)
+    const store = this.#currentStore();
+    store.read();
+    if (store.pairingChange !== null)
       throw new CompanionError(
         'A pairing that the log did not record waits for you, and cannot be discarded. To refuse the pairing, pair again: outrigger-companion pair CODE --force --hub URL. To accept the pairing and settings.json: outrigger-companion settings accept',
       );
-    const changes = held.edited?.changes ?? [];
-    return { settings: held.discard(), changes };
+    const changes = store.edited?.changes ?? [];
+    return { settings: store.discard(), changes };
   }
 
   /** The settings that the owner's log recorded last; undefined when none were recorded. */
@@ -272,20 +273,20 @@ export class DataFolder {
   }
 
   /**
-   * Keeps a copy of the settings in force, so that a later start can compare the file with them.
-   * @returns their hash for an entry of the owner's log; undefined when the settings cannot be read.
+   * Stores a copy of the settings in force, so that a later start can compare the file with them.
+   * @returns their hash for an entry of the owner's log. Undefined when the settings cannot be read.
    */
   recordSettings(given?: LocalSettings): string | undefined {
     let settings: LocalSettings;
     try {
-      settings = given ?? this.#held?.current ?? this.#readSettingsFile();
+      settings = given ?? this.#store?.current ?? this.#readSettingsFile();
     } catch {
       return undefined;
     }
     const hash = hashOfSettings(settings);
     const copies = this.#readCopies();
     const older = copies.filter((copy) => hashOfSettings(copy) !== hash);
-    // A crash between this copy and the entry leaves the copy before, which the last entry names.
+    // After a crash between this copy and the entry, the previous copy still matches the last entry.
     if (older.length === copies.length || hashOfSettings(copies[0]) !== hash)
       this.#writeCopies([settings, ...older].slice(0, 2));
     return hash;
@@ -299,7 +300,7 @@ export class DataFolder {
       try {
         writeOver(join(this.path, 'settings.recorded.json'), JSON.stringify(copies));
       } catch {
-        // A later start that finds another settings file and no copy denies everything until the owner accepts the file.
+        // A later start without a copy denies everything until the owner accepts a changed settings file.
       }
     }
   }
@@ -325,16 +326,16 @@ export class DataFolder {
       value === undefined
         ? 'is broken: it is not JSON'
         : `is broken at ${issue?.path.join('.') || 'its top level'}, which ${issue === undefined ? 'is not valid' : issueMessage(issue)}`,
-      'until then every command is refused, also without a pause: mend it, or remove it and run outrigger-companion settings accept, which switches everything off.',
+      'until then every command is refused, also without a pause: fix it, or remove it and run outrigger-companion settings accept, which switches everything off.',
     );
   }
 
-  /** The settings as they are in force now: what was allowed for a time that is over is off. */
+  /** The settings without expired permissions. */
   settingsInForce(): LocalSettings {
     return effectiveSettings(this.readSettings(), this.now());
   }
 
-  /** Whether its owner wants pictures that were sent to be kept; not where the settings can't be read. */
+  /** Whether the owner wants sent pictures to be kept. False when the settings cannot be read. */
   get keepsPictures(): boolean {
     try {
       return this.readSettings().capture.keepPictures;
@@ -344,11 +345,11 @@ export class DataFolder {
   }
 
   /**
-   * Changes the settings in force, and those that wait for the owner; of several programs that do so at once, one after the other. A change that only denies more
-   * needs neither its turn nor room on the disk.
-   * @param change Called for each of the two.
-   * @param onChanged Called with the settings as they are then, before another program has its turn.
-   * @throws CompanionError where it is not its turn in time, or the folder can't be written; nothing is changed then.
+   * Changes the settings in force, and the edit that waits for the owner. A lock serialises changes of several
+   * programs. A change that only denies more needs neither the lock nor space on the disk.
+   * @param change Called once for the settings in force and once for the waiting edit.
+   * @param onChanged Called with the settings before and after the change, before the lock is released.
+   * @throws CompanionError when the lock is not free in time, or the folder cannot be written. Nothing changes then.
    */
   async changeSettings(
     change: (settings: LocalSettings) => void,
@@ -358,38 +359,38 @@ export class DataFolder {
       change(settings);
       return localSettings.parse(settings);
     };
-    using _lock = await this.#takeTurn().catch((error: unknown) => {
+    using _lock = await this.#lockSettings().catch((error: unknown) => {
       const before = this.readSettings();
       if (allowsNoMore(apply(structuredClone(before)), before)) return null;
       throw error;
     });
-    const holder = this.#holder();
-    if (holder.pairingChange !== null) {
-      const inForceNow = holder.read();
+    const store = this.#currentStore();
+    if (store.pairingChange !== null) {
+      const inForceNow = store.read();
       if (!allowsNoMore(apply(structuredClone(inForceNow)), inForceNow))
         throw new CompanionError(
           'The pairing of this machine is not the one that the log recorded, so nothing more is allowed. Look at it with outrigger-companion status. Then accept it with outrigger-companion settings accept, or pair again.',
         );
     }
-    const { settings, before } = holder.change(apply, { mustWrite: this.#held === undefined });
+    const { settings, before } = store.change(apply, { mustWrite: this.#store === undefined });
     onChanged(settings, before);
-    return holder.read();
+    return store.read();
   }
 
-  /** @throws CompanionError in place of an error of the file system. */
-  #writing(write: () => void): void {
+  /** Replaces an error of the file system by a CompanionError. */
+  #withWriteError(write: () => void): void {
     try {
       write();
     } catch (error) {
       if (error instanceof CompanionError) throw error;
       throw new CompanionError(
-        `${join(this.path, 'settings.json')} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; mend the permissions of its folder, or make room on its disk.`,
+        `${join(this.path, 'settings.json')} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; fix the permissions of its folder, or free space on its disk.`,
         { cause: error },
       );
     }
   }
 
-  /** Tells one writing of a file from another; null when there is none. */
+  /** Identifies the current version of a file. Null when the file does not exist. */
   stampOf(name: 'settings.json' | 'identity.json'): string | null {
     try {
       const { ino, mtimeNs, size } = statSync(join(this.path, name), { bigint: true });
@@ -400,11 +401,11 @@ export class DataFolder {
   }
 
   /**
-   * Puts a file that can't be read beside under another name, so that it begins anew.
-   * @returns where it lies then. @throws CompanionError where nothing is wrong with it, or it can't be moved.
+   * Renames a file that cannot be read, so that the companion starts without it.
+   * @returns the new path. @throws CompanionError when nothing is wrong with the file, or it cannot be renamed.
    */
   async setAside(file: OwnFile): Promise<string> {
-    using _lock = await this.#takeTurn();
+    using _lock = await this.#lockSettings();
     const path = join(this.path, `${file}.json`);
     if (!this.#isBroken(file)) throw new CompanionError(`Nothing is wrong with ${path}.`);
     const aside = `${path}.broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
@@ -412,28 +413,28 @@ export class DataFolder {
       renameSync(path, aside);
     } catch (error) {
       throw new CompanionError(
-        `${path} can't be set aside (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend the permissions of its folder.`,
+        `${path} can't be set aside (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix the permissions of its folder.`,
         { cause: error },
       );
     }
-    if (file === 'settings') this.#held?.reset();
+    if (file === 'settings') this.#store?.reset();
     return aside;
   }
 
-  async #takeTurn(): Promise<Disposable> {
+  async #lockSettings(): Promise<Disposable> {
     const path = join(this.path, 'settings.lock');
     let lock: Disposable | null;
     try {
       lock = await lockFile(path);
     } catch (error) {
       throw new CompanionError(
-        `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; mend the permissions of its folder, or make room on its disk.`,
+        `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; fix the permissions of its folder, or free space on its disk.`,
         { cause: error },
       );
     }
     if (lock !== null) return lock;
     throw new CompanionError(
-      `Another program is changing the settings in ${this.path} and does not come to its end, so nothing was changed; try again, and if it stays so, remove ${path}.`,
+      `Another program is changing the settings in ${this.path} and does not finish, so nothing was changed; try again, and if it stays so, remove ${path}.`,
     );
   }
 
@@ -456,13 +457,16 @@ export class DataFolder {
         name === 'identity.json' ? 'identity' : 'settings',
         join(this.path, name),
         `can't be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`,
-        'mend its permissions.',
+        'fix its permissions.',
         { cause: error },
       );
     }
   }
 
-  /** Where there is no room for a second file, one that only denies more is written over the old one: a crash meanwhile leaves a broken file, which denies all. */
+  /**
+   * On a full disk, settings that only deny more are written over the old file. A crash in the middle of it leaves a
+   * broken file, which denies everything.
+   */
   #writeSettings(settings: LocalSettings): void {
     try {
       this.#write('settings.json', settings);
@@ -492,7 +496,10 @@ function isDiskFull(error: unknown): boolean {
   return false;
 }
 
-/** Replaces the text of a file by one that takes no more room, without a second file. @throws the error of the file system; the file is as it was then. */
+/**
+ * Replaces the text of a file without a second file, for a text that is not longer.
+ * @throws the error of the file system. The file is then unchanged.
+ */
 function writeOver(path: string, text: string): void {
   const before = readFileSync(path);
   const handle = openSync(path, 'r+');

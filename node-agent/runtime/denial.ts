@@ -5,10 +5,10 @@ import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { CommandError } from './commands/handler.ts';
 import { programProblem } from './commands/system.ts';
 
-/** Whether a command reads shared folders; `whyNotShared` compares what it opened with the settings. */
+/** Whether a command reads shared folders. `whyNotShared` compares the opened path with the settings. */
 export const isFileCommand = (type: string) => type === 'node.files_list' || type === 'node.files_read';
 
-/** Why the owner does not allow what a command needs, whatever its input is; null when they do, or when it needs nothing. */
+/** Why the owner does not allow the permission that a command needs. Null when it is allowed, or none is needed. */
 export function powerDenial({ type, gate }: CommandDefinition, settings: LocalSettings): CommandError | null {
   const switches: Record<string, { on: boolean; name: string }> = {
     'node.capture_screen': { on: settings.capture.screen, name: 'screen' },
@@ -37,8 +37,8 @@ const paused = () => new CommandError('paused', 'The owner of this machine pause
 const denied = (message: string) => new CommandError('denied_by_device', message);
 
 /**
- * Why the owner's settings do not let a command run, or null when they do; the hub can only ask for less. Asked before a command
- * begins, and again for those under way whenever the settings change.
+ * Why the owner's settings do not let a command run, or null when they do. It is checked before a command starts, and
+ * for running commands whenever the settings change.
  */
 export function denialOf(definition: CommandDefinition, input: unknown, settings: LocalSettings): CommandError | null {
   if (settings.paused) return paused();

@@ -22,7 +22,7 @@ test.each([
   expect(describeInput(type, input)).toBe(words);
 });
 
-test('no command of the catalog is described field by field', () => {
+test('every command of the catalog has its own description', () => {
   const raw = Object.keys(commands).filter((type) =>
     describeInput(type, { unknownField: 'x' }).includes('unknownField'),
   );

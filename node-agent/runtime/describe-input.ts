@@ -3,7 +3,7 @@ import { commandLine } from './program-rules.ts';
 type Input = Record<string, unknown>;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-/** Adds the page and the folder for downloads, which every browser command can name. */
+/** Adds the page and the folder for downloads, which every browser command can have. */
 const withPage = (input: Input, words: string) =>
   [
     words,
@@ -50,15 +50,16 @@ function program({ argv, cwd, env, stdin, timeoutMs }: Input): string {
 }
 
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
-const onTarget = (way: string, value: unknown): string => (value === undefined ? '' : `${way} ${target(value)}`);
+const onTarget = (preposition: string, value: unknown): string =>
+  value === undefined ? '' : `${preposition} ${target(value)}`;
 
-/** A single character may be part of a password that is typed key by key. */
+/** Hides a single character, because it may be part of a password that is typed key by key. */
 function keyOf(value: unknown): string {
   const key = textOf(value);
   return [...key].length === 1 ? 'one character' : key;
 }
 
-function scrolled({ target: to, x, y }: Input): string {
+function scrollDistance({ target: to, x, y }: Input): string {
   const pixels = [
     ...(typeof x === 'number' ? [`${Math.abs(x)} pixels ${x < 0 ? 'left' : 'right'}`] : []),
     ...(typeof y === 'number' ? [`${Math.abs(y)} pixels ${y < 0 ? 'up' : 'down'}`] : []),
@@ -73,7 +74,7 @@ const filePaths = (files: unknown): string[] =>
     return typeof artifactId === 'string' ? `artefact ${artifactId}` : textOf(path);
   });
 
-function awaited({ target: of, state, text, url, load, download, opened }: Input): string {
+function waitCondition({ target: of, state, text, url, load, download, opened }: Input): string {
   return [
     ...(of === undefined ? [] : [`until ${target(of)} is ${textOf(state) || 'visible'}`]),
     ...(typeof text === 'string' ? [`until it shows a text of ${text.length} characters`] : []),
@@ -116,10 +117,10 @@ const describers: Record<string, (input: Input) => string> = {
     withPage(input, `${input['checked'] === false ? 'uncheck ' : ''}${target(input['target'])}`),
   'browser.press': (input) => withPage(input, `${keyOf(input['key'])}${onTarget(' on', input['target'])}`),
   'browser.hover': (input) => withPage(input, target(input['target'])),
-  'browser.scroll': (input) => withPage(input, scrolled(input)),
+  'browser.scroll': (input) => withPage(input, scrollDistance(input)),
   'browser.upload': (input) =>
     withPage(input, `${filePaths(input['files']).join(', ') || 'no file'} into ${target(input['target'])}`),
-  'browser.wait_for': (input) => withPage(input, awaited(input)),
+  'browser.wait_for': (input) => withPage(input, waitCondition(input)),
   'browser.back': (input) => withPage(input, ''),
   'browser.reload': (input) => withPage(input, ''),
   'browser.pages': () => '',
@@ -127,10 +128,10 @@ const describers: Record<string, (input: Input) => string> = {
   'browser.close': (input) => withPage(input, ''),
 };
 
-/** Fields that may hold a secret or a person's text: only their length is noted. */
+/** Fields that may hold a secret or private text: only their length is recorded. */
 const privateFields = new Set(['stdin', 'text', 'promptText', 'expression', 'env', 'value', 'content', 'password']);
 
-/** A command of a later version, field by field. */
+/** Describes a command of a later version field by field. */
 function describeFields(input: Input): string {
   return Object.entries(input)
     .map(([name, value]) => {
@@ -140,7 +141,7 @@ function describeFields(input: Input): string {
     .join(', ');
 }
 
-/** Says in plain words what a command was given, without what may be secret in it. The input may be anything: the hub sent it. */
+/** Describes the input of a command in plain words, without secrets. The input is not validated: the hub sent it. */
 export function describeInput(type: string, input: Input): string {
   const describe = Object.hasOwn(describers, type) ? describers[type] : undefined;
   return (describe ?? describeFields)(input);

@@ -5,8 +5,8 @@ import type { HostPort } from './host-port.ts';
 const sealDeadlineMs = 20_000;
 
 /**
- * Where the device secret lies: in the system's key store, where the app around the runtime offers one, else in a file that only its owner can read. What a
- * key store sealed, only the app of the same user on the same machine opens.
+ * Stores the device secret: in the system's key store when the app around the runtime offers one, else in a file that
+ * only the owner can read. Only the app of the same user on the same machine can open a sealed secret.
  */
 export class DeviceSecrets {
   readonly #host: HostPort | null;
@@ -15,20 +15,23 @@ export class DeviceSecrets {
     this.#host = host;
   }
 
-  /** Its name as its user knows it; null where there is none. */
+  /** The display name of the key store. Null without one. */
   get keyStore(): string | null {
     return this.#host?.offer.keyStore ?? null;
   }
 
-  /** A pairing with its secret. One that still lies in a file moves to the key store where there is one. @throws CompanionError when it can't be had. */
+  /**
+   * Reads the secret of a pairing. A secret in a file is moved to the key store if there is one.
+   * @throws CompanionError when the secret cannot be read.
+   */
   async open(folder: DataFolder, pairing: Pairing, signal: AbortSignal): Promise<Identity> {
     const { sealedSecret, deviceSecret, ...rest } = pairing;
     if (deviceSecret !== undefined) {
       if (this.keyStore !== null) {
         const stamp = folder.stampOf('identity.json');
-        // A key store that fails now has it another time.
+        // If the key store fails, the next start tries again.
         const sealed = await this.#seal(deviceSecret, signal).catch(() => null);
-        // Somebody may have paired this machine anew meanwhile.
+        // This machine may have been paired again in the meantime.
         if (sealed !== null && !signal.aborted && folder.stampOf('identity.json') === stamp)
           folder.writePairing({ ...rest, sealedSecret: sealed });
       }
@@ -36,7 +39,7 @@ export class DeviceSecrets {
     }
     if (this.#host === null || this.keyStore === null || sealedSecret === undefined)
       throw new CompanionError(
-        "The device secret of this machine is in the system's key store, and only the companion's app can open it: start the app, or pair anew with: outrigger-companion pair CODE --force --hub URL",
+        "The device secret of this machine is in the system's key store, and only the companion's app can open it: start the app, or pair again with: outrigger-companion pair CODE --force --hub URL",
       );
     try {
       const { text } = await this.#host.call('unseal', { sealed: sealedSecret }, within(signal));
@@ -44,18 +47,18 @@ export class DeviceSecrets {
     } catch (error) {
       signal.throwIfAborted();
       throw new CompanionError(
-        `The key store does not give the device secret of this machine: ${(error as Error).message} Unlock it and start the app again, or pair anew.`,
+        `The key store did not return the device secret of this machine: ${(error as Error).message} Unlock it and start the app again, or pair again.`,
         { cause: error },
       );
     }
   }
 
-  /** Keeps a new pairing. @throws CompanionError when there is no key store and the owner did not agree to a file. */
+  /** Stores a new pairing. @throws CompanionError when there is no key store and the owner did not agree to a file. */
   async keep(folder: DataFolder, { deviceSecret, ...rest }: Identity, mayUseFile: boolean): Promise<void> {
     if (this.keyStore !== null) {
       const sealed = await this.#seal(deviceSecret, new AbortController().signal).catch((error: unknown) => {
         throw new CompanionError(
-          `The key store does not take the device secret: ${(error as Error).message} Unlock it, and pair with a new code.`,
+          `The key store did not accept the device secret: ${(error as Error).message} Unlock it, and pair with a new code.`,
           { cause: error },
         );
       });
@@ -66,11 +69,11 @@ export class DeviceSecrets {
     folder.writePairing({ ...rest, deviceSecret });
   }
 
-  /** Before a code is used up. */
+  /** Checks that a secret could be stored. Called before a pairing code is used up. */
   assertUsable(mayUseFile: boolean): void {
     if (this.keyStore === null && !mayUseFile)
       throw new CompanionError(
-        'This system has no key store: the secret would lie in a file that only you can read. Say that you agree to it (secretInFile).',
+        'This system has no key store: the secret would be in a file that only you can read. Confirm that you agree (secretInFile).',
       );
   }
 

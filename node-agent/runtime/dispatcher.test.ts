@@ -15,14 +15,14 @@ import { ProcessGuard } from './process-guard.ts';
 test.each([
   ['another shared folder has its name', 'work/docs', 'docs/large'],
   ['a link of another shared folder leads there', 'work/docs', 'private/link'],
-])('a read that is under way ends when its folder is unshared, also when %s', async (_when, unshared, path) => {
+])('a running read ends when its folder is unshared, also when %s', async (_when, unshared, path) => {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-dispatcher-')));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const folder = new DataFolder(join(home, 'data'));
   for (const name of ['work/docs', 'private/docs', 'private']) {
     mkdirSync(join(home, name), { recursive: true });
     writeFileSync(join(home, name, 'large'), '');
-    // A sparse file takes no room.
+    // A sparse file uses no disk space.
     truncateSync(join(home, name, 'large'), 256 * 1024 * 1024);
     await changeSettings(folder, { change: 'share', path: join(home, name) });
   }
@@ -42,7 +42,7 @@ test.each([
     prompts: undefined,
     pictures: undefined,
     readArtifact: async () => {
-      throw new Error('no file of the hub is read here');
+      throw new Error('this test reads no file of the hub');
     },
     onBrowserFull: async () => undefined,
     onChange: () => undefined,

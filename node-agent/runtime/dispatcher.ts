@@ -8,7 +8,7 @@ import type { CompanionState, EndReason } from '../../shared/companion/state.ts'
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { admit } from './admission.ts';
-import { keepArtifacts } from './artifact-files.ts';
+import { storeArtifacts } from './artifact-files.ts';
 import { messageOf, scriptOf, summarise } from './audit-line.ts';
 import type { CommandFacts } from './audit-line.ts';
 import type { AuditLine, AuditLog } from './audit.ts';
@@ -33,8 +33,8 @@ import { appVersion } from './facts.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal } from './journal.ts';
-import { settled } from './owner-changes.ts';
-import { answerWords, refusalOf } from './owner-consent.ts';
+import { recordSettingsHash } from './owner-changes.ts';
+import { answerWords, ruleDenial } from './owner-consent.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import type { PictureKeeper } from './sent-pictures.ts';
@@ -42,13 +42,13 @@ import { untilAborted } from './until-aborted.ts';
 
 const browserGraceMs = 5_000;
 
-const begunBefore =
-  'This machine began the command before, and does not know how it ended; look at it before you retry.';
-const unwritable = (error: unknown) =>
-  `The command was not begun, because this machine can not record it: its data folder can not be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Make room on its disk, then run the command again.`;
+const startedBefore =
+  'This machine started the command before, and does not know how it ended; look at it before you retry.';
+const describeUnwritable = (error: unknown) =>
+  `The command was not started, because this machine cannot record it: its data folder cannot be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Free space on its disk, then run the command again.`;
 
-/** What is the same in all entries of a command. */
-export function lineOf({ id, type, input, approval, origin }: ReceivedCommand) {
+/** The fields that all log entries of a command share. */
+export function auditFactsOf({ id, type, input, approval, origin }: ReceivedCommand) {
   const script = scriptOf(type, input);
   return {
     time: new Date().toISOString(),
@@ -61,7 +61,7 @@ export function lineOf({ id, type, input, approval, origin }: ReceivedCommand) {
   };
 }
 
-/** What a file command has opened; null for other commands, and before the file is open. */
+/** The file or folder that a file command opened. Null for other commands, and before the file is open. */
 function openedBy({ type, input, realPath }: Running): OpenedPath | null {
   const { path } = input;
   return isFileCommand(type) && typeof path === 'string' && realPath !== null ? { path, realPath } : null;
@@ -77,7 +77,7 @@ function sourceOf(
 }
 
 interface Running {
-  /** The owner's settings in force; null before the command is admitted, unless they change meanwhile. */
+  /** The owner's settings in force. Null until the command is admitted or the settings change. */
   settings: LocalSettings | null;
   type: string;
   input: Record<string, unknown>;
@@ -87,7 +87,7 @@ interface Running {
   realPath: string | null;
 }
 
-/** Ends a command that new settings deny, or that cannot be compared with them: a program can remove its own file. */
+/** Ends a command that the new settings deny, or that cannot be checked: a program can remove its own file. */
 async function endIfDenied(running: Running, settings: LocalSettings): Promise<void> {
   const { type, input, abort } = running;
   const file = openedBy(running);
@@ -97,7 +97,7 @@ async function endIfDenied(running: Running, settings: LocalSettings): Promise<v
   try {
     const denied =
       denialOf(definition, parsed.data, settings) ??
-      (await refusalOf(type, parsed.data, settings)) ??
+      (await ruleDenial(type, parsed.data, settings)) ??
       (file === null ? null : await whyNotShared(file, settings));
     if (denied !== null) abort.abort(denied);
   } catch (error) {
@@ -106,7 +106,7 @@ async function endIfDenied(running: Running, settings: LocalSettings): Promise<v
   }
 }
 
-/** A command under way, as its owner sees it. */
+/** A running command, in the form that the owner sees. */
 export type RunningCommand = CompanionState['running'][number];
 
 export interface DispatcherOptions {
@@ -115,11 +115,11 @@ export interface DispatcherOptions {
   audit: AuditLog;
   nodeId: string;
   guard: ProcessGuard;
-  /** The one browser of the data folder's profile, where others use it as well. */
+  /** The browser session of the data folder's profile, when other parts of the process also use it. */
   browser: BrowserSession | undefined;
-  /** The app around this runtime, which may be the one that captures. */
+  /** The app around this runtime, which may capture the screen, camera and sound itself. */
   host: HostPort | null;
-  /** Who asks the owner; without it nobody can, and what would be asked is refused. */
+  /** Prompts for the owner. Without them, commands that need the owner's answer are refused. */
   prompts: Prompts | undefined;
   pictures: PictureKeeper | undefined;
   /** Reads an artefact of a command's run from the hub. @throws CommandError */
@@ -128,14 +128,15 @@ export interface DispatcherOptions {
     artifactId: string,
     options: { signal: AbortSignal; maxBytes: number },
   ) => Promise<HubFile>;
-  /** Called when the browser has as many pages as it may, to close those of runs that are over. */
+  /** Called when the maximum number of pages is open, to close the pages of runs that ended. */
   onBrowserFull: () => Promise<void>;
   onChange: () => void;
   onOutcome: (line: AuditLine) => void;
 }
 
 /**
- * Carries commands out: parses them again, applies the owner's settings, journals, and never runs one that acts twice.
+ * Runs commands: parses them again, applies the owner's settings, and writes the journal. A command that acts never
+ * runs twice.
  */
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
@@ -158,7 +159,7 @@ export class Dispatcher implements AsyncDisposable {
     };
   }
 
-  /** Commands being carried out now. */
+  /** Commands that run now. */
   get running(): RunningCommand[] {
     return [...this.#running].map(([id, { type, input, startedAt }]) => ({
       id,
@@ -168,7 +169,7 @@ export class Dispatcher implements AsyncDisposable {
     }));
   }
 
-  /** Ends a command that nobody wants any more. */
+  /** Ends a command that the hub withdrew. */
   withdraw(commandId: string): void {
     this.#running.get(commandId)?.abort.abort(new CommandError('withdrawn', 'The hub withdrew the command.'));
   }
@@ -179,13 +180,13 @@ export class Dispatcher implements AsyncDisposable {
     for (const { abort } of this.#running.values()) abort.abort(new CommandError(code, message, options));
   }
 
-  /** Ends every command, for the reason given, and the browser: pages act without a command. */
+  /** Ends every command, for the reason given, and the browser, because pages can act without a command. */
   async denyAll(code: string, message: string): Promise<void> {
     this.endAll(code, message);
     await this.#browser.end(message.replace(/\.$/, ''));
   }
 
-  /** Ends at once what new settings deny: commands under way, and pages that are open. */
+  /** Immediately ends running commands and closes open pages that the new settings deny. */
   async applySettings(settings: LocalSettings): Promise<void> {
     for (const running of this.#running.values()) running.settings = settings;
     const compared = [...this.#running.values()].map((running) => endIfDenied(running, settings));
@@ -206,8 +207,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Carries one command out and answers what to report, whatever happens. One that acts and was begun before is not carried out
-   * again.
+   * Runs one command. It always resolves to a result for the hub. A command that acts and was started before does not
+   * run again.
    */
   execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const executed = this.#execute(command).finally(() => this.#executing.delete(executed));
@@ -215,7 +216,7 @@ export class Dispatcher implements AsyncDisposable {
     return executed;
   }
 
-  /** Resolves once nothing is being carried out: then all of it stands in the journal and in the audit. */
+  /** Resolves when no command runs. All results are then in the journal and in the owner's log. */
   async idle(): Promise<void> {
     while (this.#executing.size > 0) await Promise.allSettled(this.#executing);
   }
@@ -239,7 +240,7 @@ export class Dispatcher implements AsyncDisposable {
       this.#running.delete(command.id),
     );
     const { result } = done;
-    const facts = lineOf(command);
+    const facts = auditFactsOf(command);
     const finished: FinishedCommand = { ...done, source: sourceOf(running, entry, facts) };
     const line: AuditLine = {
       ...facts,
@@ -254,7 +255,7 @@ export class Dispatcher implements AsyncDisposable {
       this.#options.audit.appendLater(line);
       this.#options.journal.finish(finished, entry);
     } catch (error) {
-      // What was done is reported all the same; it only would not outlive this process.
+      // The result is still sent. It is lost only if this process ends before that.
       line.message = `${line.message ?? 'done'}; the data folder can't be written: ${(error as Error).message}`;
     }
     if (finished.artifacts.length > 0 && this.#options.folder.keepsPictures)
@@ -283,11 +284,11 @@ export class Dispatcher implements AsyncDisposable {
     try {
       temporaryFolder = mkdtempSync(join(this.#options.folder.temporary, 'command-'));
     } catch (error) {
-      return failed('audit_unavailable', unwritable(error));
+      return failed('audit_unavailable', describeUnwritable(error));
     }
     const artifacts: ResultArtifact[] = [];
     try {
-      if (entry.acts && this.#options.journal.hasBegun(command.id)) return failed('outcome_unknown', begunBefore);
+      if (entry.acts && this.#options.journal.hasStarted(command.id)) return failed('outcome_unknown', startedBefore);
       const result = await this.#run(command, definition, entry, {
         signal,
         temporaryFolder,
@@ -297,31 +298,34 @@ export class Dispatcher implements AsyncDisposable {
         commandId: command.id,
         result,
         artifacts:
-          result.status === 'succeeded' ? keepArtifacts(this.#options.journal.folderOf(command.id), artifacts) : [],
+          result.status === 'succeeded' ? storeArtifacts(this.#options.journal.folderOf(command.id), artifacts) : [],
       };
     } catch (error) {
       return failed(
         error instanceof CommandError ? error.code : 'failed',
-        `What came out could not be kept: ${(error as Error).message}`,
+        `The result could not be stored: ${(error as Error).message}`,
       );
     } finally {
       rmSync(temporaryFolder, { recursive: true, force: true });
     }
   }
 
-  /** Records on the disk that a command begins. @throws CommandError when that can not be recorded; the command must not begin then. */
+  /**
+   * Records on the disk that a command starts.
+   * @throws CommandError when that fails; the command must not start then.
+   */
   #begin(command: ReceivedCommand, entry: CommandProgress): void {
     const { audit, journal } = this.#options;
     try {
-      const line = lineOf(command);
-      // The entry of the end has the text, also after a kill: the journal keeps it.
+      const line = auditFactsOf(command);
+      // The entry of the end contains the text. The journal keeps the text, so this holds also after a kill.
       const script = line.script === undefined ? {} : { script: { ...line.script, text: '' } };
       audit.append({ ...line, ...script, phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
-      if (!journal.begin(command.id, { ...entry, line })) throw new CommandError('outcome_unknown', begunBefore);
+      if (!journal.begin(command.id, { ...entry, line })) throw new CommandError('outcome_unknown', startedBefore);
     } catch (error) {
       throw error instanceof CommandError
         ? error
-        : new CommandError('audit_unavailable', unwritable(error), { cause: error });
+        : new CommandError('audit_unavailable', describeUnwritable(error), { cause: error });
     }
     entry.beganAt = performance.now();
   }
@@ -330,7 +334,7 @@ export class Dispatcher implements AsyncDisposable {
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
     entry: CommandProgress,
-    owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
+    commandScope: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
   ): Promise<CommandResult> {
     try {
       const { folder, nodeId, prompts } = this.#options;
@@ -338,26 +342,27 @@ export class Dispatcher implements AsyncDisposable {
         folder,
         nodeId,
         prompts,
-        signal: owned.signal,
+        signal: commandScope.signal,
         onAsk: () =>
-          this.#options.journal.receive(command.id, { type: command.type, acts: true, line: lineOf(command) }),
+          this.#options.journal.receive(command.id, { type: command.type, acts: true, line: auditFactsOf(command) }),
         onAnswer: (answer, words) =>
-          this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`, settled(folder)),
+          this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`, recordSettingsHash(folder)),
       });
       const running = this.#running.get(command.id) as Running;
       running.settings ??= settings;
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
-      const late = new AbortController();
-      // A browser action knows better why it did not get there; it is ended from outside only when it does not say so itself.
+      const timedOut = new AbortController();
+      // A browser action reports its own time-out in more detail. It is aborted only if it does not end within
+      // the grace time.
       const graceMs = definition.gate === 'browser' ? browserGraceMs : 0;
       const timer = setTimeout(
-        () => late.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)),
+        () => timedOut.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)),
         timeoutMs + graceMs,
       );
       try {
         const context: CommandContext = {
-          ...owned,
-          signal: AbortSignal.any([owned.signal, late.signal]),
+          ...commandScope,
+          signal: AbortSignal.any([commandScope.signal, timedOut.signal]),
           commandId: command.id,
           nodeId: this.#options.nodeId,
           get settings() {
@@ -379,7 +384,7 @@ export class Dispatcher implements AsyncDisposable {
         if (!reply.success)
           throw new CommandError(
             'failed',
-            `The companion's own answer is not what ${command.type} promises: ${reply.error.issues[0]?.message ?? ''}`,
+            `The result of the companion does not have the form that ${command.type} defines: ${reply.error.issues[0]?.message ?? ''}`,
           );
         return { status: 'succeeded', output: reply.data };
       } finally {
@@ -387,10 +392,10 @@ export class Dispatcher implements AsyncDisposable {
       }
     } catch (error) {
       const cause = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
-      // What a handler reports after it was told to end follows from that.
+      // An error that a handler reports after its abort is a consequence of the abort.
       const failure =
-        entry.beganAt !== null && owned.signal.aborted && cause.code !== 'timeout'
-          ? interruption(entry, owned.signal.reason as CommandError, performance.now() - entry.beganAt)
+        entry.beganAt !== null && commandScope.signal.aborted && cause.code !== 'timeout'
+          ? interruption(entry, commandScope.signal.reason as CommandError, performance.now() - entry.beganAt)
           : cause;
       entry.reason = failure.reason;
       return {

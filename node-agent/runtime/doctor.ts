@@ -15,22 +15,22 @@ import { proxyFor } from './proxy.ts';
 import { describeRunning, statusOf } from './running-status.ts';
 import { readOwnFiles } from './state-view.ts';
 
-/** One thing that was looked at; `warn` is no failure. */
+/** The result of one check. `warn` is not a failure. */
 export interface DoctorCheck {
   check: string;
   state: 'ok' | 'warn' | 'fail';
   detail: string;
 }
 
-/** What an owner should know who is not asked before a program runs. */
+/** Warning for an owner who is not asked before a program runs. */
 export const unattended =
   'programs that are approved at the hub run here without asking you; be asked with: outrigger-companion ask on';
 
 const fullBelowBytes = 64 * 1024;
 const lowBelowBytes = 20 * 1024 * 1024;
 
-/** Whether the disk of the data folder takes more: nothing begins while it takes none. */
-function lookAtDisk(path: string): [DoctorCheck['state'], string] {
+/** Checks the free space of the data folder's disk. No command starts on a full disk. */
+function checkDisk(path: string): [DoctorCheck['state'], string] {
   const { bavail, bsize, files, ffree } = statfsSync(path);
   const bytes = bavail * bsize;
   // Some file systems have no fixed number of files.
@@ -38,7 +38,7 @@ function lookAtDisk(path: string): [DoctorCheck['state'], string] {
   if (isOutOfFiles || bytes < fullBelowBytes)
     return [
       'fail',
-      `full: ${isOutOfFiles ? 'no further file fits' : `${bytes} bytes are left`} on the disk of ${path}; nothing begins until there is room, because it could not be logged`,
+      `full: ${isOutOfFiles ? 'no further file fits' : `${bytes} bytes are left`} on the disk of ${path}; no command starts until there is free space, because it could not be logged`,
     ];
   const left = `${Math.floor(bytes / (1024 * 1024))} MiB are left`;
   return bytes < lowBelowBytes ? ['warn', `nearly full: ${left}`] : ['ok', left];
@@ -47,21 +47,21 @@ function lookAtDisk(path: string): [DoctorCheck['state'], string] {
 const deadlineMs = 15_000;
 const lookMs = 10_000;
 
-/** How the hub stands to a machine whose secret only the app can open: the app is asked, where it runs. */
+/** Checks the hub through the running app, for a machine whose secret only the app can open. */
 async function hubOfApp(folder: DataFolder, signal: AbortSignal): Promise<[DoctorCheck['state'], string]> {
   const tested = await askCompanion(folder, 'test', { parts: ['hub'] }, { signal });
   if (tested === null)
     return [
       'warn',
-      "not asked: the secret of this machine is in the system's key store, and only the companion's app opens it; start the app",
+      "not checked: the secret of this machine is in the system's key store, and only the companion's app opens it; start the app",
     ];
   const [result] = tested.results;
   return result === undefined
-    ? ['fail', 'the app did not say']
+    ? ['fail', 'the app did not answer']
     : [result.state === 'passed' ? 'ok' : 'fail', result.detail];
 }
 
-/** Looks at everything that the companion needs on this machine. */
+/** Checks everything that the companion needs on this machine. */
 export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   const checks: DoctorCheck[] = [];
   const add = (check: string, state: DoctorCheck['state'], detail: string) => checks.push({ check, state, detail });
@@ -69,7 +69,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   await using guard = new ProcessGuard();
 
   add('data folder', 'ok', folder.path);
-  add('disk', ...lookAtDisk(folder.path));
+  add('disk', ...checkDisk(folder.path));
   const { pairing, settings: own, broken, problem } = readOwnFiles(folder);
   const [first] = broken;
   const brokenPairing = broken.find(({ file }) => file === 'identity');
@@ -108,7 +108,8 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   add(
     'log',
     audit.problem === null ? (audit.unwritten === 0 ? 'ok' : 'warn') : 'fail',
-    audit.problem ?? (audit.unwritten === 0 ? folder.audit : `${audit.unwritten} entries wait for room on the disk`),
+    audit.problem ??
+      (audit.unwritten === 0 ? folder.audit : `${audit.unwritten} entries wait for free space on the disk`),
   );
   const settings = effectiveSettings(state?.settings ?? own, folder.now());
   if (running?.edited) add('settings', 'warn', running.edited.detail);
@@ -116,13 +117,13 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   add(
     'paused',
     settings.paused ? 'warn' : 'ok',
-    settings.paused ? 'yes; go on with: outrigger-companion resume' : 'no',
+    settings.paused ? 'yes; resume with: outrigger-companion resume' : 'no',
   );
   using reader = new PermissionReader(guard);
-  // What the system allows it allows to the one that works, which may have a screen that this terminal has not.
+  // The permissions of the running companion count: it may have a screen that this terminal does not have.
   const permissions =
     state === null
-      ? await reader.lookAtPermissions(settings, signal, lookMs)
+      ? await reader.readPermissions(settings, signal, lookMs)
       : (Object.fromEntries(state.powers.map(({ power, system }) => [power, system])) as SystemPermissions);
   if (permissions.files.state === 'granted')
     for (const path of settings.sharedFolders) add('shared folder', 'ok', path);
@@ -134,7 +135,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     add(power, isMissing ? (isWanted ? 'fail' : 'warn') : 'ok', describePermission(permissions[power]));
   }
   const ffmpeg = findTool('ffmpeg');
-  add('ffmpeg', ffmpeg === null ? 'warn' : 'ok', ffmpeg ?? `missing; get it with: ${toolHint('ffmpeg')}`);
+  add('ffmpeg', ffmpeg === null ? 'warn' : 'ok', ffmpeg ?? `missing; install it with: ${toolHint('ffmpeg')}`);
   if (lacksSandbox() && settings.browser.allowed && sandboxProblem(settings.browser) === null)
     add(
       'sandbox',

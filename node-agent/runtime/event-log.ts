@@ -1,6 +1,6 @@
 import { visibleLine } from '../../shared/visible-text.ts';
 
-/** What a running companion tells its owner, a line each. */
+/** Events that a running companion writes to its log, one line each. */
 export type CompanionEvent =
   | { event: 'connected'; hub: string; by: 'channel' | 'poll' }
   | { event: 'disconnected'; reason: string; retryInSeconds: number }
@@ -10,51 +10,51 @@ export type CompanionEvent =
   | { event: 'stopped'; reason: string };
 
 const windowMs = 60_000;
-/** Connections that were lost and came back, told of in one minute. */
-const maxSpells = 10;
+/** Disconnections that are reported per minute. */
+const maxDisconnects = 10;
 
-/** An event as it is told: with how often it came since the last that was. */
-export type ToldEvent = CompanionEvent & { times?: number };
+/** A reported event, with the number of times it occurred since the last report. */
+export type ThrottledEvent = CompanionEvent & { times?: number };
 
 /**
- * Tells events, but a thing that lasts only once when it begins and once a minute while it does: a hub that is away for a night makes a line a minute,
- * however often it is tried and whatever each try says; a connection that comes and goes all the time, ten pairs.
+ * Reports events, but limits those about the connection: a lost connection is reported when it starts and then once a
+ * minute, and at most `maxDisconnects` disconnections a minute are reported.
  */
-export function tellOnce(
-  tell: (event: ToldEvent) => void,
+export function throttleEvents(
+  report: (event: ThrottledEvent) => void,
   now: () => number = () => performance.now(),
 ): (event: CompanionEvent) => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
-  let isOut = false;
-  let isTold = false;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let isDisconnected = false;
+  let isReported = false;
   let withheld = 0;
-  let windowFrom = Number.NEGATIVE_INFINITY;
-  let spells = 0;
+  let windowStart = Number.NEGATIVE_INFINITY;
+  let disconnects = 0;
   return (event) => {
-    if (event.event === 'connected' && isOut) {
-      isOut = false;
-      if (isTold) tell(event);
+    if (event.event === 'connected' && isDisconnected) {
+      isDisconnected = false;
+      if (isReported) report(event);
       return;
     }
     if (event.event !== 'disconnected') {
-      tell(event);
+      report(event);
       return;
     }
     const at = now();
-    if (at - windowFrom >= windowMs) [windowFrom, spells] = [at, 0];
-    const begins = !isOut;
-    if (begins) [isOut, isTold, spells] = [true, false, spells + 1];
-    if (begins ? spells > maxSpells : at - toldAt < windowMs) {
+    if (at - windowStart >= windowMs) [windowStart, disconnects] = [at, 0];
+    const isNew = !isDisconnected;
+    if (isNew) [isDisconnected, isReported, disconnects] = [true, false, disconnects + 1];
+    if (isNew ? disconnects > maxDisconnects : at - reportedAt < windowMs) {
       withheld += 1;
       return;
     }
-    tell(withheld === 0 ? event : { ...event, times: withheld + 1 });
-    [toldAt, isTold, withheld] = [at, true, 0];
+    report(withheld === 0 ? event : { ...event, times: withheld + 1 });
+    [reportedAt, isReported, withheld] = [at, true, 0];
   };
 }
 
-/** An event as its owner reads it. */
-export function describeEvent(event: ToldEvent): string {
+/** An event as a line of text for the owner. */
+export function describeEvent(event: ThrottledEvent): string {
   switch (event.event) {
     case 'connected':
       return `connected to ${event.hub}${event.by === 'channel' ? '' : ' by polls'}`;
@@ -65,7 +65,7 @@ export function describeEvent(event: ToldEvent): string {
     case 'settings':
       return event.paused ? 'paused' : 'your settings changed';
     case 'fault':
-      return `a fault of the companion: ${visibleLine(event.message)}`;
+      return `internal error: ${visibleLine(event.message)}`;
     case 'stopped':
       return `stopped: ${event.reason}`;
   }

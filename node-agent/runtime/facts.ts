@@ -18,7 +18,7 @@ export type DeviceInfo = z.input<typeof deviceInfo>;
 
 export const appVersion = packageJson.version;
 
-/** Facts that seldom change and take a while to read are read again only after so long, in milliseconds. */
+/** Minimum interval between reads of slow facts, which seldom change, in milliseconds. */
 const slowFactsEveryMs = 60_000;
 const readDeadlineMs = 8_000;
 
@@ -27,8 +27,8 @@ const whole = (value: number) => (Number.isFinite(value) ? Math.max(0, Math.roun
 const percent = (value: number) => (Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : 0);
 
 /**
- * The command types that this machine could carry out now: what its owner allows and has the tools for.
- * @param captures what the app around this runtime captures itself.
+ * The command types that this machine can run now: those that the owner allows and whose tools are installed.
+ * @param captures What the app around this runtime captures itself.
  */
 export function capabilitiesOf(settings: LocalSettings, captures: HostOffer['captures'] = []): string[] {
   const ffmpeg = findTool('ffmpeg') !== null;
@@ -50,7 +50,7 @@ export function capabilitiesOf(settings: LocalSettings, captures: HostOffer['cap
     .map((command) => command.type);
 }
 
-/** How this machine introduces itself to its hub. */
+/** Describes this machine for its hub. */
 export function describeDevice(settings: LocalSettings, name?: string, captures?: HostOffer['captures']): DeviceInfo {
   return {
     name: clip(name ?? hostname(), 200) || 'unnamed',
@@ -62,7 +62,7 @@ export function describeDevice(settings: LocalSettings, name?: string, captures?
   };
 }
 
-/** Reads the facts of a heartbeat; a part that the system does not tell in time is left out. */
+/** Reads the facts of a heartbeat. A part that the system does not return in time is left out. */
 export class FactReader {
   readonly #guard: ProcessGuard;
   #slow: DeviceFacts = {};
@@ -131,12 +131,12 @@ export class FactReader {
 }
 
 async function within<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
-  const over = Promise.withResolvers<undefined>();
-  const onAbort = () => over.resolve(undefined);
+  const aborted = Promise.withResolvers<undefined>();
+  const onAbort = () => aborted.resolve(undefined);
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([promise.catch(() => undefined), over.promise]);
+    return await Promise.race([promise.catch(() => undefined), aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync } from 
 
 const pieceBytes = 64 * 1024;
 
-/** The lines of a file, the last one first; none of a file that does not exist. */
+/** Yields the lines of a file, the last one first. A file that does not exist has none. */
 export function* linesFromEnd(path: string): Generator<string> {
   if (!existsSync(path)) return;
   const handle = openSync(path, 'r');
@@ -27,7 +27,7 @@ export function* linesFromEnd(path: string): Generator<string> {
   }
 }
 
-/** Makes the names in a folder last; some systems can't and need not. */
+/** Makes created and renamed files of a folder durable. Windows cannot sync a folder, and does not need it. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const handle = openSync(folder, 'r');

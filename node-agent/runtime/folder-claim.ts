@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { CompanionError } from './data-folder.ts';
 
 /**
- * Names the process that works on a data folder, in a file of its own: a control socket that was moved or removed does not free the folder. On Windows the
- * control pipe suffices, because no other process can remove it.
+ * Names the process that works on a data folder, in a separate file: so a control socket that was moved or removed does
+ * not free the folder. On Windows the control pipe suffices, because no other process can remove it.
  */
 export class FolderClaim implements Disposable {
   readonly #folder: string;
@@ -28,7 +28,7 @@ export class FolderClaim implements Disposable {
     }
   }
 
-  /** The living process that the file names; null when there is none. @throws CompanionError when the file cannot be read. */
+  /** The running process that the file names; null when there is none. @throws CompanionError when it is unreadable. */
   get holder(): number | null {
     const text = this.#text === null ? '' : this.#read();
     const pid = Number.parseInt(text, 10);
@@ -61,13 +61,16 @@ export class FolderClaim implements Disposable {
     const { code = 'error' } = error as NodeJS.ErrnoException;
     const remedy =
       code === 'ENOSPC' || code === 'EDQUOT'
-        ? 'make room on its disk, then start the companion again.'
+        ? 'free space on its disk, then start the companion again.'
         : `make sure that no other companion runs on ${this.#folder}, also as another user, then remove ${this.#path}.`;
     return new CompanionError(`${this.#path} can't be ${what} (${code}); ${remedy}`, { cause: error });
   }
 }
 
-/** When a process started, which tells it from a later one with its number. Null when there is no such process, or when it ended and its parent has not reaped it. */
+/**
+ * Start time of a process, which distinguishes it from later processes with the same ID. Null when there is no such
+ * process, or when it ended and its parent has not reaped it.
+ */
 function startOf(pid: number): string | null {
   try {
     if (process.platform !== 'linux') {
@@ -76,7 +79,8 @@ function startOf(pid: number): string | null {
       const [state, ...start] = line.trim().split(/\s+/);
       return hasEnded(state) ? null : start.join(' ');
     }
-    // The name of the process, in parentheses, can hold anything. The fields after it are the state, and 19 later the start.
+    // The process name, in parentheses, may contain any character. The next field is the state. The start time follows
+    // 19 fields later.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return fields[19] === undefined || hasEnded(fields[0]) ? null : `${fields[19]} ${boot}`;
@@ -85,5 +89,5 @@ function startOf(pid: number): string | null {
   }
 }
 
-/** Whether the state of a process is zombie or dead. The kernel closed its sockets then. */
+/** Whether a process is a zombie or dead, by its state. The kernel has then closed its sockets. */
 const hasEnded = (state = '') => ['', 'Z', 'X', 'x'].includes(state.charAt(0));

@@ -27,7 +27,7 @@ export function historyEntryOf(line: AuditLine, pictures: Pictures): HistoryEntr
   };
 }
 
-/** What ran in the last day, newest first. */
+/** The entries of the last 24 hours, newest first. */
 export function readHistory(audit: AuditLog, pictures: Pictures, limit: number): HistoryEntry[] {
   const since = Date.now() - dayMs;
   return audit

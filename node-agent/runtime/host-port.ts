@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { HostMethodName, HostMethods, HostOffer } from '../../shared/companion/host.ts';
 
-/** The process around this runtime, where one is: the app, with the system's key store and an identity of its own to capture under. */
+/** The app process around this runtime. It offers the system's key store, and captures under its own identity. */
 export interface HostPort {
   readonly offer: HostOffer;
-  /** @throws HostError that the app answered with, or the signal's reason. */
+  /** @throws HostError when the app answers with an error; the signal's reason. */
   call<Name extends HostMethodName>(
     method: Name,
     params: z.input<HostMethods[Name]['params']>,
@@ -12,7 +12,7 @@ export interface HostPort {
   ): Promise<z.output<HostMethods[Name]['result']>>;
 }
 
-/** What the app answered instead of a result: a code such as `permission_needed`, and a sentence that says what to do. */
+/** An error that the app answers: a code such as `permission_needed`, and a sentence that says what to do. */
 export class HostError extends Error {
   readonly code: string;
 

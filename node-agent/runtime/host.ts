@@ -2,17 +2,18 @@ import { z } from 'zod';
 import { hostAnswer, hostMethods, hostOffer } from '../../shared/companion/host.ts';
 import type { HostMethodName, HostOffer } from '../../shared/companion/host.ts';
 import { DataFolder } from './data-folder.ts';
-import { tellOnce } from './event-log.ts';
+import { throttleEvents } from './event-log.ts';
 import { HostError } from './host-port.ts';
 import type { HostPort } from './host-port.ts';
 import { Supervisor } from './supervisor.ts';
 
 /**
- * The runtime inside the app: started as a utility process, which gives it a port to the process around it. The first message says what the app offers and where
- * the data folder is; then both send requests and answers, and the app `{ stop: true }` when it quits.
+ * The runtime inside the app. The app starts it as a utility process and talks to it over a message port. The first
+ * message states what the app offers and where the data folder is. Then both sides send requests and answers. The app
+ * sends `{ stop: true }` when it quits.
  */
 
-/** What Electron gives a utility process; declared here, because the runtime knows no Electron. */
+/** The port of a utility process. Declared here because the runtime does not depend on Electron. */
 interface ParentPort {
   on(event: 'message', listener: (message: { data: unknown }) => void): void;
   postMessage(message: unknown): void;
@@ -21,7 +22,7 @@ interface ParentPort {
 const firstMessage = z.object({ offer: hostOffer, dataFolder: z.string().min(1).optional() });
 const stopMessage = z.object({ stop: z.literal(true) });
 
-class PortOfApp implements HostPort {
+class AppPort implements HostPort {
   readonly offer: HostOffer;
   readonly #port: ParentPort;
   readonly #waiting = new Map<number, (answer: z.output<typeof hostAnswer>) => void>();
@@ -32,7 +33,7 @@ class PortOfApp implements HostPort {
     this.offer = offer;
   }
 
-  hear(answer: z.output<typeof hostAnswer>): void {
+  onAnswer(answer: z.output<typeof hostAnswer>): void {
     this.#waiting.get(answer.id)?.(answer);
   }
 
@@ -65,32 +66,32 @@ if (parentPort === undefined) {
   process.exit(1);
 }
 const stop = new AbortController();
-let app: PortOfApp | undefined;
+let app: AppPort | undefined;
 
-const say = (event: object) =>
+const writeEvent = (event: object) =>
   process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), ...event })}\n`);
 
 async function work(first: z.output<typeof firstMessage>): Promise<void> {
-  app = new PortOfApp(parentPort as ParentPort, first.offer);
+  app = new AppPort(parentPort as ParentPort, first.offer);
   await new Supervisor({
     folder: new DataFolder(first.dataFolder),
     host: app,
     staysUnpaired: true,
     signal: stop.signal,
-    onEvent: tellOnce(say),
+    onEvent: throttleEvents(writeEvent),
   }).run();
 }
 
 parentPort.on('message', ({ data }) => {
   const answer = hostAnswer.safeParse(data);
-  if (answer.success) return app?.hear(answer.data);
+  if (answer.success) return app?.onAnswer(answer.data);
   if (stopMessage.safeParse(data).success) return stop.abort();
   const first = firstMessage.safeParse(data);
   if (!first.success || app !== undefined) return;
   work(first.data).then(
     () => process.exit(0),
     (error: unknown) => {
-      say({ event: 'ended', reason: (error as Error).message });
+      writeEvent({ event: 'ended', reason: (error as Error).message });
       process.exit(1);
     },
   );

@@ -12,7 +12,7 @@ const tunnelTimeoutMs = 15_000;
 const keepAlive: AgentOptions = { keepAlive: true, keepAliveMsecs: 20_000 };
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** A proxy that opens no tunnel. Its message names the proxy and the variable, without credentials. */
+/** A proxy did not open a tunnel. The message names the proxy and the variable, without credentials. */
 export class ProxyError extends Error {
   readonly code: string | undefined;
 
@@ -25,7 +25,7 @@ export class ProxyError extends Error {
 
 type Created = (error: Error | null, socket: Duplex) => void;
 
-/** Connections to http servers through a proxy, by CONNECT like those of https: a WebSocket needs the tunnel. */
+/** Connects to http servers through a proxy. It uses CONNECT like https, because a WebSocket needs the tunnel. */
 class TunnelHttpAgent extends HttpAgent {
   readonly #proxy: Proxy;
 
@@ -42,7 +42,7 @@ class TunnelHttpAgent extends HttpAgent {
   }
 }
 
-/** Connections to https servers through a proxy; TLS is spoken with the server itself, so the proxy can't read along. */
+/** Connects to https servers through a proxy. TLS is end to end with the server, so the proxy cannot read the data. */
 class TunnelHttpsAgent extends HttpsAgent {
   readonly #proxy: Proxy;
 
@@ -59,14 +59,14 @@ class TunnelHttpsAgent extends HttpsAgent {
   }
 }
 
-/** Asks a proxy for a tunnel. @throws ProxyError */
+/** Opens a tunnel through a proxy. @throws ProxyError */
 function openTunnel(
   proxy: Proxy,
   { host, port }: { host?: string | null; port?: number | string | null },
 ): Promise<Socket> {
   const authority = `${host?.includes(':') === true ? `[${host}]` : host}:${port}`;
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const asked = (proxy.isTls ? httpsRequest : httpRequest)({
+  const request = (proxy.isTls ? httpsRequest : httpRequest)({
     method: 'CONNECT',
     host: proxy.host,
     port: proxy.port,
@@ -79,24 +79,24 @@ function openTunnel(
   });
   const timer = setTimeout(
     () =>
-      asked.destroy(new ProxyError(proxy, `opened no connection to ${authority} within ${tunnelTimeoutMs / 1000} s`)),
+      request.destroy(new ProxyError(proxy, `opened no connection to ${authority} within ${tunnelTimeoutMs / 1000} s`)),
     tunnelTimeoutMs,
   );
-  asked.once('connect', (answer, socket, head) => {
+  request.once('connect', (answer, socket, head) => {
     clearTimeout(timer);
     if (answer.statusCode === 200 && head.length === 0) {
       resolve(socket as Socket);
       return;
     }
     socket.destroy();
-    reject(new ProxyError(proxy, refusalOf(answer, proxy, authority)));
+    reject(new ProxyError(proxy, describeRefusal(answer, proxy, authority)));
   });
-  asked.once('response', (answer) => {
+  request.once('response', (answer) => {
     clearTimeout(timer);
-    asked.destroy();
-    reject(new ProxyError(proxy, refusalOf(answer, proxy, authority)));
+    request.destroy();
+    reject(new ProxyError(proxy, describeRefusal(answer, proxy, authority)));
   });
-  asked.once('error', (error: NodeJS.ErrnoException) => {
+  request.once('error', (error: NodeJS.ErrnoException) => {
     clearTimeout(timer);
     reject(
       error instanceof ProxyError
@@ -104,23 +104,27 @@ function openTunnel(
         : new ProxyError(proxy, `can't be reached: ${error.code ?? error.message}`, { cause: error }),
     );
   });
-  asked.end();
+  request.end();
   return promise;
 }
 
-function refusalOf({ statusCode = 0 }: IncomingMessage, { authorization, variable }: Proxy, authority: string): string {
+function describeRefusal(
+  { statusCode = 0 }: IncomingMessage,
+  { authorization, variable }: Proxy,
+  authority: string,
+): string {
   if (statusCode === 407)
     return authorization === null
-      ? `wants a user name and a password (HTTP 407); put them into ${variable}, as http://USER:PASSWORD@HOST:PORT`
+      ? `requires a user name and a password (HTTP 407); add them to ${variable}, as http://USER:PASSWORD@HOST:PORT`
       : `does not accept the user name and the password in ${variable} (HTTP 407)`;
-  return `opens no connection to ${authority} (HTTP ${statusCode}); have it allow CONNECT to this port, or list the host in NO_PROXY`;
+  return `opens no connection to ${authority} (HTTP ${statusCode}); allow CONNECT to this port there, or list the host in NO_PROXY`;
 }
 
 const agents = new Map<string, HttpAgent>();
 
 /**
- * The agent for connections to an address: direct, or through the proxy that the environment names. Agents of our own ignore
- * `NODE_USE_ENV_PROXY`, so that setting changes nothing here.
+ * The agent for connections to an address: direct, or through the proxy that the environment names. These agents ignore
+ * `NODE_USE_ENV_PROXY`.
  * @throws ProxySettingError
  */
 export function agentFor(url: URL): HttpAgent {
@@ -145,24 +149,27 @@ export function agentFor(url: URL): HttpAgent {
 export interface HttpRequest {
   method: string;
   headers: Record<string, string>;
-  /** Text, or bytes that are taken from their source as fast as they leave. */
+  /** Text, or bytes that are read from their source as fast as they are sent. */
   body: string | AsyncIterable<Uint8Array> | null;
   signal: AbortSignal;
 }
 
-/** An answer whose body is read piece by piece. */
+/** An answer whose body is read in chunks. */
 export interface HttpResponse extends Disposable {
   status: number;
   headers: Headers;
   body: AsyncIterable<Uint8Array>;
-  /** Where it redirects to; null for an answer that does not redirect. Redirects are not followed. */
+  /** Target of a redirect; null for other answers. Redirects are not followed. */
   location: string | null;
 }
 
-/** Sends a request, through a proxy where the environment names one. Dispose the answer: that ends what is left of both. @throws Error */
+/**
+ * Sends a request, through a proxy if the environment names one. Dispose the answer to end a request or an answer that
+ * is not complete. @throws Error
+ */
 export async function sendRequest(url: URL, { method, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
   signal.throwIfAborted();
-  const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
+  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
     protocol: url.protocol,
     host: hostOf(url),
     port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
@@ -173,11 +180,11 @@ export async function sendRequest(url: URL, { method, headers, body, signal }: H
     signal,
   });
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  asked.once('response', resolve);
-  // Kept for as long as the request is: one that breaks after its answer came must not end the process.
-  asked.on('error', reject);
-  if (body === null || typeof body === 'string') asked.end(body ?? undefined);
-  else pipeline(body, asked).catch(reject);
+  request.once('response', resolve);
+  // The listener stays, because an error after the answer would otherwise end the process.
+  request.on('error', reject);
+  if (body === null || typeof body === 'string') request.end(body ?? undefined);
+  else pipeline(body, request).catch(reject);
   const answer = await promise;
   answer.on('error', () => undefined);
   const status = answer.statusCode ?? 0;
@@ -187,8 +194,8 @@ export async function sendRequest(url: URL, { method, headers, body, signal }: H
     body: answer,
     location: redirects.has(status) ? (answer.headers.location ?? null) : null,
     [Symbol.dispose]() {
-      // A connection can be used again only when both sides said all they had to.
-      if (!answer.complete || !asked.writableFinished) asked.destroy();
+      // A connection can be reused only when both the request and the answer are complete.
+      if (!answer.complete || !request.writableFinished) request.destroy();
     },
   };
 }

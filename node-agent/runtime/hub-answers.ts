@@ -5,15 +5,15 @@ import { commandApproval } from '../../shared/contract/nodes/device.ts';
 import { jsonObject } from '../../shared/json.ts';
 
 /**
- * What the companion reads of the hub's answers, and no more: a hub of another version may say more, or say the rest otherwise.
- * `shared/contract/nodes.ts` declares what a hub of this version answers.
+ * Only those fields of the hub's answers that the companion reads: a hub of another version may send other fields, or
+ * other types. `shared/contract/nodes.ts` declares the answers of a hub of this version.
  */
 
-const bounded = (least: number, most: number, otherwise: number) =>
+const bounded = (min: number, max: number, fallback: number) =>
   z
     .number()
-    .catch(otherwise)
-    .transform((value) => Math.min(most, Math.max(least, Math.round(value))));
+    .catch(fallback)
+    .transform((value) => Math.min(max, Math.max(min, Math.round(value))));
 
 const pace = z.object({ pollSeconds: bounded(1, 30, 25), heartbeatSeconds: bounded(1, 300, 15) });
 
@@ -22,24 +22,24 @@ const commandId = z.uuid();
 const receivedCommand = z.object({
   id: commandId,
   type: z.string(),
-  /** Bounded in depth, so that functions that follow it down do not overflow the stack. */
+  /** Limited in depth, so that recursive functions do not overflow the stack. */
   input: jsonObject,
-  /** How long the hub wants the answer from now on, in milliseconds; an earlier hub does not say. */
+  /** Milliseconds for which the hub waits for the result, from now on. An earlier hub does not send it. */
   endsInMs: z.number().optional().catch(undefined),
   approval: commandApproval.optional(),
-  /** For the owner to read; it decides nothing, so that one that can't be read counts as none. */
+  /** Shown to the owner. It decides nothing, so an origin that cannot be read counts as none. */
   origin: commandOrigin.optional().catch(undefined),
 });
-/** A command as the companion carries it out. */
+/** A command that the companion received and can read. */
 export type ReceivedCommand = z.output<typeof receivedCommand>;
 
-/** A command of which only the id could be read, and why. */
+/** A command of which only the ID could be read, and why. */
 export interface UnreadableCommand {
   id: string;
   problem: string;
 }
 
-/** One command that can't be read must not keep the others from the device. */
+/** A command that cannot be read does not prevent the others from running. */
 const commandList = z.array(z.unknown()).transform((items) => {
   const commands: ReceivedCommand[] = [];
   const unreadable: UnreadableCommand[] = [];
@@ -60,7 +60,7 @@ const commandList = z.array(z.unknown()).transform((items) => {
   return { commands, unreadable };
 });
 
-/** The answer of each device operation, as the companion reads it. */
+/** The fields that the companion reads, for the answer of each device operation. */
 export const hubAnswers = {
   claimAutomationNode: z.object({ nodeId: z.uuid(), deviceSecret: z.string().min(1) }),
   heartbeatAutomationNode: z.object({
@@ -69,7 +69,7 @@ export const hubAnswers = {
     hub: pace,
     allowSystem: z.boolean().optional(),
     allowBrowser: z.boolean().optional(),
-    /** An earlier hub knows nothing of the log. */
+    /** An earlier hub keeps no record of the log. */
     audit: auditHead.nullable().optional().catch(undefined),
   }),
   pollAutomationNodeCommands: z

@@ -7,7 +7,7 @@ import type { WebSocket } from 'ws';
 import { channelProtocol } from '../../shared/contract/nodes/channel.ts';
 import { HubChannel } from './hub-channel.ts';
 
-/** A hub that takes channels and says nothing by itself. */
+/** A hub that accepts channels and sends nothing by itself. */
 async function openChannel(): Promise<{ channel: HubChannel; hubSide: WebSocket; asked: () => number }> {
   const server = createServer();
   const sockets = new WebSocketServer({ server, handleProtocols: () => channelProtocol });
@@ -32,10 +32,10 @@ async function openChannel(): Promise<{ channel: HubChannel; hubSide: WebSocket;
 
 const never = 600_000;
 
-test('a poll for commands that is given up takes the channel along, so that the hub sends none to nobody', async () => {
+test('aborting a poll for commands closes the channel, so that the hub sends no command to it', async () => {
   const { channel, hubSide, asked } = await openChannel();
   const stop = new AbortController();
-  const poll = channel.ask({ type: 'poll', body: { max: 4 } }, { signal: stop.signal, timeoutMs: never });
+  const poll = channel.send({ type: 'poll', body: { max: 4 } }, { signal: stop.signal, timeoutMs: never });
   await expect.poll(asked).toBe(1);
   const closed = once(hubSide, 'close');
   stop.abort(new Error('the companion stops'));
@@ -44,33 +44,33 @@ test('a poll for commands that is given up takes the channel along, so that the 
   expect(channel.isOpen).toBe(false);
 });
 
-test('one that could bring none leaves it as it is, and so does a request that is late', async () => {
+test('aborting a poll without commands, or a time-out of a request, leaves the channel open', async () => {
   const { channel, asked } = await openChannel();
   const stop = new AbortController();
-  const poll = channel.ask({ type: 'poll', body: { max: 0 } }, { signal: stop.signal, timeoutMs: never });
+  const poll = channel.send({ type: 'poll', body: { max: 0 } }, { signal: stop.signal, timeoutMs: never });
   await expect.poll(asked).toBe(1);
   stop.abort(new Error('there is a place'));
   await expect(poll).rejects.toThrow('there is a place');
-  const beat = channel.ask({ type: 'heartbeat', body: {} }, { signal: new AbortController().signal, timeoutMs: 50 });
+  const beat = channel.send({ type: 'heartbeat', body: {} }, { signal: new AbortController().signal, timeoutMs: 50 });
   await expect(beat).rejects.toThrow('no answer within');
   expect(channel.isOpen).toBe(true);
 });
 
-test('a channel that was closed is not opened again', async () => {
+test('a closed channel is not opened again', async () => {
   const { channel } = await openChannel();
   channel.close();
   await channel.ensureOpen(new AbortController().signal);
   expect(channel.isOpen).toBe(false);
 });
 
-test('a place that another companion took is not taken back at once, and its owner is told why', async () => {
+test('a channel that another companion replaced waits before it opens again, and reports the reason', async () => {
   const { channel, hubSide } = await openChannel();
-  const poll = channel.ask(
+  const poll = channel.send(
     { type: 'poll', body: { max: 1 } },
     { signal: new AbortController().signal, timeoutMs: never },
   );
   hubSide.close(4409, 'another channel of this device took its place');
-  await expect(poll).rejects.toThrow('another companion with the identity of this one');
+  await expect(poll).rejects.toThrow('another companion with the same identity');
   await channel.ensureOpen(new AbortController().signal);
   expect(channel.isOpen).toBe(false);
 });

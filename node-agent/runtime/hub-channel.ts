@@ -13,28 +13,35 @@ import {
 import type { DeviceRequestType, HubAnswerFrame } from '../../shared/contract/nodes/channel.ts';
 import { backoffMs } from './backoff.ts';
 import { agentFor } from './http-agent.ts';
-import { answerTooLarge, channelLost, HubError, maxAnswerBytes, refusalOf } from './hub-error.ts';
+import { answerTooLarge, channelLost, HubError, maxAnswerBytes, toHubError } from './hub-error.ts';
 
-/** A channel that does not open within so long does not open at all, in milliseconds; */
+/** Time limit for opening a channel, in milliseconds. */
 const openTimeoutMs = 15_000;
-/** so long is waited for it before requests are used instead. */
-const openPatienceMs = 3_000;
-/** Where something in the way lets no channel through, for now or at all, it is tried again after so long, longer each time, in milliseconds. */
-const busyMs = { least: 2_000, most: 600_000 };
-const obstructedMs = { least: 60_000, most: 600_000 };
-/** After another companion with this identity took the place of the channel, in milliseconds. */
-const replacedMs = { least: 30_000, most: 600_000 };
-/** A channel that ends by itself sooner than this was not let live, in milliseconds. */
+/** How long a poll waits for the channel to open before it uses a request, in milliseconds. */
+const openWaitMs = 3_000;
+/** Pauses after a refusal that is temporary (`busy`) or lasting (`obstructed`). They double, in milliseconds. */
+const busyMs = { min: 2_000, max: 600_000 };
+const obstructedMs = { min: 60_000, max: 600_000 };
+/** Pauses after another companion with this identity replaced the channel, in milliseconds. */
+const replacedMs = { min: 30_000, max: 600_000 };
+/** A channel that is cut within this time, in milliseconds, counts as short-lived. */
 const shortLivedMs = 60_000;
-/** So many of those in a row, and something in the way lets none live. */
+/** After so many short-lived channels in a row, a proxy is assumed to cut channels. */
 const maxShortLived = 3;
-/** How often it is looked whether bytes still come, in milliseconds. */
-const listenEveryMs = 10_000;
-/** Asked of all devices of a hub that stops, so that they come back spread out, in seconds. */
-const stopPauseSeconds = 1;
+/** Interval at which the channel is checked for received bytes, in milliseconds. */
+const silenceCheckMs = 10_000;
+/** Pause after a hub stops, in seconds. With jitter, its devices do not reconnect at the same time. */
+const restartPauseSeconds = 1;
 const maxRefusalLength = 64 * 1024;
-/** The hub is not to be had at all, rather than somebody in the way. */
-const awayCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
+/** Errors that mean that the hub cannot be reached at all, rather than that a proxy blocks channels. */
+const unreachableCodes = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+]);
 const busyStatuses = new Set([429, 500, 502, 503, 504]);
 
 interface Pending {
@@ -54,13 +61,13 @@ export interface ChannelRequest {
   body: unknown;
 }
 
-/** Whether a request is small enough to go through the channel, in which all else waits behind it. */
+/** Whether a request is small enough for the channel, where it delays the requests behind it. */
 export const fitsIntoFrame = (request: ChannelRequest): boolean =>
   Buffer.byteLength(JSON.stringify(request)) <= maxChannelFrameBytes / 8;
 
 /**
- * The channel to a hub: one WebSocket that is opened when it is wanted and may be. It never stands in the way: where a proxy or an older
- * hub lets none through, everything goes by requests, and the channel is tried again now and then.
+ * One WebSocket to the hub, opened on demand. When a proxy or an older hub does not allow WebSockets, everything goes
+ * by HTTP requests, and the channel is tried again from time to time.
  */
 export class HubChannel {
   readonly #hub: string;
@@ -68,13 +75,13 @@ export class HubChannel {
   readonly #secret: string;
   #open: OpenChannel | undefined;
   #nextId = 0;
-  /** The attempt under way. */
-  #attempt: Promise<void> | undefined;
+  /** The attempt that is in progress. */
+  #opening: Promise<void> | undefined;
   #failures = 0;
   #shortLived = 0;
-  #replaced = 0;
-  /** By the clock of `performance`. */
-  #tryAgainAt = 0;
+  #replacements = 0;
+  /** Time of `performance.now()`. */
+  #retryAt = 0;
   #isClosed = false;
 
   constructor(hub: string, nodeId: string, secret: string) {
@@ -88,53 +95,59 @@ export class HubChannel {
     return this.#open !== undefined && this.#open.socket.readyState === WebSocket.OPEN;
   }
 
-  /** Has it tried again at once: the hub was away, and what answers now may be another one. */
-  tryAgain(): void {
-    this.#tryAgainAt = 0;
+  /** Allows an attempt immediately, because the hub that answers now may be another one. */
+  allowRetry(): void {
+    this.#retryAt = 0;
     this.#failures = 0;
   }
 
-  /** Opens the channel unless it is open or was refused not long ago. Answers when that is decided, or takes long; never throws. */
+  /**
+   * Opens the channel, unless it is open or an attempt failed recently. Resolves when the channel is open or has
+   * failed, or after `openWaitMs`. Never throws.
+   */
   async ensureOpen(signal: AbortSignal): Promise<void> {
-    if (this.isOpen || this.#isClosed || signal.aborted || this.#attempt !== undefined) return;
-    if (performance.now() < this.#tryAgainAt) return;
-    const patience = new AbortController();
-    this.#attempt = this.#connect(signal)
+    if (this.isOpen || this.#isClosed || signal.aborted || this.#opening !== undefined) return;
+    if (performance.now() < this.#retryAt) return;
+    const waiting = new AbortController();
+    this.#opening = this.#connect(signal)
       .then(
         () => {
           this.#failures = 0;
         },
         (error: unknown) => {
           this.#failures += 1;
-          this.#tryAgainAt = performance.now() + pauseAfter(error, this.#failures);
+          this.#retryAt = performance.now() + pauseAfter(error, this.#failures);
         },
       )
       .finally(() => {
-        this.#attempt = undefined;
-        patience.abort();
+        this.#opening = undefined;
+        waiting.abort();
       });
-    await delay(openPatienceMs, undefined, { signal: patience.signal }).catch(() => undefined);
+    await delay(openWaitMs, undefined, { signal: waiting.signal }).catch(() => undefined);
   }
 
-  /** Asks the hub; the answer is as over HTTP. @throws HubError when the channel ended first, or the signal's reason. */
-  async ask(
+  /**
+   * Sends a request; the answer is the same as over HTTP.
+   * @throws HubError when the channel ends first; the signal's reason.
+   */
+  async send(
     request: ChannelRequest,
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
   ): Promise<HubAnswerFrame> {
     const open = this.#open;
-    if (open === undefined || !this.isOpen) throw this.#lost('its channel is closed');
+    if (open === undefined || !this.isOpen) throw this.#lostError('its channel is closed');
     const id = this.#nextId;
     this.#nextId += 1;
     const { promise, resolve, reject } = Promise.withResolvers<HubAnswerFrame>();
     open.pending.set(id, { resolve, reject });
-    const giveUp = (error: Error) => {
+    const abandon = (error: Error) => {
       reject(error as HubError);
-      // Commands that come for it now are taken by nobody: the hub has to know.
-      if (isForCommands(request)) open.socket.terminate();
+      // Closing the channel tells the hub that commands for this request were not received.
+      if (canReturnCommands(request)) open.socket.terminate();
     };
-    const onAbort = () => giveUp(signal.reason as Error);
+    const onAbort = () => abandon(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(() => giveUp(this.#lost(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    const timer = setTimeout(() => abandon(this.#lostError(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
     try {
       if (signal.aborted) throw signal.reason;
       open.socket.send(JSON.stringify({ id, ...request }));
@@ -146,7 +159,7 @@ export class HubChannel {
     }
   }
 
-  /** Ends it for good; from now on everything goes by requests. */
+  /** Closes the channel for good. From now on everything goes by HTTP requests. */
   close(): void {
     this.#isClosed = true;
     this.#open?.socket.terminate();
@@ -157,7 +170,7 @@ export class HubChannel {
       headers: { authorization: `Bearer ${this.#secret}` },
       handshakeTimeout: openTimeoutMs,
       perMessageDeflate: false,
-      // A hub has no reason to send its devices elsewhere, and the secret must not go along.
+      // A hub has no reason to redirect its devices, and the secret must not be sent elsewhere.
       followRedirects: false,
       maxPayload: maxAnswerBytes,
       agent: agentFor(new URL(this.#url)),
@@ -167,7 +180,7 @@ export class HubChannel {
     signal.addEventListener('abort', onAbort, { once: true });
     let problem: Error | undefined;
     socket.once('unexpected-response', (_request, response) => {
-      void answerOf(response).then((error) => {
+      void readRefusal(response).then((error) => {
         reject(error);
         socket.terminate();
       });
@@ -185,7 +198,7 @@ export class HubChannel {
     });
     socket.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      reject(problem ?? this.#lost('its channel was closed'));
+      reject(problem ?? this.#lostError('its channel was closed'));
     });
     return promise;
   }
@@ -195,13 +208,13 @@ export class HubChannel {
     this.#open = open;
     const openedAt = performance.now();
     let problem: NodeJS.ErrnoException | undefined;
-    // The hub pings; a line on which no byte came for so long, of whatever, fell silent and says nothing of it.
-    let seen = -1;
-    let heardAt = openedAt;
-    const listening = setInterval(() => {
-      if (connection.bytesRead !== seen) [seen, heardAt] = [connection.bytesRead, performance.now()];
-      else if (performance.now() - heardAt > channelSilenceSeconds * 1000) socket.terminate();
-    }, listenEveryMs);
+    // The hub sends pings. A connection without received bytes for this long is dead, although no error was reported.
+    let bytesSeen = -1;
+    let lastByteAt = openedAt;
+    const silenceTimer = setInterval(() => {
+      if (connection.bytesRead !== bytesSeen) [bytesSeen, lastByteAt] = [connection.bytesRead, performance.now()];
+      else if (performance.now() - lastByteAt > channelSilenceSeconds * 1000) socket.terminate();
+    }, silenceCheckMs);
     socket.on('message', (data, isBinary) => {
       const frame = isBinary ? undefined : readFrame(data as Buffer);
       if (frame !== undefined) open.pending.get(frame.id)?.resolve(frame);
@@ -210,47 +223,49 @@ export class HubChannel {
       problem = error;
     });
     socket.once('close', (code) => {
-      clearInterval(listening);
+      clearInterval(silenceTimer);
       if (this.#open === open) this.#open = undefined;
-      const lastedMs = performance.now() - openedAt;
-      // A hub says why it closes; whatever else cuts a line that pings kept busy is in its way.
-      this.#shortLived = code === 1006 && lastedMs < shortLivedMs ? this.#shortLived + 1 : 0;
+      const durationMs = performance.now() - openedAt;
+      // A hub closes with a code. Code 1006 means that something else cut a connection that pings kept busy.
+      this.#shortLived = code === 1006 && durationMs < shortLivedMs ? this.#shortLived + 1 : 0;
       if (this.#shortLived >= maxShortLived) {
         this.#shortLived = 0;
         this.#failures += 1;
-        this.#tryAgainAt = performance.now() + growing(obstructedMs, this.#failures);
+        this.#retryAt = performance.now() + growingPause(obstructedMs, this.#failures);
       }
       const isReplaced = code === channelCloseCodes.replaced;
-      this.#replaced = isReplaced ? this.#replaced + 1 : 0;
-      if (isReplaced) this.#tryAgainAt = performance.now() + growing(replacedMs, this.#replaced);
+      this.#replacements = isReplaced ? this.#replacements + 1 : 0;
+      if (isReplaced) this.#retryAt = performance.now() + growingPause(replacedMs, this.#replacements);
       const lost =
         problem?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
           ? new HubError(0, answerTooLarge, `The answer of ${this.#hub} has more than ${maxAnswerBytes} bytes.`)
           : isReplaced
-            ? this.#lost('another companion with the identity of this one took its place; unpair one of the two')
-            : this.#lost('its channel was closed', code === 1001 ? stopPauseSeconds : undefined);
+            ? this.#lostError('another companion with the same identity replaced it; unpair one of the two')
+            : this.#lostError('its channel was closed', code === 1001 ? restartPauseSeconds : undefined);
       for (const { reject } of open.pending.values()) reject(lost);
     });
   }
 
-  #lost(reason: string, retryAfterSeconds?: number): HubError {
+  #lostError(reason: string, retryAfterSeconds?: number): HubError {
     return new HubError(0, channelLost, `The hub at ${this.#hub} can't be reached: ${reason}.`, { retryAfterSeconds });
   }
 }
 
-/** Whether commands may come for a request. */
-const isForCommands = ({ type, body }: ChannelRequest) => type === 'poll' && (body as { max?: number }).max !== 0;
+/** Whether the answer to a request may contain commands. */
+const canReturnCommands = ({ type, body }: ChannelRequest) => type === 'poll' && (body as { max?: number }).max !== 0;
 
-/** How long to wait after an attempt that failed, in milliseconds. */
+/** How long to wait after a failed attempt, in milliseconds. */
 function pauseAfter(error: unknown, failures: number): number {
-  if (awayCodes.has((error as NodeJS.ErrnoException).code ?? '')) return backoffMs(error, failures);
+  if (unreachableCodes.has((error as NodeJS.ErrnoException).code ?? '')) return backoffMs(error, failures);
   const isBusy = error instanceof HubError && busyStatuses.has(error.status);
-  return isBusy ? Math.max(backoffMs(error, failures), growing(busyMs, failures)) : growing(obstructedMs, failures);
+  return isBusy
+    ? Math.max(backoffMs(error, failures), growingPause(busyMs, failures))
+    : growingPause(obstructedMs, failures);
 }
 
-/** A pause that doubles each time, and that not all devices make alike. */
-const growing = ({ least, most }: { least: number; most: number }, times: number) =>
-  Math.min(most, least * 2 ** (times - 1)) * (0.5 + Math.random() / 2);
+/** A pause that doubles each time, with jitter. */
+const growingPause = ({ min, max }: { min: number; max: number }, times: number) =>
+  Math.min(max, min * 2 ** (times - 1)) * (0.5 + Math.random() / 2);
 
 function readFrame(data: Buffer): HubAnswerFrame | undefined {
   try {
@@ -260,8 +275,8 @@ function readFrame(data: Buffer): HubAnswerFrame | undefined {
   }
 }
 
-/** Why a hub, or what stands before it, does not open a channel. */
-async function answerOf(response: IncomingMessage): Promise<HubError> {
+/** Reads why a hub, or a proxy before it, refused to open a channel. */
+async function readRefusal(response: IncomingMessage): Promise<HubError> {
   let answer: unknown;
   try {
     let text = '';
@@ -273,5 +288,5 @@ async function answerOf(response: IncomingMessage): Promise<HubError> {
   } catch {
     // Not a hub's answer.
   }
-  return refusalOf(response.statusCode ?? 0, answer, response.headers['retry-after'] ?? null);
+  return toHubError(response.statusCode ?? 0, answer, response.headers['retry-after'] ?? null);
 }

@@ -3,13 +3,16 @@ import { HubClient } from './hub-client.ts';
 
 const skewAllowedMs = 60_000;
 
-/** What an answer of the hub tells of this machine's clock. */
+/** How this machine's clock compares with the hub's clock. */
 export interface HubCheck {
   clock: string;
   isClockWrong: boolean;
 }
 
-/** Asks the hub whether it knows this machine, and takes nothing from it. @throws HubError that says what is wrong, or the signal's reason. */
+/**
+ * Checks that the hub knows this machine, by a poll that returns no commands.
+ * @throws HubError that says what is wrong, or the signal's reason.
+ */
 export async function askHub(
   { hub, nodeId, deviceSecret }: Pick<Identity, 'hub' | 'nodeId' | 'deviceSecret'>,
   signal: AbortSignal,

@@ -35,7 +35,7 @@ async function errorOf(answer: typeof reply): Promise<HubError> {
   return error as HubError;
 }
 
-describe('only the hub itself', () => {
+describe('a revocation or refusal', () => {
   test.each([
     ['text', { status: 401, body: 'Unauthorized' }],
     ['a page', { status: 404, body: '<h1>404</h1>' }],
@@ -43,35 +43,35 @@ describe('only the hub itself', () => {
     ['a body that names another status', { ...own(401, 'device_secret_invalid', 'x'), status: 404 }],
     ['another code of a hub', own(401, 'unauthenticated', 'Send the device secret.')],
     [
-      'a path that is not there',
+      'a path that does not exist',
       own(
         404,
         'not_found',
         `There is nothing at /v1/automations/nodes/${nodeId}/commands/${commandId}/result; /docs lists every operation.`,
       ),
     ],
-  ])('revokes a device or disowns a command: %s does neither', async (_name, answer) => {
+  ])('is not accepted from an answer with %s', async (_name, answer) => {
     const error = await errorOf(answer);
-    expect([error.isRevocation, error.isRefusal, error.saysUnknown(commandId)]).toEqual([false, false, false]);
+    expect([error.isRevocation, error.isRefusal, error.isUnknownCommand(commandId)]).toEqual([false, false, false]);
   });
 
-  test('is believed when it says so', async () => {
+  test('is accepted when the hub itself sends it', async () => {
     expect((await errorOf(own(401, 'device_secret_invalid', 'x'))).isRevocation).toBe(true);
     expect((await errorOf(own(400, 'validation_failed', 'x'))).isRefusal).toBe(true);
     const unknown = await errorOf(own(404, 'not_found', `There is no command ${commandId} for this node.`));
-    expect([unknown.saysUnknown(commandId), unknown.saysUnknown(nodeId)]).toEqual([true, false]);
+    expect([unknown.isUnknownCommand(commandId), unknown.isUnknownCommand(nodeId)]).toEqual([true, false]);
     expect(
       (
         await errorOf(
           own(404, 'not_found', 'in other words', { details: [{ path: 'params.commandId', message: 'x' }] }),
         )
-      ).saysUnknown(commandId),
+      ).isUnknownCommand(commandId),
     ).toBe(true);
   });
 });
 
-describe('a poll of a hub of another version', () => {
-  test('passes fields that are not known, and tells of one command that can not be read without losing the others', async () => {
+describe('a poll answer of a hub of another version', () => {
+  test('may have unknown fields, and a command that cannot be read is reported without losing the others', async () => {
     const command = {
       id: commandId,
       type: 'node.levitate',
@@ -95,7 +95,7 @@ describe('a poll of a hub of another version', () => {
 });
 
 describe('the pause before the next attempt', () => {
-  test('has full jitter over a bound that grows', () => {
+  test('has full jitter over a growing bound', () => {
     const bounds = Array.from({ length: 20 }, (_value, failures) => backoffMs(new Error('x'), failures, () => 1));
     expect(bounds[0]).toBe(250);
     expect(bounds).toEqual(bounds.toSorted((left, right) => left - right));
@@ -103,7 +103,7 @@ describe('the pause before the next attempt', () => {
     expect(backoffMs(new Error('x'), 20, () => 0)).toBe(0);
   });
 
-  test('keeps to what was asked for in either form, and spreads out after it', async () => {
+  test('respects both forms of Retry-After, and adds jitter', async () => {
     const asked = await errorOf({ status: 503, headers: { 'retry-after': '1' }, body: '' });
     expect([backoffMs(asked, 0, () => 0), backoffMs(asked, 0, () => 1), backoffMs(asked, 20, () => 1)]).toEqual([
       1_000, 2_000, 31_000,
@@ -120,10 +120,10 @@ describe('the pause before the next attempt', () => {
   });
 });
 
-test('an answer that comes while its body is still on its way is taken at once, and the next call waits for nothing', async () => {
+test('an answer before the end of the request body is returned immediately, and does not delay the next call', async () => {
   const refused = own(409, 'storage_full', 'The artefacts of this workspace take all its room.');
   const early = createServer((request, response) => {
-    // As a hub refuses a piece: without reading it.
+    // A hub refuses a piece in this way, without reading it.
     if (request.method === 'PUT') response.writeHead(refused.status).end(refused.body);
     else response.writeHead(200).end(JSON.stringify({ commands: [], withdrawn: [] }));
   });
@@ -163,7 +163,7 @@ test('an answer that comes while its body is still on its way is taken at once, 
   }
 });
 
-test('an answer that would fill the memory is cut off, and its connection with it', async () => {
+test('an answer over the size limit is aborted, and its connection is closed', async () => {
   let hasClosed = false;
   const endless = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

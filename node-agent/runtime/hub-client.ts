@@ -9,34 +9,34 @@ import { hubAnswers } from './hub-answers.ts';
 import type { HubAnswers } from './hub-answers.ts';
 import { fitsIntoFrame } from './hub-channel.ts';
 import type { ChannelRequest, HubChannel } from './hub-channel.ts';
-import { answerTooLarge, HubError, maxAnswerBytes, refusalOf } from './hub-error.ts';
-import { reasonOf } from './unreachable.ts';
+import { answerTooLarge, HubError, maxAnswerBytes, toHubError } from './hub-error.ts';
+import { describeFailure } from './unreachable.ts';
 
 type PollQuery = NonNullable<Input<'pollAutomationNodeCommands'>['query']>;
 
 export interface CallOptions {
   signal: AbortSignal;
-  /** For all of it; with `content`, since its last byte left. */
+  /** For the whole call; with `content`, since the last byte was sent. */
   timeoutMs: number;
-  /** Instead of the JSON body: bytes, taken from their source as fast as they leave. */
+  /** Instead of the JSON body: bytes, read from their source as fast as they are sent. */
   content?: AsyncIterable<Uint8Array>;
   /** Instead of the JSON body. */
   form?: FormData;
 }
 
-/** An answer, and how far the hub's clock is ahead of ours, in milliseconds. */
+/** An answer, and how far the hub's clock is ahead of this machine's clock, in milliseconds. */
 export interface HubAnswer<Body> {
   body: Body;
   clockAheadMs: number;
 }
 
-/** Speaks the device operations of the contract with a hub. */
+/** Calls the device operations of a hub. */
 export class HubClient {
   readonly #hub: string;
   readonly #secret: string | null;
   readonly #channel: HubChannel | null;
 
-  /** With a channel, what it can carry goes through it while it is open. */
+  /** @param channel Used for the requests that it supports while it is open. */
   constructor(hub: string, secret: string | null, channel: HubChannel | null = null) {
     this.#hub = hub.replace(/(?<!\/)\/+$/, '');
     this.#secret = secret;
@@ -51,8 +51,8 @@ export class HubClient {
   ): Promise<HubAnswer<z.output<HubAnswers[Id]>>> {
     const request = this.#channel?.isOpen === true ? channelRequestOf(id, input, options) : null;
     if (request !== null) {
-      const { status, body, retryAfterSeconds = null } = await (this.#channel as HubChannel).ask(request, options);
-      if (status >= 300) throw refusalOf(status, body, retryAfterSeconds === null ? null : String(retryAfterSeconds));
+      const { status, body, retryAfterSeconds = null } = await (this.#channel as HubChannel).send(request, options);
+      if (status >= 300) throw toHubError(status, body, retryAfterSeconds === null ? null : String(retryAfterSeconds));
       return { body: this.#read(id, status, body), clockAheadMs: 0 };
     }
     const { method, url } = addressOf(this.#hub, id, input);
@@ -75,7 +75,7 @@ export class HubClient {
           ...(form === null ? {} : { 'content-type': form.headers.get('content-type') as string }),
         },
         body:
-          content !== undefined ? eachRefreshing(content, timer) : json ? JSON.stringify(body) : (form?.body ?? null),
+          content !== undefined ? refreshingTimer(content, timer) : json ? JSON.stringify(body) : (form?.body ?? null),
         signal: AbortSignal.any([options.signal, timeout.signal]),
       });
       // A hub has no reason to redirect its devices, and the secret must not be sent elsewhere.
@@ -85,13 +85,13 @@ export class HubClient {
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
       if (error instanceof HubError) throw error;
-      const reason = timeout.signal.aborted ? `no answer within ${options.timeoutMs / 1000} s` : reasonOf(error);
+      const reason = timeout.signal.aborted ? `no answer within ${options.timeoutMs / 1000} s` : describeFailure(error);
       throw new HubError(0, 'unreachable', `The hub at ${this.#hub} can't be reached: ${reason}.`, { cause: error });
     } finally {
       clearTimeout(timer);
     }
     const answer = parseJson(text);
-    if (status < 200 || status > 299) throw refusalOf(status, answer, headers.get('retry-after'));
+    if (status < 200 || status > 299) throw toHubError(status, answer, headers.get('retry-after'));
     const date = Date.parse(headers.get('date') ?? '');
     return {
       body: this.#read(id, status, answer),
@@ -126,9 +126,13 @@ export class HubClient {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof CommandError) throw error;
-      throw new CommandError('hub_unreachable', `The artefact ${artifactId} could not be read: ${reasonOf(error)}.`, {
-        cause: error,
-      });
+      throw new CommandError(
+        'hub_unreachable',
+        `The artefact ${artifactId} could not be read: ${describeFailure(error)}.`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -140,7 +144,7 @@ export class HubClient {
   }
 }
 
-/** What stands for a request in a channel; null for what a channel does not carry. */
+/** A request in the form that the channel sends. Null when the channel does not support it. */
 function channelRequestOf(id: keyof HubAnswers, input: object, { content, form }: CallOptions): ChannelRequest | null {
   const { params, query, body } = input as { params?: Record<string, string>; query?: PollQuery; body?: unknown };
   switch (id) {
@@ -174,7 +178,7 @@ const noArtifact = (id: string, status: number): CommandError =>
       )
     : new CommandError('hub_unreachable', `The artefact ${id} could not be read: the hub answered ${status}.`);
 
-/** The name that an attachment says, without any path. */
+/** The file name of an attachment, without any path. */
 function fileNameOf(headers: Headers): string | undefined {
   const disposition = headers.get('content-disposition') ?? '';
   const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
@@ -197,13 +201,13 @@ async function readBytes(response: HttpResponse, maxBytes: number, artifactId: s
   return Buffer.concat(chunks);
 }
 
-/** An answer whole, as long as it is none that would fill the memory. */
+/** Reads a whole answer, up to the limit that protects the memory. */
 async function readText(response: HttpResponse, hub: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    // To leave the loop ends the connection.
+    // Leaving the loop ends the connection.
     if (bytes > maxAnswerBytes)
       throw new HubError(
         response.status,
@@ -215,8 +219,8 @@ async function readText(response: HttpResponse, hub: string): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-/** Passes chunks on; each begins the time-out anew. */
-async function* eachRefreshing(content: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
+/** Passes chunks on. Each chunk restarts the time-out. */
+async function* refreshingTimer(content: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
   for await (const chunk of content) {
     timer.refresh();
     yield chunk;

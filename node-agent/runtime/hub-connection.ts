@@ -7,18 +7,18 @@ import { HubClient } from './hub-client.ts';
 import { channelLost, HubError } from './hub-error.ts';
 import { ResultSender } from './result-sender.ts';
 
-const unpairedExitCode = 3;
+const revokedExitCode = 3;
 
 export interface HubConnectionOptions {
   identity: Identity;
-  /** Whether a channel is used where one can be had. */
+  /** Whether to use a channel if the hub allows one. */
   channel: boolean;
   onEvent: (event: CompanionEvent) => void;
-  /** Hears, once, that the hub does not know this device any more. */
+  /** Called once, when the hub does not know this device any more. */
   onRevoked: (error: CompanionError) => void;
 }
 
-/** The connection to the hub: by which way, whether it stands, and what is told of it. */
+/** The connection to the hub: how requests are sent, whether the hub answers, and the events about it. */
 export class HubConnection {
   readonly client: HubClient;
   readonly sender: ResultSender;
@@ -27,8 +27,8 @@ export class HubConnection {
   isUp = false;
   lastError: string | null = null;
   #revocation: CompanionError | undefined;
-  /** Whether the hub did not answer to a request since it last did. */
-  #wasAway = false;
+  /** Whether a request failed since the hub last answered. */
+  #wasUnreachable = false;
 
   constructor(options: HubConnectionOptions) {
     this.#options = options;
@@ -38,57 +38,57 @@ export class HubConnection {
     this.sender = new ResultSender(this.client, nodeId);
   }
 
-  /** Which way requests go now. */
+  /** How requests are sent now. */
   get by(): 'channel' | 'poll' {
     return this.#channel?.isOpen === true ? 'channel' : 'poll';
   }
 
-  /** Why this device can't go on, once the hub said that it does not know it any more. */
+  /** Set when the hub does not know this device any more. */
   get revocation(): CompanionError | undefined {
     return this.#revocation;
   }
 
-  /** Opens the channel, if it may be tried now. */
+  /** Opens the channel, unless it has to pause after a failed attempt. */
   async ensureChannel(signal: AbortSignal): Promise<void> {
     await this.#channel?.ensureOpen(signal);
   }
 
-  /** Says that the hub answered, which came by `by`. */
-  established(by: 'channel' | 'poll'): void {
-    if (this.#wasAway) this.#channel?.tryAgain();
-    this.#wasAway = false;
+  /** Records that the hub answered, over the channel or a request. */
+  markConnected(by: 'channel' | 'poll'): void {
+    if (this.#wasUnreachable) this.#channel?.allowRetry();
+    this.#wasUnreachable = false;
     if (this.isUp) return;
     this.isUp = true;
     this.lastError = null;
     this.#options.onEvent({ event: 'connected', hub: this.#options.identity.hub, by });
   }
 
-  /** Tells of a lost connection; answers how long to wait before the next attempt, in milliseconds. */
-  lost(error: unknown, failures: number): number {
+  /** Records a lost connection. @returns how long to wait before the next attempt, in milliseconds. */
+  markLost(error: unknown, failures: number): number {
     const waitMs = backoffMs(error, failures);
     const reason = (error as Error).message;
     if (this.isUp || reason !== this.lastError)
       this.#options.onEvent({ event: 'disconnected', reason, retryInSeconds: Math.round(waitMs / 100) / 10 });
     this.isUp = false;
     this.lastError = reason;
-    // Another hub may answer next; one that only lost our channel is the same.
-    if (!(error instanceof HubError) || error.code !== channelLost) this.#wasAway = true;
-    this.sender.forgetHub();
+    // The next answer may come from another hub. After a lost channel alone, it is the same hub.
+    if (!(error instanceof HubError) || error.code !== channelLost) this.#wasUnreachable = true;
+    this.sender.resetHubFeatures();
     return waitMs;
   }
 
-  /** Whether an error means that the hub does not know this device any more; then all ends. */
+  /** Whether an error means that the hub does not know this device any more. If so, the companion ends. */
   endIfRevoked(error: unknown): boolean {
     if (!(error instanceof HubError) || !error.isRevocation) return false;
     this.#revocation ??= new CompanionError(
       `The hub does not know this machine any more (${error.message}) Pair it again with: outrigger-companion pair CODE --force --hub ${this.#options.identity.hub}`,
-      { exitCode: unpairedExitCode },
+      { exitCode: revokedExitCode },
     );
     this.#options.onRevoked(this.#revocation);
     return true;
   }
 
-  /** Ends the channel; what is still to be said goes by requests. */
+  /** Closes the channel. Remaining results are sent by HTTP requests. */
   closeChannel(): void {
     this.#channel?.close();
   }

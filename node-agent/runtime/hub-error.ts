@@ -4,37 +4,37 @@ import { describeForeignAnswer } from './unreachable.ts';
 
 type ErrorBody = z.output<typeof errorBody>;
 
-/** The greatest answer that is read, in bytes. */
+/** Size limit of an answer, in bytes. */
 export const maxAnswerBytes = 16 * 1024 * 1024;
-/** Code of an error for an answer that is greater. */
+/** Error code for an answer over the size limit. */
 export const answerTooLarge = 'answer_too_large';
 
-/** Code of an error for a request whose channel ended before its answer; the hub may have had it. */
+/** Error code for a request whose channel ended before the answer. The hub may have received the request. */
 export const channelLost = 'channel_lost';
 
 export interface HubErrorOptions {
   cause?: unknown;
   retryAfterSeconds?: number | undefined;
-  /** The error in the shape that only a hub gives it. */
+  /** The error body. Only a hub sends it in this form. */
   body?: ErrorBody | undefined;
 }
 
-/**
- * An answer that is no success, or none at all (`status` 0). Whatever stands between the hub and this device may answer in the
- * hub's place, with any status; only what has the shape of the hub's own errors is its word, and all else costs a retry.
- */
 const maxMessageLength = 1_000;
 
+/**
+ * An error answer, or no answer at all (`status` 0). A proxy may answer instead of the hub, with any status. Only an
+ * answer in the form of the hub's errors counts as the hub's own; any other answer is retried.
+ */
 export class HubError extends Error {
   readonly status: number;
-  /** The hub's own code; `unreachable`, `channel_lost`, `foreign_answer` or `answer_too_large` when it said nothing that could be read. */
+  /** The hub's own code, or `unreachable`, `channel_lost`, `foreign_answer` or `answer_too_large`. */
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;
-  /** The hub's own error, when it was the hub that spoke. */
+  /** The hub's own error body. Undefined when the answer did not come from a hub. */
   readonly body: ErrorBody | undefined;
 
   constructor(status: number, code: string, message: string, { cause, retryAfterSeconds, body }: HubErrorOptions = {}) {
-    // It may be the hub's own, and stands in states and logs.
+    // The message may come from the hub. States and logs contain it.
     super(message.slice(0, maxMessageLength), cause === undefined ? undefined : { cause });
     this.name = 'HubError';
     this.status = status;
@@ -43,12 +43,12 @@ export class HubError extends Error {
     this.body = body;
   }
 
-  /** The hub does not know this device any more: asking again is pointless. */
+  /** Whether the hub does not know this device any more. A retry is pointless then. */
   get isRevocation(): boolean {
     return this.body !== undefined && this.code === 'device_secret_invalid';
   }
 
-  /** The hub itself refused the request as it is: sent again it would be refused again. */
+  /** Whether the hub itself refused the request. A retry of the same request would be refused again. */
   get isRefusal(): boolean {
     return (
       this.body !== undefined &&
@@ -58,7 +58,7 @@ export class HubError extends Error {
     );
   }
 
-  /** A hub that does not know the operation: an older one. */
+  /** Whether the hub does not know the operation, because it is older. */
   get isUnknownOperation(): boolean {
     return (
       this.body !== undefined &&
@@ -67,8 +67,8 @@ export class HubError extends Error {
     );
   }
 
-  /** The hub does not have this command for this device. That it has nothing at a path is another thing: so speaks a wrong hub, too. */
-  saysUnknown(commandId: string): boolean {
+  /** Whether the hub has no such command for this device. An unknown path is different: a wrong hub answers so, too. */
+  isUnknownCommand(commandId: string): boolean {
     if (this.code !== 'not_found' || this.body === undefined) return false;
     const { details = [], message } = this.body;
     return (
@@ -77,8 +77,8 @@ export class HubError extends Error {
   }
 }
 
-/** What an answer that is no success says: a hub's own error, or that something else answered. */
-export function refusalOf(status: number, answer: unknown, retryAfter: string | null): HubError {
+/** Converts an error answer: to the hub's own error, or to an error that says that something else answered. */
+export function toHubError(status: number, answer: unknown, retryAfter: string | null): HubError {
   const retryAfterSeconds = retryAfterOf(retryAfter);
   const parsed = errorBody.safeParse(answer);
   if (!parsed.success || parsed.data.statusCode !== status)
@@ -88,7 +88,7 @@ export function refusalOf(status: number, answer: unknown, retryAfter: string | 
   return new HubError(status, parsed.data.code, parsed.data.message, { retryAfterSeconds, body: parsed.data });
 }
 
-/** `Retry-After` in seconds, whether it names them or a time. */
+/** `Retry-After` in seconds. The header has seconds or a date. */
 function retryAfterOf(header: string | null): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;

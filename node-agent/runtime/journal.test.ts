@@ -23,20 +23,20 @@ function openJournal(): Journal {
   return journal;
 }
 
-test('a command that acts is begun once, whatever process asks', () => {
+test('a command that acts starts only once, also in another process', () => {
   const id = randomUUID();
   expect(openJournal().begin(id, entry)).toBe(true);
   expect(openJournal().begin(id, entry)).toBe(false);
 });
 
-test('a command that did not end is recovered with what its log entry said at its beginning', () => {
+test('recovering an unfinished command returns the facts of its start', () => {
   const [begun, waiting, earlier] = [randomUUID(), randomUUID(), randomUUID()];
   const journal = openJournal();
   journal.receive(begun, entry);
   journal.begin(begun, entry);
   journal.receive(waiting, entry);
   mkdirSync(join(folder, earlier));
-  // As a version of the companion wrote it that kept no facts.
+  // Written by an earlier version, which kept no facts.
   writeFileSync(join(folder, earlier, 'started.json'), JSON.stringify({ type: 'system.run', acts: true }));
   const facts = { summary: 'sleep 40', approvedBy: 'mate', origin: null };
   const { unfinished } = openJournal().recover();
@@ -49,7 +49,7 @@ test('a command that did not end is recovered with what its log entry said at it
   );
 });
 
-test('a companion that can not read what was carried out does not run', async () => {
+test('a companion that cannot read the IDs of started commands does not run', async () => {
   const data = new DataFolder(folder);
   mkdirSync(join(data.journal, 'seen.log'), { recursive: true });
   const identity = {
@@ -74,7 +74,7 @@ test('a companion that can not read what was carried out does not run', async ()
   expect((error as Error).message).toContain('EISDIR');
 });
 
-test('a line that was torn by the end of its process hides no other', () => {
+test('an ID that was cut off when its process ended hides no other ID', () => {
   const [torn, next, last] = [randomUUID(), randomUUID(), randomUUID()];
   for (let length = 0; length < torn.length; length += 1) {
     writeFileSync(join(folder, 'seen.log'), `${torn.slice(0, length)}${next}\n${last.slice(0, 20)}`);
@@ -85,7 +85,7 @@ test('a line that was torn by the end of its process hides no other', () => {
   }
 });
 
-test('a write that took a part, then failed, hides no later command', () => {
+test('a write that stored a part and then failed hides no later command', () => {
   const [torn, next] = [randomUUID(), randomUUID()];
   const journal = openJournal();
   const real = fs.writeSync;
@@ -108,7 +108,7 @@ test('a write that took a part, then failed, hides no later command', () => {
   expect(openJournal().begin(next, entry)).toBe(false);
 });
 
-test('a second companion on a folder takes nothing from the one that runs there', async () => {
+test('a second companion on a data folder leaves the journal of the running one unchanged', async () => {
   const data = new DataFolder(folder);
   mkdirSync(data.journal, { recursive: true });
   const seen = join(data.journal, 'seen.log');
@@ -120,7 +120,7 @@ test('a second companion on a folder takes nothing from the one that runs there'
     hub: 'http://127.0.0.1:1',
     pairedAt: '2026-01-01T00:00:00Z',
   };
-  // Before it is known whether the folder is free.
+  // Created before it is known whether the folder is free.
   void new Companion({ folder: data, identity, signal: AbortSignal.abort(), onEvent: () => undefined });
   expect(fs.statSync(seen).ino).toBe(ino);
 });

@@ -19,35 +19,35 @@ import type { OpenedPath } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import { syncFolder } from './file-lines.ts';
 
-/** An artefact of a finished command, as it lies in the journal. */
+/** An artefact of a finished command, stored in the journal. */
 export interface StoredArtifact {
   name: string;
   contentType: string;
   filePath: string;
 }
 
-/** A result that the hub has not confirmed yet. */
+/** A finished command whose result the hub has not confirmed. */
 export interface FinishedCommand {
   commandId: string;
   result: CommandResult;
   artifacts: StoredArtifact[];
-  /** What the result comes from, by which the owner's settings are compared with it; missing in results of earlier versions. */
+  /** The command, for comparing the result with the owner's settings. Absent in results of earlier versions. */
   source?: {
     type: string;
     acts: boolean;
-    /** What a file command opened. */
+    /** The file or folder that a file command opened. */
     file?: OpenedPath;
     line: CommandFacts;
   };
 }
 
-/** A command that did not end before its companion did. */
+/** A command that had not ended when its companion ended. */
 export interface UnfinishedCommand {
   commandId: string;
   type: string;
-  /** False where it waited for its owner, so that nothing was done. */
+  /** False when the command waited for the owner's answer, so that nothing was done. */
   began: boolean;
-  /** When it began, or began to wait; null where an earlier version of the companion received it. */
+  /** When the command started, or started to wait. Null in entries of earlier versions. */
   since: string | null;
   facts: CommandFacts;
 }
@@ -57,23 +57,24 @@ interface StartedEntry {
   acts: boolean;
 }
 
-/** A command before it ends, with the facts that the log needs should its companion be killed. */
+/** A command before its end, with the facts that the log needs if the companion is killed. */
 interface OpenEntry extends StartedEntry {
   line: CommandFacts & { time: string };
 }
 
-const maxRemembered = 10_000;
+const maxRememberedIds = 10_000;
 
 /**
- * What the companion has begun and finished, on disk before it acts and before it reports: whatever kills it, a command that
- * acts is never carried out twice, and a finished result is not lost. One folder a command: `received.json` while it waits for its
- * owner, `started.json` before it acts, then `finished.json` and its artefacts; `seen.log` remembers the ids of commands that are over.
+ * Records started and finished commands on the disk before the companion acts and before it sends a result. So a
+ * command that acts never runs twice and a finished result is not lost, also when the companion is killed. Each command
+ * has a folder: `received.json` while it waits for the owner's answer, `started.json` before it acts, then
+ * `finished.json` and its artefacts. `seen.log` keeps the IDs of started commands.
  */
 export class Journal {
   readonly #folder: string;
-  readonly #seen = new Set<string>();
-  #seenFile: number | undefined;
-  /** Whether the last line of `seen.log` may not be whole. */
+  readonly #startedIds = new Set<string>();
+  #startedFile: number | undefined;
+  /** Whether the last line of `seen.log` may be incomplete. */
   #isTorn = false;
 
   constructor(folder: string) {
@@ -81,64 +82,68 @@ export class Journal {
   }
 
   /**
-   * Reads what earlier processes did. Only the one owner of the folder may: `seen.log` is written anew.
-   * @throws CompanionError when that can't be read or kept, for a companion that forgot it could carry a command out twice.
+   * Reads the IDs that earlier processes recorded, and rewrites `seen.log`. Only the process that has the folder may
+   * call it.
+   * @throws CompanionError when the file cannot be read or written: without the IDs a command could run twice.
    */
   open(): void {
     const path = join(this.#folder, 'seen.log');
     try {
-      const ids = readIds(path).slice(-maxRemembered);
+      const ids = readIds(path).slice(-maxRememberedIds);
       writeFileSync(`${path}.new`, ids.map((id) => `${id}\n`).join(''), { mode: 0o600, flush: true });
       renameSync(`${path}.new`, path);
       syncFolder(this.#folder);
-      this.#seenFile = openSync(path, 'a', 0o600);
-      for (const id of ids) this.#seen.add(id);
+      this.#startedFile = openSync(path, 'a', 0o600);
+      for (const id of ids) this.#startedIds.add(id);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new CompanionError(
-        `Which commands were carried out can't be read from ${path} or kept there (${code ?? message}), and without it one could be carried out twice; mend that, then start the companion again.`,
+        `The list of started commands can't be read from ${path} or stored there (${code ?? message}), and without it a command could run twice; fix that, then start the companion again.`,
         { cause: error },
       );
     }
   }
 
-  /** Where the artefacts of a command are written. */
+  /** The folder of a command's entries and artefacts. */
   folderOf(commandId: string): string {
     return join(this.#folder, commandId);
   }
 
-  /** Enters a command that acts and waits for its owner, so that a companion that dies meanwhile knows that nothing was done. */
+  /**
+   * Records a command that acts and waits for the owner's answer, so that a later process knows that nothing was done.
+   */
   receive(commandId: string, { type, acts, line }: OpenEntry): void {
-    if (acts && !this.#seen.has(commandId)) this.#enter(commandId, 'received.json', { type, acts, line });
+    if (acts && !this.#startedIds.has(commandId)) this.#write(commandId, 'received.json', { type, acts, line });
   }
 
-  /** Whether a command that acts began before, so that it must not begin again. */
-  hasBegun(commandId: string): boolean {
-    return this.#seen.has(commandId);
+  /** Whether a command that acts was started before, so that it must not start again. */
+  hasStarted(commandId: string): boolean {
+    return this.#startedIds.has(commandId);
   }
 
   /**
-   * Enters a command before it begins, one that acts on the disk; false when it acts and was seen before, so that it must not be
-   * carried out again.
+   * Records a command before it starts. Returns false when it acts and was started before, so that it must not start
+   * again.
    */
   begin(commandId: string, { type, acts, line }: OpenEntry): boolean {
-    // A command that only reads may be done again, and is when its lease ran out; only one that acts is worth the disk.
+    // A command that only reads may run again after its lease expired, so it is not recorded.
     if (!acts) return true;
-    if (this.#seen.has(commandId)) return false;
-    this.#enter(commandId, 'started.json', { type, acts, line });
+    if (this.#startedIds.has(commandId)) return false;
+    this.#write(commandId, 'started.json', { type, acts, line });
     this.#remember(commandId);
     return true;
   }
 
-  /** Keeps a result until the hub has it. */
+  /** Stores a result until the hub confirms it. */
   finish(finished: FinishedCommand, { type, acts }: StartedEntry): void {
     if (!acts && finished.artifacts.length === 0) return;
-    this.#enter(finished.commandId, 'finished.json', { ...finished, type, acts });
+    this.#write(finished.commandId, 'finished.json', { ...finished, type, acts });
   }
 
   /**
-   * Replaces a result that is not to be sent any more by one without artefacts.
-   * @returns whether the disk took it. The artefacts are removed in any case, which can make room for the next try.
+   * Replaces a result that must not be sent by one without artefacts.
+   * @returns whether the replacement is on the disk. The artefacts are removed in any case, which can free space for
+   * the next attempt.
    */
   withhold(finished: FinishedCommand, replacement: FinishedCommand): boolean {
     try {
@@ -147,7 +152,7 @@ export class Journal {
         for (const { filePath } of finished.artifacts) rmSync(filePath, { force: true });
         this.finish(replacement, source);
       }
-      // A command that only reads may be done again.
+      // A command that only reads may run again.
       else this.confirm(finished.commandId);
       return true;
     } catch {
@@ -155,12 +160,12 @@ export class Journal {
     }
   }
 
-  /** Forgets a command whose result the hub has. */
+  /** Removes a command whose result the hub confirmed. */
   confirm(commandId: string): void {
     rmSync(this.folderOf(commandId), { recursive: true, force: true });
   }
 
-  /** What an earlier process left: results to send, and commands that nobody knows the outcome of. */
+  /** Returns what an earlier process left: results to send, and commands that did not finish. */
   recover(): { finished: FinishedCommand[]; unfinished: UnfinishedCommand[] } {
     const finished: FinishedCommand[] = [];
     const unfinished: UnfinishedCommand[] = [];
@@ -169,7 +174,7 @@ export class Journal {
       const done = readJson(join(this.#folder, entry.name, 'finished.json')) as FinishedCommand | null;
       const started = readJson(join(this.#folder, entry.name, 'started.json')) as Partial<OpenEntry> | null;
       const received = readJson(join(this.#folder, entry.name, 'received.json')) as Partial<OpenEntry> | null;
-      // Whatever else stands there is no result: sent, it would be refused for ever.
+      // Other content is no result. The hub would refuse it each time.
       if (done?.commandId === entry.name && typeof done.result === 'object' && Array.isArray(done.artifacts))
         finished.push(done);
       else if (started?.acts === true) unfinished.push(unfinishedOf(entry.name, started, true));
@@ -180,22 +185,22 @@ export class Journal {
   }
 
   close(): void {
-    if (this.#seenFile !== undefined) closeSync(this.#seenFile);
-    this.#seenFile = undefined;
+    if (this.#startedFile !== undefined) closeSync(this.#startedFile);
+    this.#startedFile = undefined;
   }
 
   #remember(commandId: string): void {
-    if (this.#seenFile === undefined) throw new Error('the journal is not open');
+    if (this.#startedFile === undefined) throw new Error('the journal is not open');
     const line = Buffer.from(`${this.#isTorn ? '\n' : ''}${commandId}\n`);
     this.#isTorn = true;
-    // On a disk that is all but full one write takes a part of it, and says so by no error.
-    for (let done = 0; done < line.length;) done += writeSync(this.#seenFile, line, done);
-    fsyncSync(this.#seenFile);
+    // On a nearly full disk, a write may store a part of the bytes without an error.
+    for (let done = 0; done < line.length;) done += writeSync(this.#startedFile, line, done);
+    fsyncSync(this.#startedFile);
     this.#isTorn = false;
-    this.#seen.add(commandId);
+    this.#startedIds.add(commandId);
   }
 
-  #enter(commandId: string, name: string, value: unknown): void {
+  #write(commandId: string, name: string, value: unknown): void {
     const folder = this.folderOf(commandId);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, name);
@@ -206,12 +211,12 @@ export class Journal {
   }
 }
 
-/** Ids at any place of a line: one that was torn may stand right before the next. */
-const anyId = /(?=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))/gi;
+/** Matches IDs anywhere in a line: an incomplete ID may directly precede the next one. */
+const idPattern = /(?=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))/gi;
 
 function readIds(path: string): string[] {
   try {
-    return [...readFileSync(path, 'utf8').matchAll(anyId)].map(([, id]) => id as string);
+    return [...readFileSync(path, 'utf8').matchAll(idPattern)].map(([, id]) => id as string);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

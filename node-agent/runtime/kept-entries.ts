@@ -2,7 +2,7 @@ import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine } from './audit-line.ts';
 import { linesFromEnd } from './file-lines.ts';
 
-/** What a rotation keeps of each kind, in bytes: many entries of one kind do not push out the other. */
+/** Bytes that a rotation keeps of each kind, so that many entries of one kind do not displace the other kind. */
 const maxBytes = { owner: 512 * 1024, program: 512 * 1024 };
 
 function kindOf({ type }: AuditLine): keyof typeof maxBytes | null {
@@ -10,7 +10,7 @@ function kindOf({ type }: AuditLine): keyof typeof maxBytes | null {
   return /^(?:owner|settings|control)\.|^log\.set_aside$/.test(type) ? 'owner' : null;
 }
 
-/** The entries of a file that a rotation removes which stay in the log: what the owner did, and programs that ran. Oldest first. */
+/** The entries to keep of a file that a rotation removes: the owner's actions, and programs that ran. Oldest first. */
 export function entriesToKeep(path: string): AuditLine[] {
   const left = { ...maxBytes };
   const ended = new Set<string>();
@@ -19,7 +19,7 @@ export function entriesToKeep(path: string): AuditLine[] {
     const kind = kindOf(line);
     if (kind === null || (line.phase === 'begun' && ended.has(line.commandId))) continue;
     ended.add(line.commandId);
-    // Only the entry of the rotation itself counts for the chain, the settings and the pairing.
+    // The rotation's own entry has the chain, the settings and the pairing.
     const { prev: _prev, settings: _settings, pairing: _pairing, keptFrom: _keptFrom, kept: _kept, ...entry } = line;
     left[kind] -= Buffer.byteLength(JSON.stringify(entry));
     if (left[kind] >= 0) found.push(entry);
@@ -27,7 +27,7 @@ export function entriesToKeep(path: string): AuditLine[] {
   return found.toReversed();
 }
 
-/** The entries of a file and those that it keeps of removed files, newest first. */
+/** Yields the entries of a file, and those that it keeps of removed files, newest first. */
 function* entriesFromEnd(path: string): Generator<AuditLine> {
   for (const text of linesFromEnd(path)) {
     const line = parseAuditLine(text);

@@ -3,14 +3,17 @@ import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSy
 import { setTimeout as delay } from 'node:timers/promises';
 
 const waitMs = 2_000;
-const lookMs = 5;
-/** A lock without a process number that is older than this was left by a process that ended before it wrote the number. */
+const pollIntervalMs = 5;
+/** A lock without a process ID that is older than this is stale: its process ended before it wrote the ID. */
 const graceMs = 1_000;
-/** A lock whose age differs more than this from 0 is stale, whatever process has its number now: its holder writes one file only. The time can lie in the future after the clock was turned back. */
-const longestMs = 10_000;
+/**
+ * A lock older than this is stale, also when a process has its ID: a holder writes only one file. The same holds for a
+ * time that is further in the future, because the clock was turned back.
+ */
+const maxHoldMs = 10_000;
 
-/** What stands in a lock, and what tells this lock from a later one of the same path. */
-interface Holder {
+/** The content of a lock file, and a stamp that identifies this lock among later ones at the same path. */
+interface LockHolder {
   text: string;
   pid: number;
   ageMs: number;
@@ -18,33 +21,34 @@ interface Holder {
 }
 
 /**
- * Holds a lock among processes until it is disposed, at once where nobody has it; that of a process that is gone counts for nothing.
- * @returns null where another process held it all the time that it was waited for. @throws the error of a file system that takes no lock.
+ * Acquires a lock among processes, until it is disposed. The lock of a process that ended is removed.
+ * @returns null when another process holds the lock for the whole waiting time.
+ * @throws the error of the file system when the lock file cannot be created.
  */
 export async function lockFile(path: string): Promise<Disposable | null> {
   const deadline = performance.now() + waitMs;
   const text = `${process.pid} ${randomUUID()}`;
-  while (!create(path, text)) {
-    const holder = readHolder(path);
-    if (holder !== null && isGone(holder) && takeAway(path, holder)) continue;
+  while (!tryCreate(path, text)) {
+    const holder = readLock(path);
+    if (holder !== null && isStale(holder) && removeStaleLock(path, holder)) continue;
     if (performance.now() > deadline) return null;
-    await delay(lookMs);
+    await delay(pollIntervalMs);
   }
   return {
     [Symbol.dispose]: () => {
-      if (readHolder(path)?.text === text) rmSync(path, { force: true });
+      if (readLock(path)?.text === text) rmSync(path, { force: true });
     },
   };
 }
 
-/** False where there is one already. */
-function create(path: string, text: string): boolean {
+/** Returns false when a lock exists. */
+function tryCreate(path: string, text: string): boolean {
   let handle: number;
   try {
     handle = openSync(path, 'wx', 0o600);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    // Windows says the latter two of a file that is being removed.
+    // Windows reports EPERM or EACCES for a file that is being removed.
     if (code === 'EEXIST' || (process.platform === 'win32' && ['EPERM', 'EACCES'].includes(code))) return false;
     throw error;
   }
@@ -59,7 +63,7 @@ function create(path: string, text: string): boolean {
   }
 }
 
-function readHolder(path: string): Holder | null {
+function readLock(path: string): LockHolder | null {
   let handle: number | undefined;
   try {
     handle = openSync(path, 'r');
@@ -73,9 +77,9 @@ function readHolder(path: string): Holder | null {
   }
 }
 
-function isGone({ pid, ageMs }: Holder): boolean {
+function isStale({ pid, ageMs }: LockHolder): boolean {
   if (!(pid > 0)) return Math.abs(ageMs) > graceMs;
-  if (Math.abs(ageMs) > longestMs) return true;
+  if (Math.abs(ageMs) > maxHoldMs) return true;
   try {
     process.kill(pid, 0);
     return false;
@@ -84,19 +88,22 @@ function isGone({ pid, ageMs }: Holder): boolean {
   }
 }
 
-/** Of several that find the same dead one's lock, one alone removes it, and answers true: the others would remove the lock of whoever came next. */
-function takeAway(path: string, { stamp }: Holder): boolean {
-  const right = `${path}.${createHash('sha256').update(stamp).digest('hex').slice(0, 16)}`;
-  if (!create(right, '')) {
-    // Its own was left in the middle of this.
-    const madeAt = statSync(right, { throwIfNoEntry: false })?.mtimeMs;
-    if (madeAt !== undefined && Math.abs(Date.now() - madeAt) > graceMs) rmSync(right, { force: true });
+/**
+ * Removes a stale lock. Of several processes that find the same stale lock, only one removes it and gets true: the
+ * others could otherwise remove the next holder's lock.
+ */
+function removeStaleLock(path: string, { stamp }: LockHolder): boolean {
+  const removalLock = `${path}.${createHash('sha256').update(stamp).digest('hex').slice(0, 16)}`;
+  if (!tryCreate(removalLock, '')) {
+    // A process that ended here left its removal lock.
+    const createdAt = statSync(removalLock, { throwIfNoEntry: false })?.mtimeMs;
+    if (createdAt !== undefined && Math.abs(Date.now() - createdAt) > graceMs) rmSync(removalLock, { force: true });
     return false;
   }
   try {
-    if (readHolder(path)?.stamp === stamp) rmSync(path, { force: true });
+    if (readLock(path)?.stamp === stamp) rmSync(path, { force: true });
     return true;
   } finally {
-    rmSync(right, { force: true });
+    rmSync(removalLock, { force: true });
   }
 }

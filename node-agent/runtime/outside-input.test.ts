@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('an audit log with a line that was cut off shows all others', () => {
+test('reading a log with a line that was cut off returns all other entries', () => {
   const log = new AuditLog(join(folder, 'audit.jsonl'));
   const line = {
     time: '2026-01-01T00:00:00Z',
@@ -31,7 +31,7 @@ test('an audit log with a line that was cut off shows all others', () => {
   expect(log.read(50).map(({ type }) => type)).toEqual(['node.ping', 'node.facts']);
 });
 
-test('pings, however many, push nothing else out of the audit log, and take little room', () => {
+test('many pings displace no other entry of the log, and use little space', () => {
   const path = join(folder, 'audit.jsonl');
   const log = new AuditLog(path);
   const line = { commandId: 'c', summary: 'x'.repeat(250), approvedBy: null, message: null, durationMs: 1 };
@@ -54,7 +54,7 @@ test.each([
   ['null', 'null'],
   ['another shape', '{"pid":"1","running":7}'],
   ['more than a status', `"${'x'.repeat(5_000_000)}"`],
-])('a control socket that answers %s is told from a companion, and said so', async (_what, answer) => {
+])('a control socket that answers %s is reported as no companion', async (_what, answer) => {
   const data = new DataFolder(join(folder, 'data'));
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());

@@ -17,7 +17,10 @@ import { wordsOf } from './program-rules.ts';
 const inMinutes = (minutes: number | undefined, now: number) =>
   minutes === undefined ? null : new Date(now + minutes * 60_000).toISOString();
 
-/** Carries out one wish of the owner, whole or not at all. @throws CompanionError that says what is wrong with it. */
+/**
+ * Applies one change of the owner, completely or not at all.
+ * @throws CompanionError that says what is wrong with it.
+ */
 export async function changeSettings(
   folder: DataFolder,
   change: OwnerChange,
@@ -29,28 +32,28 @@ export async function changeSettings(
       change.change === 'accept_settings'
         ? folder.acceptSettings(change.seen)
         : { ...folder.discardSettings(), pairing: null };
-    // The count comes first, because the log cuts a long list.
+    // The count comes first, because the log shortens a long list.
     const words = changes.length === 0 ? '' : ` (${changes.length} changes): ${changes.join('; ')}`;
     audit.note('owner.change', `${change.change.replaceAll('_', ' ')}${words}`, {
-      ...settled(folder, settings),
+      ...recordSettingsHash(folder, settings),
       ...(pairing === null ? {} : { pairing }),
     });
     return settings;
   }
-  // The same rule in what is in force and in what waits has the same ID.
+  // The rule has the same ID in the settings in force and in the edit that waits.
   const ruleId = randomUUID();
   if (change.change === 'share') assertNoDataFolder(change.path, folder);
   return folder.changeSettings(
     (current) => apply(current, change, now, ruleId),
     (settings, before) => {
-      // Who pauses what is paused changed nothing.
+      // Pausing a paused companion changes nothing, so it is not logged.
       if (JSON.stringify(settings) !== JSON.stringify(before))
-        audit.note('owner.change', describeChange(change), settled(folder, settings));
+        audit.note('owner.change', describeChange(change), recordSettingsHash(folder, settings));
     },
   );
 }
 
-/** @throws CompanionError for a path in the data folder of this companion or of another one. */
+/** @throws CompanionError for a path in the data folder of this companion or another one. */
 function assertNoDataFolder(path: string, folder: DataFolder): void {
   const real = existsSync(path) ? realpathSync(path) : path;
   if (isInside(realpathSync(folder.path), real) || isOfCompanion(real))
@@ -59,13 +62,13 @@ function assertNoDataFolder(path: string, folder: DataFolder): void {
     );
 }
 
-/** Records the settings in force, for the entry of the log that notes their change. */
-export function settled(folder: DataFolder, effectiveSettings?: LocalSettings): { settings?: string } {
+/** Stores the settings in force and returns their hash, for the log entry of their change. */
+export function recordSettingsHash(folder: DataFolder, effectiveSettings?: LocalSettings): { settings?: string } {
   const settings = folder.recordSettings(effectiveSettings);
   return settings === undefined ? {} : { settings };
 }
 
-/** A wish in words, as the owner's log has it. */
+/** A change of the owner in words, for the owner's log. */
 function describeChange({ change, ...rest }: OwnerChange): string {
   const words = Object.entries(rest).map(([name, value]) =>
     typeof value === 'string' ? value : name === change ? JSON.stringify(value) : `${name} ${JSON.stringify(value)}`,
@@ -73,7 +76,7 @@ function describeChange({ change, ...rest }: OwnerChange): string {
   return [change.replaceAll('_', ' '), ...words].join(' ');
 }
 
-/** Adds a word about programs; the same word anew takes the place of the old one, and what is over goes. */
+/** Adds a rule about programs. It replaces an equal or contrary rule, and expired rules are removed. */
 export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'createdAt'>, now: number): void {
   const { rules } = settings.system;
   settings.system.rules = [
@@ -88,13 +91,13 @@ export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'create
     throw new CompanionError(`There are ${maxRules} rules already; remove some: outrigger-companion rules remove ID`);
 }
 
-/** Whether a real path is the home folder, a folder around it, or a whole drive. */
+/** Whether a real path is the home folder, a folder that contains it, or a whole drive. */
 export function isWideFolder(real: string): boolean {
-  const way = relative(real, realpathSync(homedir()));
-  return dirname(real) === real || (!way.startsWith('..') && !isAbsolute(way));
+  const relativePath = relative(real, realpathSync(homedir()));
+  return dirname(real) === real || (!relativePath.startsWith('..') && !isAbsolute(relativePath));
 }
 
-/** A list of hosts with a change. @throws CompanionError when a host to remove is not in the list. */
+/** Applies a change to a list of hosts. @throws CompanionError when a host to remove is not in the list. */
 function changeList(
   list: string[],
   named: string[] | undefined,
@@ -109,7 +112,7 @@ function changeList(
   return list.filter((host) => !named.includes(host));
 }
 
-/** The real path of a folder that an owner names for a rule. @throws CompanionError when there is none. */
+/** The real path of the folder of a rule. @throws CompanionError when there is no such folder. */
 function ruleFolder(path: string): string {
   if (!isAbsolute(path)) throw new CompanionError(`folder: write an absolute path (it is ${path}).`);
   if (!existsSync(path) || !statSync(path).isDirectory()) throw new CompanionError(`folder: ${path} is not a folder.`);
@@ -146,12 +149,12 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
       return;
     }
     case 'unshare': {
-      const left = settings.sharedFolders.filter((folder) => folder !== change.path);
-      if (left.length === settings.sharedFolders.length)
+      const remaining = settings.sharedFolders.filter((folder) => folder !== change.path);
+      if (remaining.length === settings.sharedFolders.length)
         throw new CompanionError(
           `${change.path} is not shared; shared are ${settings.sharedFolders.join(', ') || 'none'}.`,
         );
-      settings.sharedFolders = left;
+      settings.sharedFolders = remaining;
       settings.files.hidden = settings.files.hidden.filter((folder) => folder !== change.path);
       settings.files.downloads = settings.files.downloads.filter((folder) => folder !== change.path);
       return;
@@ -166,7 +169,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
       const words = wordsOf(change.pattern);
       if (words === null || words.length === 0)
         throw new CompanionError(
-          `pattern: write a program and its arguments, such as: git status ** (a word with spaces in double quotes; it is ${change.pattern}).`,
+          `pattern: write a program and its arguments, such as: git status ** (put a word with spaces in double quotes; it is ${change.pattern}).`,
         );
       if (change.folder !== undefined && change.decision === 'deny')
         throw new CompanionError('folder: a rule that denies holds in every folder, so leave the folder out.');
@@ -185,10 +188,10 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
       return;
     }
     case 'remove_rule': {
-      const left = settings.system.rules.filter(({ id }) => id !== change.id);
-      if (left.length === settings.system.rules.length)
-        throw new CompanionError(`There is no rule ${change.id}; those that there are: outrigger-companion rules`);
-      settings.system.rules = left;
+      const remaining = settings.system.rules.filter(({ id }) => id !== change.id);
+      if (remaining.length === settings.system.rules.length)
+        throw new CompanionError(`There is no rule ${change.id}; list the rules with: outrigger-companion rules`);
+      settings.system.rules = remaining;
       return;
     }
     case 'browser_hosts': {

@@ -36,7 +36,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const never = new AbortController().signal;
 const asked = (argv: string[]) => ({ commandId: randomUUID(), input: { argv }, approvedBy: null, origin: null });
 
-describe('a pattern of a program', () => {
+describe('a program pattern', () => {
   const rule = (decision: 'allow' | 'deny', pattern: string): ProgramRule => ({
     id: randomUUID(),
     decision,
@@ -64,7 +64,7 @@ describe('a pattern of a program', () => {
     ['echo "a b" "\\"*"', ['echo', 'a b', '"q'], true],
     ['echo "a b"', ['echo', 'a', 'b'], false],
     ['/usr/bin/echo **', ['echo', 'a'], true],
-    // A bare name permits only the program that it means here, a path the file that it leads to.
+    // A bare name permits only the program that PATH finds, and a path only the file that it leads to.
     ['echo **', ['/usr/bin/echo', 'a'], false],
     ['/bin/echo **', ['echo', 'a'], true],
     ['/usr/*/echo **', ['echo', 'a'], true],
@@ -74,7 +74,7 @@ describe('a pattern of a program', () => {
     expect(decide(argv, rule('allow', pattern))).toBe(matches ? 'allow' : 'ask');
   });
 
-  test('refuses before another permits, whatever way leads to the program', () => {
+  test('that denies precedes one that allows, by any path to the program', () => {
     const link = join(folder, 'harmless');
     symlinkSync('/usr/bin/echo', link);
     for (const argv of [['echo'], ['/usr/bin/echo'], ['/bin/echo'], [link]])
@@ -84,7 +84,7 @@ describe('a pattern of a program', () => {
         expect(decide(argv, rule('allow', '* **'), refused)).toBe('deny');
   });
 
-  test('refuses a hard link of a program, and of one that a pattern names by a link', () => {
+  test('that denies also denies hard links of the program, and of a program that it names by a link', () => {
     const [program, other, link] = ['program', 'other-name', 'link'].map((name) => join(folder, name)) as [
       string,
       string,
@@ -99,7 +99,7 @@ describe('a pattern of a program', () => {
     expect(decide(['echo'], rule('allow', '* **'), ...refused)).toBe('allow');
   });
 
-  test('permits no variables and no input, which it does not show', () => {
+  test('does not permit variables or input, which it does not show', () => {
     const permitted = settingsWith([rule('allow', 'echo **')]);
     const facts = { program: '/usr/bin/echo', exact: null };
     expect(decideProgram({ argv: ['echo'] }, facts, permitted)).toBe('allow');
@@ -107,7 +107,7 @@ describe('a pattern of a program', () => {
     expect(decideProgram({ argv: ['echo'], stdin: '' }, facts, permitted)).toBe('ask');
   });
 
-  test('permits in the home folder, or in the folder that the owner names, and never inside or above one that receives downloads', () => {
+  test('permits in the home folder or its own folder, and never inside or above a folder that receives downloads', () => {
     const [project, inbox] = [join(folder, 'project'), join(folder, 'project', 'data', 'inbox')];
     mkdirSync(join(inbox, 'sub'), { recursive: true });
     mkdirSync(join(project, 'src'));
@@ -137,7 +137,7 @@ describe('a pattern of a program', () => {
     expect(decideIn(project, rule('deny', 'echo **'))).toBe('deny');
   });
 
-  test('permits nowhere while a link in the place of its folder leads elsewhere', () => {
+  test('permits nothing while a link replaces its folder', () => {
     const real = realpathSync(folder);
     const [project, evil] = [join(real, 'project'), join(real, 'evil')];
     for (const each of [project, evil]) mkdirSync(each);
@@ -153,7 +153,7 @@ describe('a pattern of a program', () => {
     expect(decideIn(project)).toBe('allow');
   });
 
-  test('has the folder that the owner names, and none when it denies', async () => {
+  test('keeps the real path of its folder, and has no folder when it denies', async () => {
     const add = (decision: 'allow' | 'deny', path: string) =>
       changeSettings(data, { change: 'add_rule', decision, pattern: 'echo', folder: path });
     const link = join(folder, 'link');
@@ -163,7 +163,7 @@ describe('a pattern of a program', () => {
     await expect(add('deny', folder)).rejects.toThrow('holds in every folder');
   });
 
-  test('that permits in another folder is named in the prompt', async () => {
+  test('that permits in another folder is the reason in the prompt', async () => {
     await changeSettings(data, { change: 'ask', ask: true });
     await changeSettings(data, { change: 'add_rule', decision: 'allow', pattern: 'echo' });
     const prompts = new Prompts(20_000, () => undefined);
@@ -174,21 +174,21 @@ describe('a pattern of a program', () => {
     await allowed;
   });
 
-  test('judges no program that is another one for whoever starts it', () => {
+  test('does not match paths that resolve differently for another process', () => {
     const link = join(folder, 'way');
     symlinkSync('/proc/self/cwd', link);
     for (const name of ['/proc/self/exe', `${link}/bin/echo`, '/usr/bin/../bin/echo', '/dev/fd/3'])
       expect(() => programOf({ argv: [name] })).toThrow(/argv\[0\]|no program/);
   });
 
-  test('is written so that it can be read back', () => {
+  test('of a command line splits into the same words', () => {
     const argv = ['sh', '-c', 'echo "a b"; cat', '', '\\', "it's", 'ü'];
     expect(wordsOf(commandLine(argv))).toEqual(argv);
   });
 });
 
-describe('the word of an owner', () => {
-  test('that does not come in time is no', async () => {
+describe('the consent of the owner', () => {
+  test('is denied when no answer comes in time', async () => {
     await changeSettings(data, { change: 'ask', ask: true });
     const prompts = new Prompts(50, () => undefined);
     await expect(
@@ -197,7 +197,7 @@ describe('the word of an owner', () => {
     expect(prompts.waiting).toEqual([]);
   });
 
-  test('is asked for no more than a person could look through, and a state can carry', async () => {
+  test('is requested only for a limited number and size of prompts', async () => {
     const prompts = new Prompts(20_000, () => undefined);
     const over = new AbortController();
     const ask = (characters: number) =>
@@ -217,19 +217,19 @@ describe('the word of an owner', () => {
         },
         { key: randomUUID(), signal: over.signal },
       );
-    await expect(ask(15_000_000)).rejects.toThrow('nobody could look through it');
+    await expect(ask(15_000_000)).rejects.toThrow('too many to review');
     const first = ask(5_000_000);
-    await expect(ask(5_000_000)).rejects.toThrow('waits for the word');
+    await expect(ask(5_000_000)).rejects.toThrow('wait for an answer');
     expect(prompts.waiting).toHaveLength(1);
     over.abort(new Error('over'));
     await expect(first).rejects.toThrow('over');
   });
 
-  test('for good holds for these bytes of a program, and not for what takes its place, also while they read', async () => {
+  test('that lasts applies to this version of a program, not to a replacement, also while the prompt is open', async () => {
     const program = join(folder, 'tool');
     copyFileSync('/bin/echo', program);
     chmodSync(program, 0o755);
-    data.holdSettings({ onEdit: () => undefined });
+    data.openSettingsStore({ onEdit: () => undefined });
     await changeSettings(data, { change: 'ask', ask: true });
     const prompts = new Prompts(20_000, () => undefined);
     const ask = () =>
@@ -237,7 +237,7 @@ describe('the word of an owner', () => {
     const next = async () => {
       await until(
         () => prompts.waiting.length === 1,
-        () => 'nobody was asked',
+        () => 'no prompt is open',
       );
       return prompts.waiting[0]!;
     };
@@ -270,7 +270,7 @@ describe('the device secret', () => {
     pairedAt: '2026-01-01T00:00:00.000Z',
   };
 
-  test('moves from the file to the key store where there is one, and is opened from there alone', async () => {
+  test('moves from the file to the key store if there is one, and is then read only from there', async () => {
     data.writePairing(pairing);
     expect(await new DeviceSecrets(sealing).open(data, pairing, never)).toEqual(pairing);
     const kept = data.readPairing()!;
@@ -279,7 +279,7 @@ describe('the device secret', () => {
     await expect(new DeviceSecrets(null).open(data, kept, never)).rejects.toThrow('start the app');
   });
 
-  test('stays in the file where the key store fails, and goes there only with the word of the owner', async () => {
+  test('stays in the file when the key store fails, and is stored there only with the consent of the owner', async () => {
     data.writePairing(pairing);
     const failing: HostPort = {
       ...sealing,

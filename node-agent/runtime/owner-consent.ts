@@ -23,7 +23,7 @@ import type { Prompts } from './prompts.ts';
 
 const halfAnHourMs = 30 * 60_000;
 
-/** An answer as the owner's log has it. */
+/** Each answer in words, for the owner's log. */
 export const answerWords: Record<PromptAnswer, string> = {
   deny: 'denied',
   once: 'allowed once',
@@ -32,33 +32,33 @@ export const answerWords: Record<PromptAnswer, string> = {
   never: 'never allowed',
 };
 
-interface AskedCommand {
+interface ProgramRequest {
   commandId: string;
   input: z.output<typeof systemRun.input>;
   approvedBy: string | null;
   origin: CommandOrigin | null;
-  /** How long the hub wants the answer from now on, in milliseconds; undefined where it does not say. */
+  /** Milliseconds for which the hub waits for the result, from now on. Undefined when the hub does not send it. */
   endsInMs?: number | undefined;
 }
 
-export interface OwnerWordDependencies {
+export interface OwnerConsentDependencies {
   folder: DataFolder;
   prompts: Prompts | undefined;
   signal: AbortSignal;
   /** Called before the owner is asked. */
   onAsk?: () => void;
-  /** Hears what the owner said, and of which command line. */
+  /** Called with the owner's answer and the command line that the owner was asked about. */
   onAnswer: (answer: PromptAnswer, words: string) => void;
 }
 
 /**
- * Resolves once the owner of this machine lets a program run: by a rule, or by what they answer now. Asked after the hub's own approval was checked, so that
- * nobody is asked for what would be refused anyway.
- * @throws CommandError `denied_by_device` when they do not; the signal's reason.
+ * Resolves when the owner of this machine allows a program to run: by a rule, or by the answer to a prompt. Call it
+ * after the hub's approval was checked, so that the owner is not asked about a command that is refused anyway.
+ * @throws CommandError `denied_by_device` when the owner does not allow it; the signal's reason.
  */
 export async function assertOwnerAllows(
-  { commandId, input, approvedBy, origin, endsInMs }: AskedCommand,
-  { folder, prompts, signal, onAsk, onAnswer }: OwnerWordDependencies,
+  { commandId, input, approvedBy, origin, endsInMs }: ProgramRequest,
+  { folder, prompts, signal, onAsk, onAnswer }: OwnerConsentDependencies,
 ): Promise<void> {
   const cwd = folderOf(input);
   const settings = folder.settingsInForce();
@@ -73,7 +73,10 @@ export async function assertOwnerAllows(
   if (decision === 'deny') throw denied(refusedForGood);
   if (decision === 'ask') {
     if (prompts === undefined)
-      throw denied('The owner of this machine wants to be asked, and nobody here can ask them.', 'owner_not_asked');
+      throw denied(
+        'The owner of this machine wants to be asked, but the companion cannot ask here.',
+        'owner_not_asked',
+      );
     onAsk?.();
     const timeoutMs = input.timeoutMs ?? definition.timeoutMs;
     const answer = await prompts.ask(
@@ -94,7 +97,7 @@ export async function assertOwnerAllows(
             ? 'other_folder'
             : 'no_rule',
       },
-      // What is left after the answer must do for the program.
+      // The program needs its time limit after the answer.
       { key: facts.exact, signal, ...(endsInMs === undefined ? {} : { endsInMs: endsInMs - timeoutMs }) },
     );
     try {
@@ -106,13 +109,13 @@ export async function assertOwnerAllows(
     if (answer === 'deny' || answer === 'never')
       throw denied('The owner of this machine was asked, and said no.', 'owner_said_no');
   }
-  // While they read, and while it was looked up, somebody may have put another file there.
+  // The file may have been replaced while it was hashed and while the prompt was open.
   if ((await programFacts(input, folderOf(input), signal)).exact !== facts.exact)
     throw denied(`${facts.program} changed while the owner of this machine was asked about it.`);
 }
 
-/** Why a program that is under way has to end, because a rule of the owner's refuses it now; null when none does. */
-export async function refusalOf(type: string, input: unknown, settings: LocalSettings): Promise<CommandError | null> {
+/** Why a running program must end because a rule of the owner now refuses it. Null when no rule does. */
+export async function ruleDenial(type: string, input: unknown, settings: LocalSettings): Promise<CommandError | null> {
   const { system } = settings;
   if (type !== definition.type || !system.rules.some(({ decision }) => decision === 'deny')) return null;
   const run = definition.input.parse(input);
@@ -122,7 +125,7 @@ export async function refusalOf(type: string, input: unknown, settings: LocalSet
       : { program: programOf(run), exact: null };
     return decideProgram(run, facts, settings) === 'deny' ? denied(refusedForGood) : null;
   } catch {
-    // Its file is gone, or too large to be read in time: then its name has to do.
+    // When the file is gone, or too large to read in time, only the name is compared.
     const program = run.argv[0] as string;
     return decideProgram(run, { program, exact: null }, settings) === 'deny' ? denied(refusedForGood) : null;
   }
@@ -139,7 +142,7 @@ async function remember(
 ): Promise<void> {
   const now = folder.now();
   const until = answer === '30_minutes' ? new Date(now + halfAnHourMs).toISOString() : null;
-  // Too long to be shown in a list, it still is decided by its hash.
+  // The pattern is only for display. The hash decides.
   const pattern = commandLine(argv).slice(0, 2_000);
   const id = randomUUID();
   try {

@@ -15,22 +15,25 @@ const unpairDeadlineMs = 10_000;
 
 export type PairRequest = z.output<ControlMethods['pair']['params']>;
 
-/** A hub's address as it is kept. Plain http would show the device secret to whoever is on the way. @throws CompanionError */
+/** Normalises a hub's address. Plain http would expose the device secret on the network. @throws CompanionError */
 export function hubAddress(hub: string, insecure: boolean): string {
   if (!URL.canParse(hub) || !['http:', 'https:'].includes(new URL(hub).protocol))
     throw new CompanionError(`--hub must be an http or https address (it is "${hub.slice(0, 100)}").`);
   const { protocol, hostname, origin, pathname, username, password } = new URL(hub);
   if (username !== '' || password !== '')
-    throw new CompanionError('--hub must be an address without a name and a password in it.');
+    throw new CompanionError('--hub must be an address without a user name and a password.');
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol === 'http:' && !isLocal && !insecure)
     throw new CompanionError(
-      `${hub} is not encrypted: whoever is on the way could take this machine over. Use an https address, or --insecure on a network that you trust.`,
+      `${hub} is not encrypted: anyone on the network could take over this machine. Use an https address, or --insecure on a network that you trust.`,
     );
   return `${origin}${pathname.replace(/(?<!\/)\/+$/, '')}`;
 }
 
-/** Pairs this machine with a hub by a code, which works once. @throws CompanionError or HubError that says why not; then nothing changed here. */
+/**
+ * Pairs this machine with a hub by a single-use code.
+ * @throws CompanionError or HubError that says why it failed. Nothing changed on this machine then.
+ */
 export async function pair(
   folder: DataFolder,
   secrets: DeviceSecrets,
@@ -38,7 +41,7 @@ export async function pair(
   audit = new AuditLog(folder.audit),
 ): Promise<{ nodeId: string; hub: string }> {
   const hub = hubAddress(request.hub, request.insecure);
-  const paired = request.force ? readable(folder) : folder.readPairing();
+  const paired = request.force ? readablePairing(folder) : folder.readPairing();
   if (paired !== null && !request.force)
     throw new CompanionError(`This machine is paired with ${paired.hub} already; unpair it first, or use --force.`);
   secrets.assertUsable(request.secretInFile);
@@ -55,17 +58,17 @@ export async function pair(
     pairedAt: new Date().toISOString(),
   };
   await secrets.keep(folder, identity, request.secretInFile);
-  const place = paired === null ? '' : `, in the place of ${paired.hub} as node ${paired.nodeId}`;
-  audit.note('owner.change', `pair with ${hub} as node ${body.nodeId}${place}`, {
+  const replacing = paired === null ? '' : `, in the place of ${paired.hub} as node ${paired.nodeId}`;
+  audit.note('owner.change', `pair with ${hub} as node ${body.nodeId}${replacing}`, {
     pairing: { hub, nodeId: body.nodeId },
   });
-  folder.held?.trustPairing();
+  folder.settingsStore?.trustPairing();
   return { nodeId: body.nodeId, hub };
 }
 
 /**
- * Finds out whether the hub of this machine answers at another address, without sending the device secret there. Answers the address.
- * @throws CompanionError or HubError that says why not.
+ * Verifies that the hub of this machine answers at another address, without sending the device secret there.
+ * @returns the normalised address. @throws CompanionError or HubError that says why the verification failed.
  */
 export async function proveHub(
   folder: DataFolder,
@@ -78,14 +81,14 @@ export async function proveHub(
     throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
   const signal = AbortSignal.timeout(pairDeadlineMs);
   const { nodeId, deviceSecret } = await secrets.open(folder, pairing, signal);
-  const asked = { hub, nonce: randomBytes(32).toString('hex') };
+  const challenge = { hub, nonce: randomBytes(32).toString('hex') };
   const { body } = await new HubClient(hub, null).call(
     'proveAutomationHub',
-    { params: { id: nodeId }, body: asked },
+    { params: { id: nodeId }, body: challenge },
     { signal, timeoutMs: pairDeadlineMs },
   );
   const key = createHash('sha256').update(deviceSecret).digest();
-  const expected = createHmac('sha256', key).update(hubProofText(nodeId, asked)).digest();
+  const expected = createHmac('sha256', key).update(hubProofText(nodeId, challenge)).digest();
   const given = Buffer.from(body.proof, 'hex');
   if (given.length !== expected.length || !timingSafeEqual(given, expected))
     throw new CompanionError(
@@ -94,25 +97,25 @@ export async function proveHub(
   return hub;
 }
 
-/** Keeps the pairing under another address of the hub, which `proveHub` found. */
+/** Stores another address of the hub, which `proveHub` verified. */
 export function keepHubAddress(folder: DataFolder, hub: string, audit = new AuditLog(folder.audit)): void {
   const pairing = folder.readPairing();
   if (pairing === null) throw new CompanionError('This machine is not paired any more.');
   folder.writePairing({ ...pairing, hub });
   const summary = `hub set ${hub}, in the place of ${pairing.hub}`;
   const { nodeId } = pairing;
-  // A pairing that is not the recorded one stays so at another address.
+  // A pairing that the log did not record stays unrecorded at another address.
   if (folder.pairingChange(pairing) !== null) audit.note('owner.change', summary);
   else audit.note('owner.change', summary, { pairing: { hub, nodeId } });
 }
 
-/** Forgets the hub, after it was told where it can be reached: then it knows that this machine left. */
+/** Removes the pairing, after an attempt to inform the hub. */
 export async function unpair(
   folder: DataFolder,
   secrets: DeviceSecrets,
   audit = new AuditLog(folder.audit),
 ): Promise<{ nodeId: string | null; hubKnows: boolean }> {
-  const pairing = readable(folder);
+  const pairing = readablePairing(folder);
   if (pairing === null) {
     folder.removePairing();
     return { nodeId: null, hubKnows: true };
@@ -127,21 +130,21 @@ export async function unpair(
     );
     hubKnows = true;
   } catch (error) {
-    // One that does not know this machine any more knows all there is to know.
+    // A hub that does not know this machine any more needs no information.
     hubKnows = error instanceof HubError && error.isRevocation;
   }
   folder.removePairing();
   audit.note(
     'owner.change',
-    `unpair from ${pairing.hub} as node ${pairing.nodeId}${hubKnows ? '' : ', which could not be told'}`,
+    `unpair from ${pairing.hub} as node ${pairing.nodeId}${hubKnows ? '' : ', which could not be informed'}`,
     { pairing: null },
   );
-  folder.held?.trustPairing();
+  folder.settingsStore?.trustPairing();
   return { nodeId: pairing.nodeId, hubKnows };
 }
 
-/** The pairing that can be read; one that is broken is forgotten like none. */
-function readable(folder: DataFolder): Pairing | null {
+/** The pairing; null when there is none or it is broken. */
+function readablePairing(folder: DataFolder): Pairing | null {
   try {
     return folder.readPairing();
   } catch {

@@ -25,10 +25,10 @@ function folder(): string {
 async function look(settings: Parameters<typeof localSettings.parse>[0] = {}, host?: HostPort) {
   await using guard = new ProcessGuard();
   using reader = new PermissionReader(guard, host);
-  return await reader.lookAtPermissions(localSettings.parse(settings), signal, 20_000);
+  return await reader.readPermissions(localSettings.parse(settings), signal, 20_000);
 }
 
-/** The app's side of the port: answers what it is told to. */
+/** The app's side of the port, which answers with the given function. */
 function hostThat(
   permission: (power: string) => Promise<SystemPermission | null>,
   captures: HostPort['offer']['captures'] = [],
@@ -46,13 +46,13 @@ function hostThat(
 }
 
 describe('shared folders', () => {
-  test('that can be read are granted; with none, there is one thing to click', async () => {
+  test('that can be read are granted; without any, the remedy is to share one', async () => {
     const shared = folder();
     expect((await look({ sharedFolders: [shared] })).files).toEqual({ state: 'granted', detail: shared, remedy: null });
     expect((await look()).files).toMatchObject({ state: 'missing', remedy: { action: { kind: 'share_folder' } } });
   });
 
-  test('that are gone, or no folders any more, are named with the command that takes them off', async () => {
+  test('that do not exist or are not folders are named, with the command to unshare them', async () => {
     const [shared, gone] = [folder(), join(folder(), "it's gone")];
     const file = join(shared, 'file');
     writeFileSync(file, '');
@@ -64,7 +64,7 @@ describe('shared folders', () => {
     expect(files.detail).toBe(`${gone} is not there. ${file} is not a folder any more.`);
   });
 
-  test('that a link leads elsewhere are not shared, and the command that takes them off is there to copy', async () => {
+  test('that a link leads elsewhere are denied, with the command to unshare them', async () => {
     const moved = join(folder(), 'moved');
     symlinkSync(folder(), moved);
     expect((await look({ sharedFolders: [moved] })).files).toMatchObject({
@@ -75,7 +75,7 @@ describe('shared folders', () => {
   });
 
   test.skipIf(isRoot || !isLinux)(
-    'that can not be read are denied (needs Linux and another user than root)',
+    'that cannot be read are denied (needs Linux and a user other than root)',
     async () => {
       const own = folder();
       chmodSync(own, 0o000);
@@ -93,7 +93,7 @@ describe('shared folders', () => {
 });
 
 describe.skipIf(!isLinux)('on Linux', () => {
-  test('without ffmpeg, screen, camera and microphone lack it, and the command that gets it is there to copy', async () => {
+  test('without ffmpeg, screen, camera and microphone are missing, with the command to install it', async () => {
     vi.stubEnv('PATH', '/nonexistent');
     vi.stubEnv('DISPLAY', ':0');
     const { screen, camera, audio, browser } = await look();
@@ -131,7 +131,7 @@ describe.skipIf(!isLinux)('on Linux', () => {
   );
 
   test.skipIf(!isRoot || findBrowser(undefined) === null)(
-    'the browser is denied to root until its owner says otherwise (needs root and a browser)',
+    'the browser is denied to root until the owner allows it without a sandbox (needs root and a browser)',
     async () => {
       expect((await look()).browser).toMatchObject({
         state: 'denied',
@@ -142,7 +142,7 @@ describe.skipIf(!isLinux)('on Linux', () => {
   );
 });
 
-test('a browser that its owner named and that is not there is said to be missing there', async () => {
+test('a browser path in the settings that does not exist is named as missing', async () => {
   const executablePath = join(folder(), 'chrome');
   expect((await look({ browser: { executablePath } })).browser).toMatchObject({
     state: 'missing',
@@ -151,7 +151,7 @@ test('a browser that its owner named and that is not there is said to be missing
 });
 
 describe('the app around the runtime', () => {
-  test('is asked first, and has the last word where it knows', async () => {
+  test('is asked first, and its answer decides if it has one', async () => {
     const denied: SystemPermission = { state: 'denied', detail: 'the app says no', remedy: null };
     const host = hostThat(async (power) => (power === 'screen' ? denied : null));
     const permissions = await look({}, host);
@@ -170,18 +170,18 @@ describe('the app around the runtime', () => {
     expect(screen.state).toBe('unknown');
   });
 
-  test('may fail, and the runtime looks for itself', async () => {
+  test('may fail, and the runtime then checks by itself', async () => {
     const host = hostThat(() => Promise.reject(new HostError('failed', 'no')));
     expect((await look({}, host)).system.state).toBe('granted');
   });
 });
 
-test('what does not answer holds nobody up, is looked at once however often it is asked for, and is kept', async () => {
+test('a check that hangs delays no call, runs once for many calls, and its result is cached', async () => {
   await using guard = new ProcessGuard();
   const answered = Promise.withResolvers<SystemPermission>();
   const host = hostThat((power) => (power === 'camera' ? answered.promise : Promise.resolve(null)), ['camera']);
   using reader = new PermissionReader(guard, host);
-  const ask = (waitMs: number) => reader.lookAtPermissions(localSettings.parse({}), signal, waitMs);
+  const ask = (waitMs: number) => reader.readPermissions(localSettings.parse({}), signal, waitMs);
   const early = await Promise.all([ask(50), ask(50), ask(50)]);
   expect(early.map(({ camera }) => camera.state)).not.toContain('granted');
   expect(early[0]?.system.state).toBe('granted');
@@ -192,24 +192,24 @@ test('what does not answer holds nobody up, is looked at once however often it i
   expect(host.asked).toHaveLength(6);
 });
 
-test('a folder that is shared now is seen now', async () => {
+test('a newly shared folder is checked immediately', async () => {
   await using guard = new ProcessGuard();
   using reader = new PermissionReader(guard);
   const ask = (sharedFolders: string[]) =>
-    reader.lookAtPermissions(localSettings.parse({ sharedFolders }), signal, 20_000);
+    reader.readPermissions(localSettings.parse({ sharedFolders }), signal, 20_000);
   const [first, second] = [folder(), folder()];
   expect((await ask([first])).files.detail).toBe(first);
   expect((await ask([first, second])).files.detail).toBe(`${first}, ${second}`);
 });
 
-test('what is known of other folders is not said of one that has not answered', async () => {
+test('the cached result of other folders is not returned for a folder that does not answer', async () => {
   await using guard = new ProcessGuard();
   using reader = new PermissionReader(guard);
   const ask = (sharedFolders: string[], waitMs: number) =>
-    reader.lookAtPermissions(localSettings.parse({ sharedFolders }), signal, waitMs);
+    reader.readPermissions(localSettings.parse({ sharedFolders }), signal, waitMs);
   const home = folder();
   expect((await ask([home], 20_000)).files.state).toBe('granted');
-  // So many that they take longer than nobody waits.
+  // So many folders that the check takes longer than the wait of 0 ms.
   const gone = Array.from({ length: 5_000 }, (_value, index) => join(home, String(index)));
   expect((await ask(gone, 0)).files.state).not.toBe('granted');
 });

@@ -14,79 +14,82 @@ import {
   browserPermission,
   cameraPermission,
   filesPermission,
-  lookAtFolder,
+  checkSharedFolder,
   screenPermission,
   systemRunPermission,
 } from './permission-answers.ts';
-import type { DeviceLook, FolderLook } from './permission-answers.ts';
+import type { DeviceCheck, FolderCheck } from './permission-answers.ts';
 import type { ProcessGuard } from './process-guard.ts';
 
 export type SystemPermissions = Record<Power, SystemPermission>;
 
-/** Lists of devices and folders hold so long, in milliseconds: whoever shows them asks often. */
+/** How long lists of devices and folders are cached, in milliseconds. The window requests them often. */
 const freshMs = 10_000;
-/** How long an answer waits for a look that is under way, in milliseconds. */
-const patienceMs = 3_000;
-const hostPatienceMs = 5_000;
+/** How long a call waits for a check in progress, in milliseconds. */
+const defaultWaitMs = 3_000;
+const hostTimeoutMs = 5_000;
 
-/** Reads what the system lets the companion use, at once or nearly so: what takes long is read by one look at a time and kept for some seconds. */
+/** Reads what the system lets the companion use. Slow checks run one at a time, and their results are cached. */
 export class PermissionReader implements Disposable {
   readonly #guard: ProcessGuard;
   readonly #host: HostPort | undefined;
   readonly #stop = new AbortController();
-  readonly #devices = new KeptLook<DeviceLook>();
-  readonly #folders = new KeptLook<FolderLook[]>();
+  readonly #devices = new CachedRead<DeviceCheck>();
+  readonly #folders = new CachedRead<FolderCheck[]>();
 
   constructor(guard: ProcessGuard, host?: HostPort) {
     this.#guard = guard;
     this.#host = host;
   }
 
-  /** What the system says to each power; what does not answer within `waitMs` is `unknown`. @throws the signal's reason. */
-  async lookAtPermissions(
+  /**
+   * The system's permission for each power; `unknown` when a check takes longer than `waitMs`.
+   * @throws the signal's reason.
+   */
+  async readPermissions(
     settings: LocalSettings,
     signal: AbortSignal,
-    waitMs = patienceMs,
+    waitMs = defaultWaitMs,
   ): Promise<SystemPermissions> {
     signal.throwIfAborted();
     const { sharedFolders } = settings;
     const [devices, folders] = await Promise.all([
-      this.#devices.get('', () => this.#lookAtDevices(), signal, waitMs),
+      this.#devices.get('', () => this.#checkDevices(), signal, waitMs),
       this.#folders.get(
         JSON.stringify(sharedFolders),
-        () => Promise.all(sharedFolders.map(lookAtFolder)),
+        () => Promise.all(sharedFolders.map(checkSharedFolder)),
         signal,
         waitMs,
       ),
     ]);
-    const look: DeviceLook = devices ?? { host: {} };
+    const check: DeviceCheck = devices ?? { host: {} };
     const captures = this.#host?.offer.captures ?? [];
     return {
-      screen: screenPermission(look, captures),
-      camera: cameraPermission(look, captures),
-      audio: audioPermission(look, captures),
-      files: look.host.files ?? filesPermission(sharedFolders, folders),
-      system: look.host.system ?? systemRunPermission(),
-      browser: look.host.browser ?? browserPermission(settings.browser),
+      screen: screenPermission(check, captures),
+      camera: cameraPermission(check, captures),
+      audio: audioPermission(check, captures),
+      files: check.host.files ?? filesPermission(sharedFolders, folders),
+      system: check.host.system ?? systemRunPermission(),
+      browser: check.host.browser ?? browserPermission(settings.browser),
     };
   }
 
-  /** Ends a look that is under way. */
+  /** Ends checks in progress. */
   [Symbol.dispose](): void {
     this.#stop.abort(new Error('the companion stops'));
   }
 
-  async #lookAtDevices(): Promise<DeviceLook> {
+  async #checkDevices(): Promise<DeviceCheck> {
     const { signal } = this.#stop;
     const [displays, cameras, microphones, soundServer, ...answers] = await Promise.all([
-      // Where there is no screen, to look for displays takes long and finds none.
+      // Without a screen, listing displays takes long and finds none.
       screenProblem() === null ? orUndefined(listDisplays(this.#guard, signal)) : [],
       orUndefined(listCameras(this.#guard, signal)),
       orUndefined(listMicrophones(this.#guard, signal)),
       orUndefined(hasSoundServer(this.#guard, signal)),
       ...powers.map((power) => this.#askHost(power)),
     ]);
-    const host: DeviceLook['host'] = {};
+    const host: DeviceCheck['host'] = {};
     for (const [index, power] of powers.entries()) {
       const answer = answers[index];
       if (answer !== null && answer !== undefined) host[power] = answer;
@@ -96,7 +99,7 @@ export class PermissionReader implements Disposable {
 
   async #askHost(power: Power): Promise<SystemPermission | null> {
     if (this.#host === undefined) return null;
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(hostPatienceMs)]);
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(hostTimeoutMs)]);
     const answer = await orUndefined(this.#host.call('permission', { power }, signal));
     return answer?.permission ?? null;
   }
@@ -104,18 +107,20 @@ export class PermissionReader implements Disposable {
 
 const orUndefined = <Value>(promise: Promise<Value>): Promise<Value | undefined> => promise.catch(() => undefined);
 
-/** What a look last saw. There is never more than one under way, however long it takes: a disk that hangs holds one thread, not all of them. */
-class KeptLook<Value> {
+/**
+ * Caches the result of a slow check. Only one check runs at a time, so that a disk that hangs blocks only one thread.
+ */
+class CachedRead<Value> {
   #last: { key: string; value: Value; at: number } | undefined;
   #running: Promise<void> | undefined;
 
-  /** The value for a key: a fresh one where it comes in time, else the last one of the same key, or undefined. */
+  /** The value for a key: a fresh one if it is read in time, else the last value of the same key, or undefined. */
   async get(key: string, read: () => Promise<Value>, signal: AbortSignal, waitMs: number): Promise<Value | undefined> {
     const isFresh = () => this.#last?.key === key && performance.now() - this.#last.at < freshMs;
-    const over = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
-    while (!isFresh() && !over.aborted) {
+    const timeUp = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+    while (!isFresh() && !timeUp.aborted) {
       this.#running ??= this.#read(key, read);
-      await endOf(this.#running, over);
+      await untilDone(this.#running, timeUp);
     }
     signal.throwIfAborted();
     return this.#last?.key === key ? this.#last.value : undefined;
@@ -131,8 +136,8 @@ class KeptLook<Value> {
   }
 }
 
-/** Resolves when a look is over, or the signal aborts. */
-async function endOf(work: Promise<void>, signal: AbortSignal): Promise<void> {
+/** Resolves when the work is done or the signal aborts. */
+async function untilDone(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => aborted.resolve(), { once: true });
   if (signal.aborted) aborted.resolve();

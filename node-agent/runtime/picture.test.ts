@@ -14,13 +14,13 @@ function paint(width: number, height: number, colourAt: (x: number, y: number) =
 }
 
 const asJpeg = ({ width, height, rgba }: Picture) => jpeg.encode({ width, height, data: rgba }, 90).data;
-/** The same dice in every run. */
+/** Pseudo-random numbers, the same in every run. */
 function dice(): () => number {
   let state = 7;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
-describe('a picture is read as it is', () => {
+describe('decoding a picture returns its pixels', () => {
   const samples = [10, 20, 30, 200, 100, 50];
   test.each([
     ['RGB', { channels: 3, data: new Uint8Array(samples) }],
@@ -32,7 +32,7 @@ describe('a picture is read as it is', () => {
     expect([...rgba]).toEqual([10, 20, 30, 255, 200, 100, 50, 255]);
   });
 
-  test('from a PNG in grey, and one with a palette', () => {
+  test('from a grey PNG and from one with a palette', () => {
     const grey = encodePng({ width: 2, height: 1, channels: 1, data: new Uint8Array([7, 99]) });
     expect([...decodePicture(Buffer.from(grey)).rgba]).toEqual([7, 7, 7, 255, 99, 99, 99, 255]);
     const indexed = encodePng({
@@ -62,13 +62,13 @@ describe('a picture is read as it is', () => {
       Buffer.from(encodePng({ width: 9, height: 9, data: new Uint8Array(324) })).subarray(0, 60),
     ],
     ['a JPEG that was cut off', asJpeg(paint(64, 64, () => [1, 2, 3])).subarray(0, 100)],
-  ])('and %s is refused', (_kind, bytes) => {
+  ])('and fails for %s', (_kind, bytes) => {
     expect(() => decodePicture(bytes)).toThrow(/no picture/);
   });
 });
 
 describe('a screen', () => {
-  test('that is all black, or black but for the pointer, shows nothing', () => {
+  test('that is all black, or black except for the pointer, shows nothing', () => {
     expect(
       faultOf(
         paint(800, 600, () => [0, 0, 0]),
@@ -89,7 +89,7 @@ describe('a screen', () => {
     ).toBe('one_colour');
   });
 
-  test('that is black but for a line of text shows something', () => {
+  test('that is black except for a line of text shows something', () => {
     const line = (x: number, y: number): Colour =>
       y > 4 && y < 16 && x > 4 && x < 140 && x % 3 === 0 ? [200, 200, 200] : [0, 0, 0];
     expect(faultOf(paint(1920, 1080, line), 'screen')).toBeNull();
@@ -97,7 +97,7 @@ describe('a screen', () => {
 });
 
 describe('a camera', () => {
-  test('that is covered shows nothing, however its sensor rustles', () => {
+  test('that is covered shows nothing, also with sensor noise', () => {
     const next = dice();
     const noise = paint(640, 480, () => [4 + next() * 12, 4 + next() * 12, 4 + next() * 12]);
     expect(faultOf(decodePicture(asJpeg(noise)), 'camera')).toBe('black');
@@ -107,7 +107,7 @@ describe('a camera', () => {
     expect(faultOf(decodePicture(asJpeg(paint(640, 480, () => [0, 0, 180]))), 'camera')).toBe('one_colour');
   });
 
-  test('that sees a dim room shows something', () => {
+  test('in a dim room shows something', () => {
     const room = paint(640, 480, (x, y) => [20 + x / 16, 18 + y / 16, 15 + (x + y) / 32]);
     expect(faultOf(decodePicture(asJpeg(room)), 'camera')).toBeNull();
   });
@@ -118,7 +118,7 @@ test.each([
   [1080, 9000, 115, 960],
   [320, 200, 320, 200],
 ])(
-  'a picture of %ix%i is shown as one of %ix%i, under 200 KB, with its colours',
+  'a picture of %ix%i shrinks to %ix%i, under 200 KB, with the same colours',
   async (width, height, newWidth, newHeight) => {
     const next = dice();
     const { contentType, base64 } = shrink(

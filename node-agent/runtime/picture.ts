@@ -2,7 +2,7 @@ import { convertIndexedToRgb, decode as decodePng } from 'fast-png';
 import jpeg from 'jpeg-js';
 import { CommandError } from './commands/handler.ts';
 
-/** A picture in memory: four bytes for each pixel, red, green, blue and one that means nothing, row by row. */
+/** A picture in memory, row by row: four bytes for each pixel (red, green, blue, unused). */
 export interface Picture {
   width: number;
   height: number;
@@ -11,7 +11,7 @@ export interface Picture {
 
 export type PictureFault = 'black' | 'one_colour';
 
-/** An 8K screen; a larger picture is not looked at. */
+/** The size of an 8K screen. Larger pictures are refused. */
 const maxMegapixels = 40;
 const maxMemoryMegabytes = 512;
 const maxSmallWidth = 640;
@@ -53,15 +53,15 @@ function fromPng(bytes: Buffer): Picture {
   return { width, height, rgba };
 }
 
-/** How far a screen's pixels may be from its colour, and how large what may differ: a pointer. */
+/** Tolerance around the main colour of a screen, and the largest area that may differ: the mouse pointer. */
 const screenTolerance = 2;
 const pointerPixels = 64;
-/** A camera's sensor is never quite dark nor quite even. */
+/** Tolerances for cameras, whose sensors add noise. */
 const cameraTolerance = 16;
 const cameraShare = 0.005;
 const blackest = 24;
 
-/** Says of a picture that shows nothing how it does; null for one that shows something. */
+/** Why a picture shows nothing: it is black or of one colour. Null for a picture that shows something. */
 export function faultOf({ width, height, rgba }: Picture, source: 'screen' | 'camera'): PictureFault | null {
   const colour = [0, 1, 2].map((channel) => medianOf(rgba, channel)) as [number, number, number];
   const tolerance = source === 'screen' ? screenTolerance : cameraTolerance;
@@ -96,7 +96,7 @@ function medianOf(rgba: Uint8Array, channel: number): number {
   return counts.findIndex((count) => (left -= count) <= 0);
 }
 
-/** A JPEG of the picture that is small enough to be shown beside a result. */
+/** A JPEG that is small enough to be shown beside a result. */
 export function shrink(picture: Picture): { contentType: string; base64: string } {
   const scale = Math.min(1, maxSmallWidth / picture.width, maxSmallHeight / picture.height);
   const small = scale === 1 ? picture : scaled(picture, scale);
@@ -108,7 +108,7 @@ export function shrink(picture: Picture): { contentType: string; base64: string 
   return { contentType: 'image/jpeg', base64: data.toString('base64') };
 }
 
-/** Each pixel is the mean of those that it stands for. */
+/** Scales a picture down. Each pixel is the mean of the pixels that it replaces. */
 function scaled({ width, height, rgba }: Picture, scale: number): Picture {
   const [newWidth, newHeight] = [Math.max(1, Math.round(width * scale)), Math.max(1, Math.round(height * scale))];
   const result = new Uint8Array(newWidth * newHeight * 4).fill(255);

@@ -8,7 +8,7 @@ import { isStartedByCommand, ProcessGuard } from './process-guard.ts';
 
 const isLinux = process.platform === 'linux';
 
-/** Processes whose arguments are exactly these. */
+/** PIDs of the processes with exactly these arguments. */
 function running(...argv: string[]): number[] {
   return readdirSync('/proc')
     .map(Number)
@@ -22,7 +22,7 @@ function running(...argv: string[]): number[] {
 }
 
 let seconds = 40_000 + (process.pid % 10_000);
-/** A sleep that no other test waits for; it goes in any case. */
+/** A sleep of a duration that no other test uses. The process is killed after the test in any case. */
 function ownSleep(): string[] {
   seconds += 1;
   const argv = ['sleep', String(seconds)];
@@ -54,7 +54,7 @@ test.skipIf(!isLinux).each(escapes)('children that %s do not outlive their comma
   );
 });
 
-test.skipIf(!isLinux)('a command that is ended takes such children with it', async () => {
+test.skipIf(!isLinux)('ending a command also ends children that try to escape', async () => {
   await using guard = new ProcessGuard();
   const sleep = ownSleep();
   const stop = new AbortController();
@@ -75,7 +75,7 @@ test.skipIf(!isLinux)('a command that is ended takes such children with it', asy
   );
 });
 
-test.skipIf(!isLinux)('nor do they outlive a companion that is killed', async () => {
+test.skipIf(!isLinux)('children that try to escape do not outlive a companion that is killed', async () => {
   const sleep = ownSleep();
   const script = `
     const { ProcessGuard } = await import(${JSON.stringify(fileURLToPath(new URL('process-guard.ts', import.meta.url)))});
@@ -94,7 +94,7 @@ test.skipIf(!isLinux)('nor do they outlive a companion that is killed', async ()
 });
 
 test.skipIf(process.platform === 'win32')(
-  'a program is called by the name that was approved, with its arguments as they are',
+  'a program is called by the approved name, with unchanged arguments',
   async () => {
     await using guard = new ProcessGuard();
     const { 'system.run': run } = systemHandlers(guard);

@@ -3,12 +3,13 @@ import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 
-/** The variable by which a process that left its group is still found. */
+/** The environment variable that identifies a command's processes after they left its process group. */
 export const commandMarker = 'OUTRIGGER_COMMAND';
 
 /**
- * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; when its input ends, which the kernel sees to whatever becomes of the
- * companion, it kills the groups that are left and, where /proc shows environments and limits, whoever left them.
+ * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines. The kernel closes its input when the companion ends
+ * for any reason. The script then kills the remaining groups and, where /proc shows environments and limits, the
+ * processes that left the groups.
  */
 const guardScript = `live=""
 while read -r op group mark limit; do
@@ -20,7 +21,7 @@ done
 for entry in $live; do
   marks=\${entry#*:}
   kill -KILL -- "-\${entry%%:*}" 2>/dev/null
-  # Whoever forks while it is looked for is found by the next look.
+  # A process that forks during one scan is found by the next scan.
   for look in 1 2 3; do
     for process in /proc/[0-9]*; do
       { grep -qs "${commandMarker}=\${marks%%:*}" "$process/environ" || grep -qs " \${marks##*:} " "$process/limits"; } && kill -KILL "\${process##*/}" 2>/dev/null
@@ -29,23 +30,23 @@ for entry in $live; do
 done
 exit 0`;
 
-/** How long a program has to end by itself, in milliseconds; and where its owner wants it gone at once. */
+/** How long a program may take to end by itself, in milliseconds. It is shorter when the owner paused. */
 const graceMs = { asked: 2_000, paused: 300 };
 const prlimit = '/usr/bin/prlimit';
-/** Looks for what a killed command left; whoever forks during one look is found by the next. */
-const maxLooks = 5;
+/** Scans for processes of a killed command. A process that forks during one scan is found by the next. */
+const maxScans = 5;
 
 /**
- * A number that stands for a mark: above any real-time limit in use, and far from overflow. The kernel hands limits down to every
- * descendant, whatever session, environment or parent it takes, so that they mark what nothing else does. This one bounds
- * real-time tasks alone, at thousands of years.
+ * Converts a mark to a resource limit, above any real-time limit in use and without overflow. Every descendant inherits
+ * limits, also with another session, environment or parent, so limits mark processes that nothing else marks. This
+ * limit affects only real-time tasks, after thousands of years.
  */
 const lowestMark = 1n << 61n;
 function limitOf(mark: string): string {
   return (lowestMark + (createHash('sha256').update(mark).digest().readBigUInt64BE() >> 4n)).toString();
 }
 
-/** Whether programs can be started with a limit of their own: where util-linux is, and nobody set a lower one before. */
+/** Whether programs can be started with such a limit: util-linux is installed, and no lower limit is set. */
 const canMarkByLimit = (() => {
   if (process.platform !== 'linux') return false;
   try {
@@ -57,8 +58,8 @@ const canMarkByLimit = (() => {
 })();
 
 /**
- * How to start a program so that all its descendants are found again, also those that leave its group and drop their environment.
- * @param program its resolved path; `argv[0]` is what it is called by.
+ * How to start a program so that all its descendants can be found, also those that leave its group and environment.
+ * @param program Its resolved path. `argv[0]` is the name under which it is called.
  */
 export function markedStart(
   program: string,
@@ -68,33 +69,34 @@ export function markedStart(
   const [argv0, ...args] = argv;
   if (!canMarkByLimit) return { file: program, args, argv0 };
   const limit = limitOf(mark);
-  // It becomes the program itself, which it finds by its name on the same PATH; what means another one there was refused before.
+  // prlimit replaces itself by the program, which it finds by name on the same PATH. A name that resolves to another
+  // program there was refused before.
   return { file: prlimit, args: [`--rttime=${limit}:${limit}`, '--', argv0, ...args], argv0: prlimit };
 }
 
 /**
- * Owns the process groups that commands start: none outlives its command, nor the companion, even after kill -9. On Linux a process that
- * leaves its group is found by the mark in its environment, and one that drops that too by its limit; one that sets
- * another limit on purpose, and elsewhere one that leaves its group, is not.
+ * Owns the process groups that commands start: none outlives its command or the companion, also after `kill -9`. On
+ * Linux a process that leaves its group is found by the mark in its environment or by its limit. A process that sets
+ * another limit on purpose is not found; nor, on other systems, one that leaves its group.
  */
 export class ProcessGuard implements AsyncDisposable {
   #guard: ChildProcess | undefined;
 
-  /** Takes the group of a child that was started `detached` with `commandMarker` in its environment. */
+  /** Guards the group of a child that was started `detached` with `commandMarker` in its environment. */
   adopt(child: ChildProcess, mark: string): AsyncDisposable {
     const { pid } = child;
     if (pid === undefined) return { [Symbol.asyncDispose]: async () => undefined };
     const entry = `${pid} ${mark} ${limitOf(mark)}`;
-    this.#tell(`add ${entry}`);
+    this.#writeToGuard(`add ${entry}`);
     return {
       [Symbol.asyncDispose]: async () => {
         killTree(pid, mark, 'SIGKILL');
-        this.#tell(`del ${entry}`);
+        this.#writeToGuard(`del ${entry}`);
       },
     };
   }
 
-  /** Asks a group to end, and makes it when it does not within two seconds, or a third of one where its owner `paused`. */
+  /** Terminates a group, and kills it when it does not end within the grace time. */
   async end(child: ChildProcess, mark: string, why: keyof typeof graceMs = 'asked'): Promise<void> {
     const { pid } = child;
     if (pid === undefined) return;
@@ -112,10 +114,10 @@ export class ProcessGuard implements AsyncDisposable {
     this.#guard = undefined;
   }
 
-  #tell(line: string): void {
+  #writeToGuard(line: string): void {
     if (process.platform === 'win32') return;
     if (this.#guard === undefined || this.#guard.exitCode !== null) {
-      // Its own session: what ends the companion's group must not end the guard with it.
+      // The guard has its own session, so that a signal to the companion's group does not end it.
       this.#guard = spawn('sh', ['-c', guardScript], {
         stdio: ['pipe', 'ignore', 'ignore'],
         detached: true,
@@ -130,7 +132,7 @@ export class ProcessGuard implements AsyncDisposable {
   }
 }
 
-/** Signals a process group and, on Linux, the processes that carry the mark or its limit and left the group. */
+/** Signals a process group and, on Linux, processes with the mark or its limit that left the group. */
 function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
   if (process.platform === 'win32') {
     spawn('taskkill', ['/pid', String(group), '/t', '/f'], { stdio: 'ignore' }).on('error', () => undefined);
@@ -139,7 +141,7 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
   tryKill(-group, signal);
   if (process.platform !== 'linux') return;
   const limit = ` ${limitOf(mark)} `;
-  for (let look = 0; look < (signal === 'SIGKILL' ? maxLooks : 1); look += 1) {
+  for (let scan = 0; scan < (signal === 'SIGKILL' ? maxScans : 1); scan += 1) {
     const left = readdirSync('/proc')
       .map(Number)
       .filter((pid) => {
@@ -155,24 +157,25 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
 }
 
 /**
- * Whether a command of a companion started a process, as far as Linux shows it: by the limit, which an unprivileged process can lower and not remove, by the
- * variable, or by those of the processes above it. True also for a process that ended before it was examined: its end may be timed so that its marks are not seen.
+ * Whether a command of a companion started a process, as far as Linux shows it: by the limit, which an unprivileged
+ * process can lower but not remove, by the variable, or by those of its ancestors. True also for a process that ended
+ * before it was examined: its end may be timed to hide its marks.
  */
 export function isStartedByCommand(pid: number): boolean {
   if (process.platform !== 'linux') return pid === process.pid && process.env[commandMarker] !== undefined;
-  for (let at = pid; at > 1;) {
-    const status = read(`/proc/${at}/status`);
-    const limits = read(`/proc/${at}/limits`);
-    // Processes above it may be those of another user, which some systems hide.
-    if (status === '' || limits === '') return at === pid;
+  for (let ancestor = pid; ancestor > 1;) {
+    const status = read(`/proc/${ancestor}/status`);
+    const limits = read(`/proc/${ancestor}/limits`);
+    // Ancestors may belong to another user, whose processes some systems hide.
+    if (status === '' || limits === '') return ancestor === pid;
     if (
-      read(`/proc/${at}/environ`)
+      read(`/proc/${ancestor}/environ`)
         .split('\0')
         .some((entry) => entry.startsWith(`${commandMarker}=`))
     )
       return true;
     if (isMarkedByLimit(limits)) return true;
-    at = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
+    ancestor = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
   }
   return false;
 }
@@ -182,7 +185,8 @@ function isMarkedByLimit(limits: string): boolean {
   const [, soft = '', hard = ''] = /^Max realtime timeout\s+(unlimited|\d+)\s+(unlimited|\d+)\s/m.exec(limits) ?? [];
   if (hard === '') return false;
   if (soft === 'unlimited' && hard === 'unlimited') return false;
-  // This process may have a limit because a command started it, or because the system gives everything one. Only marks are as high as this.
+  // This process may have a limit because a command started it, or because the system sets one for all processes. Only
+  // marks are this high.
   return canMarkByLimit || (hard !== 'unlimited' && BigInt(hard) >= lowestMark);
 }
 

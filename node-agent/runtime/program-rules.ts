@@ -13,24 +13,24 @@ import { findProgram, linkChain } from './commands/find-program.ts';
 
 type RunInput = z.output<typeof systemRun.input>;
 
-/** What a command would run, as far as a word of the owner can bind it. */
+/** What a command would run, as far as a rule of the owner can refer to it. */
 export interface ProgramFacts {
   /** The resolved path. */
   program: string;
-  /** Of the file's bytes, in hex: what stands at a path may be another program tomorrow. */
+  /** SHA-256 of the file's bytes, in hex, because the file at a path may change. */
   sha256: string;
-  /** SHA-256, in hex, of everything that a prompt shows. */
+  /** SHA-256, in hex, of everything that the prompt shows. */
   exact: string;
 }
 
-/** What the owner's rules say of a command: `ask` where none decides. */
+/** The decision of the owner's rules about a command; `ask` when no rule decides. */
 export type ProgramDecision = 'allow' | 'deny' | 'ask';
 
-/** The bytes of programs by which file they were read from: programs are large, and seldom change. */
+/** Cached hashes by the identity of the file, because programs are large and seldom change. */
 const hashes = new Map<string, string>();
 const maxKnown = 200;
 
-/** SHA-256 of a file, in hex; read anew whenever the file is another one or was written since. */
+/** SHA-256 of a file, in hex. It is computed again when the file was replaced or written. */
 async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
   const key = `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
@@ -44,7 +44,10 @@ async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
   return sha256;
 }
 
-/** Identifies what an input would run. @throws CommandError when there is no such program. */
+/**
+ * Identifies the program and everything else that an input would run.
+ * @throws CommandError when there is no such program.
+ */
 export async function programFacts(input: RunInput, cwd: string, signal: AbortSignal): Promise<ProgramFacts> {
   const program = programOf(input);
   const sha256 = await sha256Of(program, signal);
@@ -52,10 +55,10 @@ export async function programFacts(input: RunInput, cwd: string, signal: AbortSi
   return { program, sha256, exact: createHash('sha256').update(canonicalJson(shown)).digest('hex') };
 }
 
-/** The path of what an input would run. @throws CommandError when there is no such program. */
+/** The real path of the program that an input would run. @throws CommandError when there is no such program. */
 export const programOf = ({ argv }: Pick<RunInput, 'argv'>): string => realpathSync(findProgram(argv[0] as string));
 
-/** The real path of the folder in which a program would run; as it is given when there is none. */
+/** The real path of the folder in which a program would run. A path that does not exist is returned as it is. */
 export function folderOf({ cwd = homedir() }: Pick<RunInput, 'cwd'>): string {
   try {
     return realpathSync(cwd);
@@ -64,15 +67,18 @@ export function folderOf({ cwd = homedir() }: Pick<RunInput, 'cwd'>): string {
   }
 }
 
-/** Whether the folder of a rule leads to another place than when its owner named it, so that the rule permits nowhere. */
+/** Whether the folder of a rule now leads to another folder, so that the rule permits nothing. */
 export const isRuleMoved = ({ folder }: ProgramRule): boolean =>
   folder !== undefined && folderOf({ cwd: folder }) !== resolve(folder);
 
-/** Whether an owner's word depends on more than the command line: then the bytes of the program are read. */
+/** Whether the decision depends on more than the command line. The program's file is hashed only then. */
 export const needsFacts = ({ ask, rules }: LocalSettings['system']): boolean =>
   ask || rules.some(({ exact }) => exact !== null);
 
-/** Refusals count before permissions; without a rule the owner is asked, or, where they do not want that, their list of programs decides alone. */
+/**
+ * Decides by the owner's rules. A rule that denies precedes one that allows. Without a rule the owner is asked. If the
+ * owner switched asking off, the program is allowed here; `programProblem` checks the list of programs.
+ */
 export function decideProgram(
   input: Pick<RunInput, 'argv' | 'cwd' | 'env' | 'stdin'>,
   { program, exact }: { program: string; exact: string | null },
@@ -81,7 +87,7 @@ export function decideProgram(
   const { argv, env = {}, stdin } = input;
   const matching = rules.filter((rule) =>
     rule.exact === null
-      ? // What a pattern does not show, variables, input and another folder, it does not permit.
+      ? // A pattern does not show variables, input or another folder, so it does not permit them.
         (rule.decision === 'deny' ||
           (Object.keys(env).length === 0 && stdin === undefined && permitsFolder(rule, folderOf(input), files))) &&
         matchesCommandLine(rule, argv, program)
@@ -93,17 +99,17 @@ export function decideProgram(
 }
 
 /**
- * Whether a pattern permits in a folder. It never permits inside a folder that receives downloads, or above one: a workflow could put the
- * program's configuration or code there.
+ * Whether a pattern permits programs in a folder. It never does inside or above a folder that receives downloads, where
+ * a workflow could put the program's configuration or code.
  */
 function permitsFolder(rule: ProgramRule, real: string, { downloads }: LocalSettings['files']): boolean {
-  const received = downloads.flatMap((cwd) => [cwd, folderOf({ cwd })]);
-  if (received.some((one) => isInside(one, real) || isInside(real, one))) return false;
+  const downloadFolders = downloads.flatMap((cwd) => [cwd, folderOf({ cwd })]);
+  if (downloadFolders.some((one) => isInside(one, real) || isInside(real, one))) return false;
   if (rule.folder === undefined) return real === folderOf({});
   return !isRuleMoved(rule) && isInside(resolve(rule.folder), real);
 }
 
-/** Whether a pattern of the owner permits this command line, but in another folder. */
+/** Whether a pattern permits this command line, but in another folder. */
 export function isAllowedElsewhere(
   { argv, env = {}, stdin }: Pick<RunInput, 'argv' | 'env' | 'stdin'>,
   program: string,
@@ -115,7 +121,7 @@ export function isAllowedElsewhere(
   );
 }
 
-/** Whether the owner once allowed this very command line for other bytes of its program. */
+/** Whether the owner allowed this command line before for another version of the program's file. */
 export function wasAllowedForAnother(
   argv: readonly string[],
   { exact }: ProgramFacts,
@@ -127,11 +133,11 @@ export function wasAllowedForAnother(
   );
 }
 
-/** The words of a command line as one text that `wordsOf` takes apart again. */
+/** Joins the words of a command line to a text that `wordsOf` splits again. */
 export const commandLine = (argv: readonly string[]): string =>
   argv.map((word) => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
 
-/** The words of a pattern; what stands in double quotes is one, with JSON's escapes. Null when a quote is not closed. */
+/** Splits a pattern into words. Double quotes enclose one word, with JSON escapes. Null when a quote is not closed. */
 export function wordsOf(pattern: string): string[] | null {
   const words: string[] = [];
   for (let rest = pattern.trim(); rest !== ''; rest = rest.trimStart()) {
@@ -168,37 +174,37 @@ function matchesCommandLine({ pattern, decision }: ProgramRule, argv: readonly s
   );
 }
 
-/** Whatever way leads to a refused program, and whatever it is called on that way. */
-function isRefused(name: string, asked: string, program: string): boolean {
-  const ways = [asked, program, ...waysOf(asked)];
-  const names = ways.flatMap((way) => [way, basename(way)]);
+/** Whether a denied name matches a program: by any path or link that leads to it, and by any of their names. */
+function isRefused(name: string, requested: string, program: string): boolean {
+  const paths = [requested, program, ...pathsOf(requested)];
+  const names = paths.flatMap((path) => [path, basename(path)]);
   const refused = realPathOf(name);
   return names.some((known) => matchesGlob(name, known)) || (refused !== null && isSameFile(refused, program));
 }
 
-/** Whether two paths lead to one file, also by hard links: `perl` and `perl5.36.0` are one. */
+/** Whether two paths lead to the same file, also by hard links such as `perl` and `perl5.36.0`. */
 function isSameFile(one: string, other: string): boolean {
   if (one === other) return true;
   const [left, right] = [one, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
   return left !== undefined && left.dev === right?.dev && left.ino === right.ino;
 }
 
-/** A name permits the program that it means here, and no other of that name; a path the file that it leads to. */
-function isPermitted(name: string, asked: string, program: string): boolean {
+/** Whether an allowed name matches a program. A name permits only the program that PATH finds; a path only its file. */
+function isPermitted(name: string, requested: string, program: string): boolean {
   if (name === '*') return true;
-  if (!name.includes('/')) return !asked.includes('/') && matchesGlob(name, asked);
+  if (!name.includes('/')) return !requested.includes('/') && matchesGlob(name, requested);
   return matchesGlob(name, program) || (!name.includes('*') && realPathOf(name) === program);
 }
 
-function waysOf(asked: string): string[] {
+function pathsOf(requested: string): string[] {
   try {
-    return linkChain(findProgram(asked));
+    return linkChain(findProgram(requested));
   } catch {
     return [];
   }
 }
 
-/** The file that the first word of a pattern leads to; null when it leads to none. */
+/** The file that the first word of a pattern leads to. Null when there is none. */
 function realPathOf(name: string): string | null {
   if (name.includes('*')) return null;
   try {

@@ -4,43 +4,44 @@ import type { Prompt, PromptAnswer } from '../../shared/companion/state.ts';
 import { CommandError } from './commands/handler.ts';
 import { CompanionError } from './data-folder.ts';
 
-/** What is asked; the rest of a prompt is about when. */
+/** The content of a prompt, without its ID and times. */
 export type Question = Omit<Prompt, 'id' | 'askedAt' | 'expiresAt'>;
 
-/** Commands that may wait at once: more than a person would answer, and too few to fill the memory. */
+/** Prompts that may be open at the same time. */
 const maxWaiting = 16;
-/** Characters of all that wait, as JSON: each state that is told has them whole. */
+/** Characters of JSON of all open prompts together, because each state contains all prompts. */
 const maxCharacters = 8_000_000;
 
-interface Open {
+interface OpenPrompt {
   prompt: Prompt;
-  /** What tells it from others; the same again gets the same answer. */
+  /** Identifies the content. Prompts with the same key get the same answer. */
   key: string;
   characters: number;
   answer: (answer: PromptAnswer) => void;
 }
 
-/** Commands that wait for the word of this machine's owner, who may answer from the window or the command line. */
+/** Commands that wait for the owner's answer, which can come from the window or the command line. */
 export class Prompts {
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenPrompt>();
   readonly #waitMs: number;
   readonly #onChange: () => void;
 
-  /** @param waitMs How long the owner has; then the answer is no. */
+  /** @param waitMs How long the owner has to answer. Then the command is refused. */
   constructor(waitMs: number, onChange: () => void) {
     this.#waitMs = waitMs;
     this.#onChange = onChange;
   }
 
-  /** Those that wait, the oldest first. */
+  /** The open prompts, the oldest first. */
   get waiting(): Prompt[] {
     return [...this.#open.values()].map(({ prompt }) => prompt);
   }
 
   /**
-   * What the owner says.
-   * @param endsInMs When nobody wants the answer any more.
-   * @throws CommandError `denied_by_device` when they say nothing in time, or too many wait already; the signal's reason.
+   * Opens a prompt and resolves to the owner's answer.
+   * @param endsInMs How long the hub waits for the answer.
+   * @throws CommandError `denied_by_device` when no answer comes in time or too many prompts are open; the signal's
+   * reason.
    */
   async ask(
     question: Question,
@@ -55,19 +56,16 @@ export class Prompts {
     if (this.#open.size >= maxWaiting)
       throw new CommandError(
         'denied_by_device',
-        `${maxWaiting} commands wait for the word of this machine's owner already.`,
+        `${maxWaiting} commands already wait for an answer of this machine's owner.`,
       );
     const characters = JSON.stringify(question).length;
-    const held = [...this.#open.values()].reduce((sum, open) => sum + open.characters, 0);
+    const waitingCharacters = [...this.#open.values()].reduce((sum, open) => sum + open.characters, 0);
     if (characters > maxCharacters)
+      throw new CommandError('denied_by_device', `What would run has ${characters} characters, too many to review.`);
+    if (waitingCharacters + characters > maxCharacters)
       throw new CommandError(
         'denied_by_device',
-        `What would run has ${characters} characters; nobody could look through it.`,
-      );
-    if (held + characters > maxCharacters)
-      throw new CommandError(
-        'denied_by_device',
-        "Too much waits for the word of this machine's owner already; ask again when they have answered.",
+        "Too many characters already wait for an answer of this machine's owner; retry after the owner has answered.",
       );
     const id = randomUUID();
     const now = Date.now();
@@ -104,16 +102,16 @@ export class Prompts {
     }
   }
 
-  /** @throws CompanionError when nothing of that id waits any more. */
+  /** Answers a prompt. @throws CompanionError when no prompt with this ID is open. */
   answer(id: string, answer: PromptAnswer): void {
     const open = this.#open.get(id);
     if (open === undefined)
       throw new CompanionError(
-        `No prompt ${id} waits for an answer any more; those that do: outrigger-companion prompts. An answer is one of ${promptAnswers.join(', ')}.`,
+        `No prompt ${id} waits for an answer any more; list the open ones with: outrigger-companion prompts. An answer is one of ${promptAnswers.join(', ')}.`,
       );
     open.answer(answer);
     if (answer === 'once' || answer === 'deny') return;
-    // What is said for longer than once is said of all that wait for the same.
+    // An answer that lasts longer than once applies to all open prompts with the same content.
     for (const other of this.#open.values()) if (other.key === open.key) other.answer(answer);
   }
 }

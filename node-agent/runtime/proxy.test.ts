@@ -6,7 +6,7 @@ const hub = new URL('https://hub.example.org/base');
 const proxied = (env: Environment, url = hub) => proxyFor(url, env)?.origin ?? null;
 
 describe('the proxy of an address', () => {
-  test('is the one of its scheme, in lower case before upper case, and none without a variable', () => {
+  test('is the one for its scheme, lower-case variables first, and none without a variable', () => {
     const env = { HTTPS_PROXY: 'http://upper:1', https_proxy: 'http://lower:2', HTTP_PROXY: 'http://plain:3' };
     expect(proxied(env)).toBe('http://lower:2');
     expect(proxied({ HTTPS_PROXY: 'http://upper:1' }, new URL('wss://hub.example.org'))).toBe('http://upper:1');
@@ -33,7 +33,7 @@ describe('the proxy of an address', () => {
     ['b.example.org', false],
     ['ample.org', false],
     ['', false],
-  ])('is not used for what NO_PROXY covers: %j', (list, covered) => {
+  ])('is not used for hosts that NO_PROXY lists: %j', (list, covered) => {
     for (const name of ['NO_PROXY', 'no_proxy'])
       expect(proxied({ HTTPS_PROXY: 'http://proxy:1', [name]: list })).toBe(covered ? null : 'http://proxy:1');
   });
@@ -49,7 +49,7 @@ describe('the proxy of an address', () => {
     expect(proxied({ HTTPS_PROXY: 'proxy:1', NO_PROXY: list }, new URL(url)) === null).toBe(covered);
   });
 
-  test('may be named without a scheme and with credentials, which are percent-decoded and never shown', () => {
+  test('may have no scheme, and credentials that are percent-decoded and never shown', () => {
     expect(proxyFor(hub, { HTTPS_PROXY: 'me:p%40ss@[fd00::2]:8080' })).toEqual({
       variable: 'HTTPS_PROXY',
       origin: 'http://[fd00::2]:8080',
@@ -66,7 +66,7 @@ describe('the proxy of an address', () => {
     'http://',
     'http://user:secret%zz@proxy:1',
     'http://user:secret@proxy:99999',
-  ])('that can not be used is an error that names the variable and no secret: %s', (value) => {
+  ])('that is invalid causes an error that names the variable and no secret: %s', (value) => {
     expect(() => proxyFor(hub, { https_proxy: value })).toThrow(/^https_proxy (?!.*secret)/);
   });
 });

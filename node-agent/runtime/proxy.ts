@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The forward proxy that the environment names for an address. */
+/** A forward proxy that the environment names for an address. */
 export interface Proxy {
   /** The variable that names it. */
   variable: string;
@@ -13,14 +13,14 @@ export interface Proxy {
   authorization: string | null;
 }
 
-/** A proxy variable that can't be used. Its message names the variable, never its value, which may hold a password. */
+/** A proxy variable is invalid. The message names the variable, not its value, which may hold a password. */
 export class ProxySettingError extends Error {}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy for an address: `HTTPS_PROXY` for https and wss, `HTTP_PROXY` for http and ws, unless `NO_PROXY` lists the host. The lower-case name
- * of a variable wins. Addresses of this machine never go through a proxy.
+ * The proxy for an address: `HTTPS_PROXY` for https and wss, `HTTP_PROXY` for http and ws, unless `NO_PROXY` lists the
+ * host. The lower-case name of a variable precedes. Addresses of this machine never use a proxy.
  * @throws ProxySettingError
  */
 export function proxyFor(url: URL, env: Environment = process.env): Proxy | null {
@@ -75,7 +75,10 @@ function isLoopback(host: string): boolean {
   return family !== 0 && loopback.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** Whether an entry of `NO_PROXY` covers an address: `*`, a host with its subdomains, `host:port`, an IP address or a range such as `10.0.0.0/8`. */
+/**
+ * Whether an entry of `NO_PROXY` covers an address: `*`, a host with its subdomains, `host:port`, an IP address or a
+ * range such as `10.0.0.0/8`.
+ */
 function isExcluded(url: URL, list: string): boolean {
   const host = hostOf(url).replace(/\.$/, '');
   const port = url.port === '' ? (url.protocol === 'https:' || url.protocol === 'wss:' ? '443' : '80') : url.port;

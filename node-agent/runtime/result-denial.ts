@@ -7,8 +7,8 @@ import { powerDenial } from './denial.ts';
 import type { FinishedCommand } from './journal.ts';
 
 /**
- * Why the owner's settings do not let a result go to the hub any more, or null. Results that contain nothing of this machine but that the command acted are
- * sent in any case.
+ * Why the owner's settings no longer let a result be sent to the hub, or null. A result that only states that a command
+ * acted is always sent.
  */
 export async function resultDenial(
   { result, artifacts, source }: FinishedCommand,

@@ -6,30 +6,30 @@ import type { HubClient } from './hub-client.ts';
 import { HubError } from './hub-error.ts';
 import type { FinishedCommand, StoredArtifact } from './journal.ts';
 
-/** Artefacts up to this size together go inside the JSON, in bytes. */
+/** Artefacts up to this total size are sent inside the JSON, in bytes. */
 const inlineBytes = 256 * 1024;
 const jsonTimeoutMs = 40_000;
 const formTimeoutMs = 300_000;
-/** Without a byte leaving, or an answer after the last one. */
+/** Time limit without a sent byte, or for the answer after the last byte, in milliseconds. */
 const pieceTimeoutMs = 120_000;
-/** A piece takes about so long, so that little is sent twice and no proxy is tried too hard. */
+/** Target duration of a piece, in milliseconds, so that a retry repeats little and proxies do not time out. */
 const pieceMs = 10_000;
 const firstPieceBytes = 256 * 1024;
-const [leastPieceBytes, mostPieceBytes] = [64 * 1024, 8 * 1024 * 1024];
+const [minPieceBytes, maxPieceBytes] = [64 * 1024, 8 * 1024 * 1024];
 const chunkBytes = 64 * 1024;
-/** A file whose bytes arrive wrong so often is not sent again. */
+/** After so many wrong checksums, a file is not sent again. */
 const maxMismatches = 3;
 
-/** Where a result stands on its way; kept between attempts. */
+/** State of sending one result, kept between attempts. */
 export interface Delivery {
-  /** Whether an attempt was made before, by this process or an earlier one, so that the hub may have some of it. */
+  /** Whether this process or an earlier one made an attempt, so that the hub may have a part. */
   wasTried: boolean;
   pieceBytes: number;
   mismatches: number;
   facts: Map<string, Omit<UploadMetadata, 'offset'>>;
 }
 
-/** The state of a delivery that begins; `wasTried` for one that an earlier process began. */
+/** The initial state. `wasTried` is true when an earlier process made an attempt. */
 export const newDelivery = (wasTried: boolean): Delivery => ({
   wasTried,
   pieceBytes: firstPieceBytes,
@@ -38,8 +38,8 @@ export const newDelivery = (wasTried: boolean): Delivery => ({
 });
 
 /**
- * Sends results: small artefacts inside the JSON, others ahead of it in pieces, from where the hub has them; as a form to a hub that
- * takes no pieces. Holds no more of a file in memory than a chunk.
+ * Sends results. Small artefacts are sent inside the JSON. Larger ones are uploaded before it in pieces, from the
+ * offset that the hub has; a hub without piecewise upload gets a form. At most one chunk of a file is in memory.
  */
 export class ResultSender {
   readonly #client: HubClient;
@@ -51,15 +51,16 @@ export class ResultSender {
     this.#nodeId = nodeId;
   }
 
-  /** Another hub may answer next. */
-  forgetHub(): void {
+  /** Forgets what the hub supports, because another hub may answer next. */
+  resetHubFeatures(): void {
     this.#takesPieces = true;
   }
 
   /**
-   * One attempt; `onProgress` hears of every piece that arrived.
-   * @param withheld Aborts when the owner does not let the result go to the hub any more: ends uploads, and no request that has all of the result.
-   * @throws HubError, or a signal's reason; what arrived counts for the next attempt.
+   * Makes one attempt. `onProgress` is called for every piece that arrived.
+   * @param withheld Aborts when the owner no longer lets the result be sent. It ends uploads, but not a request that
+   * contains the whole result.
+   * @throws HubError, or a signal's reason. The next attempt continues after the pieces that arrived.
    */
   async send(
     finished: FinishedCommand,
@@ -82,11 +83,11 @@ export class ResultSender {
     if (this.#takesPieces) {
       const outcome = await this.#uploadAll(finished, delivery, uploading, onProgress);
       withheld.throwIfAborted();
-      // Nobody wants the artefacts of a command that is over, and the hub will say so of the result.
-      if (outcome !== 'unknown') {
+      // The hub does not need the artefacts of a command that ended. It reports that for the result, too.
+      if (outcome !== 'unsupported') {
         await this.#complete(
           finished,
-          outcome === 'over' ? result : { ...result, uploads: artifacts.map(({ name }) => name) },
+          outcome === 'ended' ? result : { ...result, uploads: artifacts.map(({ name }) => name) },
           signal,
         );
         return;
@@ -117,22 +118,22 @@ export class ResultSender {
     );
   }
 
-  /** Whether all is at the hub, or why nothing is to be: the command is over, or the hub takes no pieces. */
+  /** Uploads all artefacts, unless the command ended or the hub does not support piecewise upload. */
   async #uploadAll(
     { commandId, artifacts }: FinishedCommand,
     delivery: Delivery,
     signal: AbortSignal,
     onProgress: () => void,
-  ): Promise<'there' | 'over' | 'unknown'> {
+  ): Promise<'uploaded' | 'ended' | 'unsupported'> {
     try {
       for (const artifact of artifacts) await this.#upload(commandId, artifact, delivery, signal, onProgress);
-      return 'there';
+      return 'uploaded';
     } catch (error) {
       if (!(error instanceof HubError)) throw error;
-      if (error.isUnknownOperation) return 'unknown';
-      if (error.code === 'command_ended') return 'over';
+      if (error.isUnknownOperation) return 'unsupported';
+      if (error.code === 'command_ended') return 'ended';
       delivery.wasTried = true;
-      delivery.pieceBytes = Math.max(leastPieceBytes, Math.floor(delivery.pieceBytes / 4));
+      delivery.pieceBytes = Math.max(minPieceBytes, Math.floor(delivery.pieceBytes / 4));
       if (error.code === 'checksum_mismatch') {
         delivery.mismatches += 1;
         if (delivery.mismatches === maxMismatches)
@@ -159,16 +160,17 @@ export class ResultSender {
           { signal, timeoutMs: pieceTimeoutMs, ...(content === undefined ? {} : { content }) },
         )
       ).body;
-    // Without a body the hub says what it has.
+    // Without a body the hub answers how many bytes it has.
     let state = delivery.wasTried ? await put(0) : { received: 0, complete: false };
     while (!state.complete) {
-      // Hashing and earlier pieces take a while, and the file may be removed when nobody wants it any more.
+      // Hashing and earlier pieces take time. After an abort, the file may be removed.
       signal.throwIfAborted();
       const { received: start } = state;
       const end = Math.min(facts.bytes, start + delivery.pieceBytes);
       const startedAt = performance.now();
       const source = createReadStream(artifact.filePath, { start, end: end - 1, highWaterMark: chunkBytes });
-      // The request reports the error of a file that is gone; without a listener the error would end the process after an abort.
+      // The request reports the error of a removed file. Without a listener, the error would end the process after an
+      // abort.
       source.on('error', () => undefined);
       try {
         state = await put(start, source as AsyncIterable<Buffer>);
@@ -179,11 +181,7 @@ export class ResultSender {
       onProgress();
       const tookMs = Math.max(1, performance.now() - startedAt);
       delivery.pieceBytes = Math.floor(
-        Math.min(
-          mostPieceBytes,
-          delivery.pieceBytes * 4,
-          Math.max(leastPieceBytes, ((end - start) * pieceMs) / tookMs),
-        ),
+        Math.min(maxPieceBytes, delivery.pieceBytes * 4, Math.max(minPieceBytes, ((end - start) * pieceMs) / tookMs)),
       );
     }
   }
@@ -193,11 +191,11 @@ async function factsOf(
   { name, contentType, filePath }: StoredArtifact,
   { facts }: Delivery,
 ): Promise<Omit<UploadMetadata, 'offset'>> {
-  const known = facts.get(name);
-  if (known !== undefined) return known;
+  const cached = facts.get(name);
+  if (cached !== undefined) return cached;
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(filePath) as AsyncIterable<Buffer>) hash.update(chunk);
-  const made = { bytes: (await stat(filePath)).size, sha256: hash.digest('hex'), contentType };
-  facts.set(name, made);
-  return made;
+  const computed = { bytes: (await stat(filePath)).size, sha256: hash.digest('hex'), contentType };
+  facts.set(name, computed);
+  return computed;
 }

@@ -1,7 +1,7 @@
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 
-/** What a running companion says of itself, shortened for the command line. */
+/** The state of a running companion, shortened for the command line. */
 export interface RunningStatus {
   pid: number;
   connected: boolean;
@@ -10,7 +10,7 @@ export interface RunningStatus {
   nodeId: string | null;
   running: { id: string; type: string }[];
   lastError: string | null;
-  /** Why the log can not be trusted, and entries that the disk has not taken yet. */
+  /** Why the log cannot be trusted, and the number of entries that are not on the disk yet. */
   audit: CompanionState['audit'];
   /** How another program changed the settings file. */
   edited: CompanionState['edited'];
@@ -32,7 +32,7 @@ export function statusOf(state: CompanionState): RunningStatus {
   };
 }
 
-/** The process and its connection, as they are shown to the owner. */
+/** Describes the process and its connection for the owner. */
 export function describeRunning({ pid, connected, byChannel, lastError }: RunningStatus): string {
   const connection = connected ? `connected by ${byChannel ? 'a channel' : 'polls'}` : 'not connected';
   return `process ${pid}, ${connection}${connected || lastError === null ? '' : `: ${visibleLine(lastError)}`}`;

@@ -2,7 +2,7 @@ import type { SystemPermission } from '../../shared/companion/state.ts';
 import { isBehindWayland, paneRemedy } from './permission-answers.ts';
 import type { PictureFault } from './picture.ts';
 
-/** Who may be behind a capture that brought nothing, and what to do. A system that denies a power often says so by black and silence alone. */
+/** Possible causes of an empty capture, and remedies. Many systems deny a power only by black pictures or silence. */
 
 const withText = (state: SystemPermission['state'], detail: string, text: string): SystemPermission => ({
   state,
@@ -12,7 +12,7 @@ const withText = (state: SystemPermission['state'], detail: string, text: string
 
 export const faultText: Record<PictureFault, string> = { black: 'all black', one_colour: 'all one colour' };
 
-/** @param byApp whether the app around this runtime took the picture. */
+/** @param byApp Whether the app around this runtime took the picture. */
 export function emptyScreen(byApp: boolean): SystemPermission {
   if (process.platform === 'darwin')
     return {
@@ -24,7 +24,7 @@ export function emptyScreen(byApp: boolean): SystemPermission {
     return {
       state: 'denied',
       detail: 'The desktop shared a screen on which nothing is drawn, or does not share it any more.',
-      remedy: { text: 'Choose anew which screen is shared.', action: { kind: 'ask_system', power: 'screen' } },
+      remedy: { text: 'Choose again which screen is shared.', action: { kind: 'ask_system', power: 'screen' } },
     };
   if (!byApp && isBehindWayland())
     return withText(
@@ -39,7 +39,7 @@ export function emptyScreen(byApp: boolean): SystemPermission {
   );
 }
 
-/** What macOS shows to whom it does not let see the screen: a picture that no program can tell from a real one. */
+/** Without the permission, macOS returns the wallpaper alone. A program cannot distinguish that from a real picture. */
 export const maybeOnlyWallpaper = (): SystemPermission => ({
   state: 'unknown',
   detail: 'Where the picture shows the wallpaper without any window, macOS does not let the companion see the screen.',
@@ -48,11 +48,11 @@ export const maybeOnlyWallpaper = (): SystemPermission => ({
 
 export function emptyCamera(): SystemPermission {
   const pane = paneRemedy('camera');
-  const mend = 'Open its shutter, close other programs that use it, and test again.';
+  const remedyText = 'Open its shutter, close other programs that use it, and test again.';
   return {
     state: 'unknown',
-    detail: `The camera is covered or has no signal${pane === null ? '' : ', or the system does not let the companion see through it'}.`,
-    remedy: { text: pane === null ? mend : `${mend} ${pane.text}`, action: pane?.action ?? null },
+    detail: `The camera is covered or has no signal${pane === null ? '' : ', or the system does not let the companion use it'}.`,
+    remedy: { text: pane === null ? remedyText : `${remedyText} ${pane.text}`, action: pane?.action ?? null },
   };
 }
 
@@ -70,7 +70,7 @@ export function silentMicrophone(muted: boolean): SystemPermission {
   if (pane !== null)
     return {
       state: process.platform === 'darwin' ? 'denied' : 'unknown',
-      detail: 'The system does not let the companion hear, or the microphone is switched off.',
+      detail: 'The system does not let the companion use the microphone, or the microphone is switched off.',
       remedy: pane,
     };
   return withText(

@@ -18,7 +18,7 @@ import type { HostPort } from './host-port.ts';
 import { PermissionReader } from './permissions.ts';
 import { decodePicture } from './picture.ts';
 import { ProcessGuard } from './process-guard.ts';
-import { judgeCamera, runSelfTest } from './self-test.ts';
+import { evaluateCamera, runSelfTest } from './self-test.ts';
 import { localSettings } from './settings.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -36,7 +36,7 @@ interface Options {
   onResult?: (result: TestResult) => void;
 }
 
-/** Tests with the very parts of a companion, and looks whether anything is left behind. */
+/** Tests with the dependencies of a companion, and checks that nothing is left behind. */
 async function testing(parts: TestPart[], options: Options = {}): Promise<TestResult[]> {
   const home = mkdtempSync(join(tmpdir(), 'outrigger-self-test-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
@@ -55,13 +55,13 @@ async function testing(parts: TestPart[], options: Options = {}): Promise<TestRe
   }
 }
 
-/** The middle of a picture as its owner sees it. */
+/** The colour in the middle of a picture. */
 function shown(result: TestResult | undefined): { width: number; height: number; at(x: number, y: number): number[] } {
   const { width, height, rgba } = decodePicture(Buffer.from(result?.picture?.base64 ?? '', 'base64'));
   return { width, height, at: (x, y) => [...rgba.subarray((y * width + x) * 4, (y * width + x) * 4 + 3)] };
 }
 
-test('what its owner switched off is not touched, nor anything while the companion is paused', async () => {
+test('parts that the owner switched off are not used, and none while the companion is paused', async () => {
   const asked: string[] = [];
   const host: HostPort = {
     offer: { keyStore: null, captures: ['screen', 'camera', 'audio'] },
@@ -88,7 +88,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     return () => screen[Symbol.dispose]();
   });
 
-  test('fails while it is black, and passes once something is on it, with the picture that a workflow would get', async () => {
+  test('fails while it is black, and passes when it shows something, with the picture that a workflow would get', async () => {
     vi.stubEnv('DISPLAY', screen.display);
     vi.stubEnv('WAYLAND_DISPLAY', undefined);
     const [black] = await testing(['screen']);
@@ -114,7 +114,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     expect(last?.permission).toBeNull();
   });
 
-  test('that is black on a Wayland desktop is denied by it', async () => {
+  test('that is black on a Wayland desktop counts as denied', async () => {
     using empty = await startVirtualScreen();
     vi.stubEnv('DISPLAY', empty.display);
     vi.stubEnv('WAYLAND_DISPLAY', 'wayland-0');
@@ -123,7 +123,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     ]);
   });
 
-  test('that is not there fails with what is missing', async () => {
+  test('that does not exist fails with what is missing', async () => {
     vi.stubEnv('DISPLAY', undefined);
     vi.stubEnv('WAYLAND_DISPLAY', undefined);
     expect(await testing(['screen'])).toMatchObject([{ state: 'failed', permission: { state: 'missing' } }]);
@@ -134,7 +134,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
   });
 });
 
-test('what the app denies is said in its words, with its remedy', async () => {
+test("a denial by the app has the app's message and remedy", async () => {
   const permission = {
     state: 'denied' as const,
     detail: 'Screen Recording is off.',
@@ -152,18 +152,18 @@ test('what the app denies is said in its words, with its remedy', async () => {
   ]);
 });
 
-test('a camera is judged by its picture (no camera can be had here: its frames are fed to the judge)', async () => {
+test('a camera is evaluated by its picture (with generated frames, because no camera is available)', async () => {
   const frame = (valueAt: (at: number) => number) => {
     const data = Buffer.from(Array.from({ length: 1280 * 720 * 4 }, (_value, at) => valueAt(at)));
     return jpeg.encode({ width: 1280, height: 720, data }, 90).data;
   };
-  const covered = judgeCamera(frame((at) => at % 7));
+  const covered = evaluateCamera(frame((at) => at % 7));
   expect(covered).toMatchObject({
     state: 'failed',
     detail: 'The picture of the camera, 1280x720, is all black.',
     permission: { remedy: { text: expect.stringContaining('shutter') as string } },
   });
-  const seen = judgeCamera(frame((at) => (at >> 10) % 256));
+  const seen = evaluateCamera(frame((at) => (at >> 10) % 256));
   expect(seen).toMatchObject({ state: 'passed', permission: null });
   const picture = Buffer.from(seen.picture?.base64 ?? '', 'base64');
   expect(await imageSize(picture)).toEqual({ width: 640, height: 360 });
@@ -172,29 +172,29 @@ test('a camera is judged by its picture (no camera can be had here: its frames a
 
 const canRecord = findTool('pulseaudio') !== null && findTool('pactl') !== null && findTool('ffmpeg') !== null;
 describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () => {
-  const hear = async (env: Record<string, string>) => {
+  const testMicrophone = async (env: Record<string, string>) => {
     for (const [name, value] of Object.entries(env)) if (name !== 'HOME') vi.stubEnv(name, value);
     return testing(['audio']);
   };
 
-  test('passes with the level that it heard', async () => {
+  test('passes with the measured level', async () => {
     using sound = await startSoundServer('tone');
-    expect(await hear(sound.env)).toMatchObject([
+    expect(await testMicrophone(sound.env)).toMatchObject([
       { state: 'passed', detail: expect.stringMatching(/ s of sound at -\d+ dBFS\.$/) as string, permission: null },
     ]);
   });
 
-  test('fails when all that comes is silence, and says so when it is muted', async () => {
+  test('fails when it records only silence, and reports when it is muted', async () => {
     using sound = await startSoundServer('nothing');
-    expect(await hear(sound.env)).toMatchObject([
+    expect(await testMicrophone(sound.env)).toMatchObject([
       {
         state: 'failed',
-        detail: expect.stringContaining('all of it is silence') as string,
+        detail: expect.stringContaining('but only silence') as string,
         permission: { remedy: { text: expect.stringContaining('sound settings') as string } },
       },
     ]);
     expect(await sound.control('set-source-mute', '@DEFAULT_SOURCE@', '1')).toBe(0);
-    expect(await hear(sound.env)).toMatchObject([
+    expect(await testMicrophone(sound.env)).toMatchObject([
       {
         state: 'failed',
         permission: {
@@ -207,7 +207,7 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
   });
 
   test('fails without a sound server, and names it', async () => {
-    expect(await hear({ PULSE_SERVER: `unix:${join(tmpdir(), 'outrigger-no-pulse')}` })).toMatchObject([
+    expect(await testMicrophone({ PULSE_SERVER: `unix:${join(tmpdir(), 'outrigger-no-pulse')}` })).toMatchObject([
       {
         state: 'failed',
         detail: expect.stringContaining('No sound server') as string,
@@ -217,14 +217,14 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
   });
 });
 
-test('a program runs, and what it prints comes back', async () => {
+test('a program runs, and its output is returned', async () => {
   expect(await testing(['system'])).toMatchObject([
-    { state: 'passed', detail: expect.stringContaining('its output came back whole') as string },
+    { state: 'passed', detail: expect.stringContaining('its output was returned completely') as string },
   ]);
 });
 
 describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edge or Chromium)', () => {
-  test('opens a page of its own whatever hosts are allowed, and leaves none open', async () => {
+  test('opens its own page with any list of allowed hosts, and closes it', async () => {
     const settings = { ...allOn, browser: { ...allOn.browser, allowHosts: ['example.org'] } };
     const [result] = await testing(['browser'], { settings });
     expect(result).toMatchObject({ state: 'passed', detail: expect.stringMatching(/opened a page/) as string });
@@ -233,7 +233,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     expect(at(5, 5)).toEqual([255, 255, 255]);
   });
 
-  test('that commands use keeps their page, and gets no further one', async () => {
+  test('that commands use keeps their page, and no other page stays open', async () => {
     const home = mkdtempSync(join(tmpdir(), 'outrigger-self-test-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
     await using guard = new ProcessGuard();
@@ -252,7 +252,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     expect(await pages()).toEqual(before);
   });
 
-  test('that can not be started fails with the reason', async () => {
+  test('that cannot be started fails with the reason', async () => {
     const settings = { browser: { ...allOn.browser, executablePath: findTool('false') as string } };
     expect(await testing(['browser'], { settings })).toMatchObject([
       { state: 'failed', detail: expect.stringContaining('did not start') as string },
@@ -260,7 +260,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
 });
 
-test('a test that is stopped stops, with nothing left behind', async () => {
+test('stopping a test ends it and leaves nothing behind', async () => {
   const stop = new AbortController();
   const seen: TestPart[] = [];
   const host: HostPort = {

@@ -21,16 +21,16 @@ import type { PermissionReader } from './permissions.ts';
 import { decodePicture, faultOf, shrink } from './picture.ts';
 import type { ProcessGuard } from './process-guard.ts';
 import { emptyCamera, emptyScreen, faultText, maybeOnlyWallpaper, silentMicrophone } from './self-test-verdicts.ts';
-import { listenTo } from './sound.ts';
+import { measureSound } from './sound.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** What a self-test works with: the very parts that commands of a hub do. */
+/** The dependencies of a self-test. They are the ones that the hub's commands use. */
 export interface SelfTestDeps {
-  /** Read anew before each part, so that what is denied meanwhile is not tried. */
+  /** Read before each part, so that a part that the owner denied in the meantime is not tested. */
   settings: () => LocalSettings;
-  /** Asked for when the hub is tested, since a key store may ask its owner; null where the machine is not paired. */
+  /** Called only for the test of the hub, because a key store may prompt. Null when the machine is not paired. */
   identity: () => Promise<Pick<Identity, 'hub' | 'nodeId' | 'deviceSecret'> | null>;
-  /** A folder for what is captured; it is gone when the test is over. */
+  /** Parent of the folder for captured files, which is removed after the test. */
   temporary: string;
   guard: ProcessGuard;
   browser: BrowserSession;
@@ -44,7 +44,7 @@ interface PartContext {
   deps: SelfTestDeps;
   settings: LocalSettings;
   command: CommandContext;
-  /** The bytes of what a handler attached. */
+  /** The bytes that the handler attached. */
   captured: () => Promise<Buffer>;
 }
 
@@ -68,9 +68,8 @@ const tests: Record<TestPart, (part: PartContext) => Promise<Outcome>> = {
 };
 
 /**
- * Tries what workflows may use by using it, one part after the other: what is captured is looked at here and goes nowhere else. A part that its owner
- * switched off is not touched.
- * @throws the signal's reason.
+ * Tests what workflows may use by using it, one part after the other. Captured pictures and sound are examined here and
+ * sent nowhere. A part that the owner switched off is not used. @throws the signal's reason.
  */
 export async function runSelfTest(
   parts: readonly TestPart[],
@@ -105,16 +104,16 @@ async function runPart(part: TestPart, deps: SelfTestDeps, signal: AbortSignal):
     if (!isAllowed(settings, part, Date.now()))
       return off(`Switched off, so nothing was tried; switch it on with: outrigger-companion allow ${part}`);
   }
-  const late = new AbortController();
+  const timedOut = new AbortController();
   const seconds = deadlinesMs[part] / 1000;
   const timer = setTimeout(
-    () => late.abort(new CommandError('timeout', `It took longer than ${seconds} s.`)),
+    () => timedOut.abort(new CommandError('timeout', `It took longer than ${seconds} s.`)),
     deadlinesMs[part],
   );
   let folder: string | undefined;
   try {
     folder = await mkdtemp(join(deps.temporary, 'test-'));
-    const ends = AbortSignal.any([signal, late.signal]);
+    const ends = AbortSignal.any([signal, timedOut.signal]);
     return await untilAborted(tests[part](contextOf(deps, settings, folder, ends)), ends);
   } catch (error) {
     signal.throwIfAborted();
@@ -150,7 +149,7 @@ function contextOf(deps: SelfTestDeps, settings: LocalSettings, folder: string, 
   };
 }
 
-/** Says why a part failed, and who denies it as far as the system tells. */
+/** Explains why a part failed, and what denies it as far as the system reports it. */
 async function explain(
   part: TestPart,
   error: Error,
@@ -160,9 +159,9 @@ async function explain(
 ): Promise<Outcome> {
   const { message } = error;
   if (part === 'hub') return failed(message);
-  const permission = (await deps.permissions.lookAtPermissions(settings, signal))[part];
+  const permission = (await deps.permissions.readPermissions(settings, signal))[part];
   if (permission.state === 'missing' || permission.state === 'denied') return failed(permission.detail, permission);
-  // The system says that it may: what failed knows better.
+  // The system reports that it is allowed, but the error shows that it is not.
   if (error instanceof CommandError && error.code === 'permission_needed')
     return failed(message, { state: 'denied', detail: message, remedy: permission.remedy });
   return failed(message, permission.remedy === null ? null : permission);
@@ -190,11 +189,11 @@ async function testScreen({ deps, command, captured }: PartContext): Promise<Out
 async function testCamera({ deps, command, captured }: PartContext): Promise<Outcome> {
   const { 'node.capture_camera': capture } = captureHandlers(deps.guard, deps.host);
   await capture(captureCamera.input.parse({}), command);
-  return judgeCamera(await captured());
+  return evaluateCamera(await captured());
 }
 
-/** What a camera's picture is worth. @throws CommandError `failed` when it is none. */
-export function judgeCamera(bytes: Buffer): Outcome {
+/** The result for a camera's picture. @throws CommandError `failed` when the bytes are no picture. */
+export function evaluateCamera(bytes: Buffer): Outcome {
   const picture = decodePicture(bytes);
   const size = `${picture.width}x${picture.height}`;
   const fault = faultOf(picture, 'camera');
@@ -208,11 +207,11 @@ export function judgeCamera(bytes: Buffer): Outcome {
 async function testAudio({ deps, command, captured }: PartContext): Promise<Outcome> {
   const { 'node.capture_audio': capture } = captureHandlers(deps.guard, deps.host);
   await capture(captureAudio.input.parse({ seconds: 1 }), command);
-  const { durationMs, decibels, isSilent } = listenTo(await captured());
+  const { durationMs, decibels, isSilent } = measureSound(await captured());
   const length = `${(durationMs / 1000).toFixed(1)} s`;
   if (!isSilent) return passed(`${length} of sound at ${Math.round(decibels)} dBFS.`);
   const muted = await isMuted(deps.guard, command.signal).catch(() => false);
-  return failed(`${length} were recorded, and all of it is silence.`, silentMicrophone(muted));
+  return failed(`${length} were recorded, but only silence.`, silentMicrophone(muted));
 }
 
 async function testProgram({ deps, command }: PartContext): Promise<Outcome> {
@@ -221,16 +220,16 @@ async function testProgram({ deps, command }: PartContext): Promise<Outcome> {
   const argv = process.platform === 'win32' ? ['cmd.exe', '/d', '/c', `echo ${word}`] : ['echo', word];
   const { exitCode, stdout, stderr } = await run(systemRun.input.parse({ argv }), command);
   if (exitCode === 0 && stdout.trim() === word)
-    return passed(`${argv[0]} ran as ${userInfo().username}, and its output came back whole.`);
-  const said = `${stdout} ${stderr}`.trim().slice(0, 300);
+    return passed(`${argv[0]} ran as ${userInfo().username}, and its output was returned completely.`);
+  const output = `${stdout} ${stderr}`.trim().slice(0, 300);
   return failed(
     exitCode === 0
-      ? `${argv[0]} printed something else than it was given: ${said}`
-      : `${argv[0]} ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`}: ${said}`,
+      ? `${argv[0]} printed something other than its argument: ${output}`
+      : `${argv[0]} ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`}: ${output}`,
   );
 }
 
-/** A page without an address: no list of hosts has a say in it, and it leaves nothing in the history. */
+/** Opens a page without an address, so that the lists of hosts do not apply and the history stays unchanged. */
 async function testBrowser({ deps, settings, command: { commandId, signal } }: PartContext): Promise<Outcome> {
   return deps.browser.withPage(
     settings.browser,
@@ -248,7 +247,7 @@ async function testBrowser({ deps, settings, command: { commandId, signal } }: P
           { timeout: pageTimeoutMs },
         );
         const title = await page.title();
-        if (title !== wanted) return failed(`The page has another title than it was given: ${title.slice(0, 200)}`);
+        if (title !== wanted) return failed(`The page has an unexpected title: ${title.slice(0, 200)}`);
         const picture = decodePicture(await page.screenshot({ type: 'png', timeout: pageTimeoutMs }));
         const version = page.context().browser()?.version();
         return {

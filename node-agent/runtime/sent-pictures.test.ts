@@ -26,7 +26,7 @@ function start(now?: () => number) {
     pictures[Symbol.dispose]();
     rmSync(home, { recursive: true, force: true });
   });
-  /** An artefact as the journal holds it. */
+  /** An artefact in the journal. */
   const artifact = (contentType: string, text: string, bytes?: number) => {
     const filePath = join(home, randomUUID());
     writeFileSync(filePath, text, { mode: 0o644 });
@@ -36,7 +36,7 @@ function start(now?: () => number) {
   return { home, folder, pictures, artifact };
 }
 
-test('the picture of a command is kept, for its owner alone, and outlives the file that it came from', async () => {
+test('the picture of a command is kept after its source file is removed, and only the owner can read it', async () => {
   const { folder, pictures, artifact } = start();
   const [sent, without] = [randomUUID(), randomUUID()];
   const first = artifact('image/jpeg', 'first');
@@ -53,7 +53,7 @@ test('the picture of a command is kept, for its owner alone, and outlives the fi
   }
 });
 
-test('a command that is done again has its last picture, and only that', async () => {
+test('a command that runs again keeps only its last picture', async () => {
   const { folder, pictures, artifact } = start();
   const id = randomUUID();
   pictures.keep(id, [artifact('image/jpeg', 'before')]);
@@ -62,7 +62,7 @@ test('a command that is done again has its last picture, and only that', async (
   expect(readdirSync(folder)).toEqual([`${id}.png`]);
 });
 
-test('an id that is none leads nowhere', async () => {
+test('an invalid command ID has no picture and writes no file', async () => {
   const { home, folder, pictures, artifact } = start();
   writeFileSync(join(home, 'secret.png'), 'secret');
   for (const id of ['../secret', '..', '', `${randomUUID()}/../../secret`, 'a\0b']) {
@@ -73,7 +73,7 @@ test('an id that is none leads nowhere', async () => {
   expect(existsSync(folder)).toBe(false);
 });
 
-test('a picture outlives the process for a day, and then is gone, with what was never finished', async () => {
+test('a picture is kept for a day across processes, then removed together with unfinished copies', async () => {
   let now = Date.now();
   const { folder, pictures, artifact } = start(() => now);
   const id = randomUUID();
@@ -90,7 +90,7 @@ test('a picture outlives the process for a day, and then is gone, with what was 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('the oldest go where all are more than 200 MB, and one of more than 20 MB is not kept', () => {
+test('the oldest pictures are removed over 200 MB in total, and a picture over 20 MB is not kept', () => {
   const { folder, pictures, artifact } = start();
   const ids = Array.from({ length: 12 }, () => randomUUID());
   for (const id of ids.slice(0, 11)) pictures.keep(id, [artifact('image/png', '', 20 * megabyte)]);
@@ -101,7 +101,7 @@ test('the oldest go where all are more than 200 MB, and one of more than 20 MB i
   expect(readdirSync(folder)).toHaveLength(10);
 });
 
-test('what an earlier process left beyond that goes at the start, oldest first', () => {
+test('pictures of an earlier process over the size limit are removed at the start, oldest first', () => {
   const { folder } = start();
   mkdirSync(folder);
   const ids = Array.from({ length: 21 }, () => randomUUID());
@@ -116,7 +116,7 @@ test('what an earlier process left beyond that goes at the start, oldest first',
   expect(ids.filter((id) => !pictures.has(id))).toEqual([ids[0]]);
 });
 
-test('a picture that can not be kept fails nothing, and the next one is kept', async () => {
+test('a picture that cannot be stored causes no error, and the next one is kept', async () => {
   const { home, folder, pictures, artifact } = start();
   const [lost, blocked, kept] = [randomUUID(), randomUUID(), randomUUID()];
   pictures.keep(lost, [{ name: 'x', contentType: 'image/png', filePath: join(home, 'gone.png') }]);
@@ -134,7 +134,7 @@ test('a picture that can not be kept fails nothing, and the next one is kept', a
   expect(pictures.has(kept)).toBe(true);
 });
 
-test('an owner who wants none kept has none', () => {
+test('clearing removes all pictures', () => {
   const { folder, pictures, artifact } = start();
   const id = randomUUID();
   pictures.keep(id, [artifact('image/png', 'x')]);

@@ -10,36 +10,36 @@ const maxPictureBytes = 20 * 1024 * 1024;
 const maxAllBytes = 200 * 1024 * 1024;
 const maxAgeMs = 24 * 60 * 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
-/** What is being copied, or was when the process ended. */
+/** Suffix of a file while it is copied. */
 const partial = '.partial';
 
 const isCommandId = (text: string) => z.uuid().safeParse(text).success;
 
-interface KeptPicture {
+interface StoredPicture {
   path: string;
   contentType: string;
   bytes: number;
-  keptAt: number;
+  storedAt: number;
 }
 
-/** Keeps the pictures that were sent for the owner to look at; never in the way of a command. */
+/** Stores sent pictures for the owner to view. A failure does not affect the command. */
 export interface PictureKeeper {
   keep(commandId: string, artifacts: readonly StoredArtifact[]): void;
 }
 
 /**
- * The pictures that commands sent to the hub, kept for a day for the owner of this machine to look at: one for each command, at most 200 MB in all, readable by
- * the owner alone. It never fails a command: what can't be kept is not.
+ * The pictures that commands sent to the hub, kept for a day for the owner of this machine: one for each command, at
+ * most 200 MB in total. Only the owner can read them. A picture that cannot be stored is left out without an error.
  */
 export class SentPictures implements Disposable {
   readonly #folder: string;
   readonly #now: () => number;
   readonly #sweeper: NodeJS.Timeout;
-  /** By the id of their command, oldest first. */
-  readonly #kept = new Map<string, KeptPicture>();
+  /** By the ID of their command, oldest first. */
+  readonly #pictures = new Map<string, StoredPicture>();
   #totalBytes = 0;
 
-  /** Finds what earlier processes kept, sweeps it, and sweeps every hour until it is disposed. */
+  /** Loads the pictures of earlier processes, and removes old ones now and every hour until disposed. */
   constructor(folder: string, now: () => number = Date.now) {
     this.#folder = folder;
     this.#now = now;
@@ -52,7 +52,7 @@ export class SentPictures implements Disposable {
   /** Keeps the first picture of a command. */
   keep(commandId: string, artifacts: readonly StoredArtifact[]): void {
     const picture = artifacts.find(({ contentType }) => Object.hasOwn(extensions, contentType));
-    // The id is part of a path.
+    // The ID is part of a path.
     if (picture === undefined || !isCommandId(commandId)) return;
     const { contentType, filePath } = picture;
     const path = join(this.#folder, `${commandId}.${extensions[contentType]}`);
@@ -64,22 +64,22 @@ export class SentPictures implements Disposable {
       chmodSync(path + partial, 0o600);
       this.#forget(commandId);
       renameSync(path + partial, path);
-      this.#remember(commandId, { path, contentType, bytes, keptAt: this.#now() });
+      this.#remember(commandId, { path, contentType, bytes, storedAt: this.#now() });
       this.sweep();
     } catch {
-      // A full disk costs the picture, not the command.
+      // On a full disk the picture is lost, but the command does not fail.
       remove(path + partial);
     }
   }
 
   has(commandId: string): boolean {
-    const picture = this.#kept.get(commandId);
+    const picture = this.#pictures.get(commandId);
     return picture !== undefined && !this.#isOld(picture);
   }
 
-  /** The picture that a command sent, or null when none is kept. */
+  /** The picture that a command sent, or null when none is stored. */
   async read(commandId: string): Promise<{ contentType: string; bytes: Buffer } | null> {
-    const picture = this.#kept.get(commandId);
+    const picture = this.#pictures.get(commandId);
     if (picture === undefined || this.#isOld(picture)) return null;
     try {
       return { contentType: picture.contentType, bytes: await readFile(picture.path) };
@@ -88,52 +88,54 @@ export class SentPictures implements Disposable {
     }
   }
 
-  /** Removes what is older than a day, and the oldest of what is too much. */
+  /** Removes pictures that are older than a day, and the oldest ones beyond the size limit. */
   sweep(): void {
-    for (const [commandId, picture] of this.#kept) {
+    for (const [commandId, picture] of this.#pictures) {
       if (!this.#isOld(picture) && this.#totalBytes <= maxAllBytes) return;
       this.#forget(commandId);
     }
   }
 
-  /** Removes every picture: for an owner who wants none kept any more. */
+  /** Removes every picture, when the owner switches keeping off. */
   clear(): void {
-    for (const commandId of this.#kept.keys()) this.#forget(commandId);
+    for (const commandId of this.#pictures.keys()) this.#forget(commandId);
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#sweeper);
   }
 
-  #isOld({ keptAt }: KeptPicture): boolean {
-    return this.#now() - keptAt > maxAgeMs;
+  #isOld({ storedAt }: StoredPicture): boolean {
+    return this.#now() - storedAt > maxAgeMs;
   }
 
-  #remember(commandId: string, picture: KeptPicture): void {
-    this.#kept.set(commandId, picture);
+  #remember(commandId: string, picture: StoredPicture): void {
+    this.#pictures.set(commandId, picture);
     this.#totalBytes += picture.bytes;
   }
 
   #forget(commandId: string): void {
-    const picture = this.#kept.get(commandId);
+    const picture = this.#pictures.get(commandId);
     if (picture === undefined) return;
     remove(picture.path);
-    this.#kept.delete(commandId);
+    this.#pictures.delete(commandId);
     this.#totalBytes -= picture.bytes;
   }
 
   #recover(): void {
-    const found: { commandId: string; picture: KeptPicture }[] = [];
+    const found: { commandId: string; picture: StoredPicture }[] = [];
     for (const name of namesIn(this.#folder)) {
       const path = join(this.#folder, name);
       const { name: commandId, ext } = parse(name);
       const [contentType] = Object.entries(extensions).find(([, extension]) => ext === `.${extension}`) ?? [];
-      const kept = statOf(path);
+      const file = statOf(path);
       if (ext === partial) remove(path);
-      else if (contentType !== undefined && kept?.isFile() === true && isCommandId(commandId))
-        found.push({ commandId, picture: { path, contentType, bytes: kept.size, keptAt: kept.mtimeMs } });
+      else if (contentType !== undefined && file?.isFile() === true && isCommandId(commandId))
+        found.push({ commandId, picture: { path, contentType, bytes: file.size, storedAt: file.mtimeMs } });
     }
-    for (const { commandId, picture } of found.toSorted((left, right) => left.picture.keptAt - right.picture.keptAt))
+    for (const { commandId, picture } of found.toSorted(
+      (left, right) => left.picture.storedAt - right.picture.storedAt,
+    ))
       this.#remember(commandId, picture);
   }
 }
@@ -158,6 +160,6 @@ function remove(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // A folder that can't be written has nothing new in it either.
+    // A folder that cannot be written gets no new pictures either.
   }
 }

@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** What stands in for systemctl, in whose place there may be none: it notes what it was asked. */
+/** A replacement for systemctl, which may not be installed. It records its arguments. */
 function putSystemctl(script: string): void {
   mkdirSync(join(home, 'bin'));
   writeFileSync(join(home, 'bin/systemctl'), `#!/bin/sh\necho "$*" >>'${home}/asked'\n${script}\n`);
@@ -52,7 +52,7 @@ function pair(): void {
 }
 
 describe('the service of a companion', () => {
-  test.skipIf(!hasAnalyze)('is a unit that systemd takes, for any folder (needs systemd-analyze)', () => {
+  test.skipIf(!hasAnalyze)('is a valid unit for any folder (needs systemd-analyze)', () => {
     for (const [name, environment] of [
       ['a "node" 100% $HOME', {}],
       ['my node', { DISPLAY: ':0' }],
@@ -64,7 +64,7 @@ describe('the service of a companion', () => {
       expect(unit.name).toMatch(/^outrigger-companion-[0-9a-f]{8}\.service$/);
       const path = join(home, unit.name);
       writeFileSync(path, unit.text);
-      // It has a word for everything that it does not know, and none when all is well.
+      // systemd-analyze prints a warning for everything unknown, and nothing for a valid unit.
       const said = execFileSync('systemd-analyze', ['verify', '--user', '--man=no', '--generators=no', path], {
         encoding: 'utf8',
         env: { ...inheritedEnv(), XDG_RUNTIME_DIR: home, HOME: home },
@@ -74,7 +74,7 @@ describe('the service of a companion', () => {
     }
   });
 
-  test('starts the AppImage that the program runs from, and none that only started it', () => {
+  test('starts the AppImage that contains the program, not one that only started it', () => {
     const image = { APPIMAGE: '/apps/Companion.AppImage', APPDIR: '/tmp/.mount_one/' };
     expect(appImageOf('/tmp/.mount_one/outrigger-companion', image)).toBe('/apps/Companion.AppImage');
     expect(appImageOf('/opt/outrigger/outrigger-companion', image)).toBeNull();
@@ -83,7 +83,7 @@ describe('the service of a companion', () => {
     expect(appImageOf('/opt/outrigger/outrigger-companion', { ...image, APPDIR: '' })).toBeNull();
   });
 
-  test('is installed, told of and removed, and the machine stays paired', async () => {
+  test('is installed, described and removed, and the machine stays paired', async () => {
     putSystemctl('case "$2" in is-active) echo active;; is-enabled) echo enabled;; esac');
     pair();
     const { stdout: installed } = await cli('service', 'install');
@@ -110,13 +110,15 @@ describe('the service of a companion', () => {
     ]);
   });
 
-  test('is refused in words, and nothing is written, where no systemd answers or nothing is paired', async () => {
+  test('is refused with an explanation, and nothing is written, without systemd or a pairing', async () => {
     putSystemctl('echo "Failed to connect to bus: No medium found" >&2; exit 1');
     await expect(cli('service', 'install')).rejects.toMatchObject({ stderr: expect.stringContaining('not paired') });
     pair();
     await expect(cli('service', 'install')).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('is not there (Failed to connect to bus: No medium found). Nothing was changed.'),
+      stderr: expect.stringContaining(
+        'is not available (Failed to connect to bus: No medium found). Nothing was changed.',
+      ),
     });
     expect(existsSync(join(home, '.config'))).toBe(false);
   });

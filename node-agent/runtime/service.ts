@@ -8,10 +8,10 @@ import { visibleLine } from '../../shared/visible-text.ts';
 import { CompanionError, folderSuffix } from './data-folder.ts';
 import { appImageOf } from './running-app-image.ts';
 
-/** A companion without a window that the user's systemd starts at login, and again when it fails. */
+/** Installs a companion without a window as a service of the user's systemd, which restarts it when it fails. */
 
 const deadlineMs = 20_000;
-/** What the unit starts: the app, which carries the command line, or the launcher, which finds the Node of this package. */
+/** The program that the unit starts: the app, which contains the command line, or the launcher of this package. */
 export const serviceProgram =
   process.versions['electron'] === undefined
     ? [process.execPath, fileURLToPath(new URL('../outrigger-companion.js', import.meta.url))]
@@ -23,25 +23,28 @@ interface Unit {
   text: string;
 }
 
-/** One word of a line of a unit: quoted, with what systemd expands written twice. */
+/** Quotes one word for a unit, and doubles the characters that systemd expands. */
 function quote(word: string): string {
-  if (/[\n\r\0]/.test(word)) throw new CompanionError(`${JSON.stringify(word)} has a line break, which no unit takes.`);
+  if (/[\n\r\0]/.test(word))
+    throw new CompanionError(`${JSON.stringify(word)} has a line break, which a unit cannot contain.`);
   return `"${word
     .replaceAll(/["\\]/g, String.raw`\$&`)
     .replaceAll('%', '%%')
     .replaceAll('$', '$$$$')}"`;
 }
 
-/** systemd takes no quotes and the like in the path of a program; a shell in front of it does. */
-const startOf = (words: string[]) =>
+/** systemd does not allow quotes and similar characters in the path of a program, so a shell starts those programs. */
+const startCommand = (words: string[]) =>
   /["'\\$%]/.test(words[0] ?? '') ? ['/bin/sh', '-c', 'exec "$0" "$@"', ...words] : words;
 
-/** The unit of this program for a data folder; one that is not the usual one has a name of its own, so that each hub has its service. */
+/**
+ * The unit for a data folder. A folder other than the default has its own unit name, so each hub can have a service.
+ */
 export function describeUnit(folder: string, program: readonly string[], environment: NodeJS.ProcessEnv): Unit {
   const name = `outrigger-companion${folderSuffix(folder)}.service`;
   const configHome = environment['XDG_CONFIG_HOME'];
   const config = configHome !== undefined && isAbsolute(configHome) ? configHome : join(homedir(), '.config');
-  // A desktop gives its programs the address of its display only once it is up.
+  // A desktop sets the address of its display only when it has started.
   const isDesktop = Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
   const target = isDesktop ? 'graphical-session.target' : 'default.target';
   const text = `[Unit]
@@ -51,7 +54,7 @@ ${isDesktop ? `After=${target}\nPartOf=${target}\n` : ''}StartLimitIntervalSec=6
 StartLimitBurst=10
 
 [Service]
-ExecStart=${startOf([...program, '--data-folder', folder, 'run'])
+ExecStart=${startCommand([...program, '--data-folder', folder, 'run'])
     .map(quote)
     .join(' ')}
 Restart=on-failure
@@ -80,17 +83,17 @@ async function systemctl(...args: string[]): Promise<{ code: number | string; te
   }
 }
 
-async function needSystemd(): Promise<void> {
+async function assertSystemd(): Promise<void> {
   const { code, text } = await systemctl('show-environment');
   if (code === 0) return;
   const why =
     code === 'ENOENT' ? 'there is no systemctl' : visibleLine(text.split('\n')[0] ?? '') || `it answers ${code}`;
   throw new CompanionError(
-    `This needs the systemd of your user, and that is not there (${why}). Nothing was changed. Let whatever starts programs here start: outrigger-companion run`,
+    `This needs the systemd of your user, which is not available (${why}). Nothing was changed. Start the companion in another way: outrigger-companion run`,
   );
 }
 
-async function must(...args: string[]): Promise<void> {
+async function runSystemctl(...args: string[]): Promise<void> {
   const { code, text } = await systemctl(...args);
   if (code !== 0)
     throw new CompanionError(
@@ -98,42 +101,42 @@ async function must(...args: string[]): Promise<void> {
     );
 }
 
-/** Writes a unit and starts it; answers what to tell the owner. @throws CompanionError that says why it can't be, and what to do. */
+/** Writes a unit and starts it. @returns a text for the owner. @throws CompanionError that says what to do. */
 export async function installService(unit: Unit, isPaired: boolean): Promise<string> {
   if (!isPaired)
     throw new CompanionError(
       'This machine is not paired; pair it first, with: outrigger-companion pair CODE --hub URL',
     );
-  await needSystemd();
+  await assertSystemd();
   mkdirSync(resolve(unit.path, '..'), { recursive: true });
-  const aside = `${unit.path}.new-${process.pid}`;
-  writeFileSync(aside, unit.text, { mode: 0o644, flush: true });
-  renameSync(aside, unit.path);
-  await must('daemon-reload');
-  await must('enable', unit.name);
-  await must('restart', unit.name);
+  const temporary = `${unit.path}.new-${process.pid}`;
+  writeFileSync(temporary, unit.text, { mode: 0o644, flush: true });
+  renameSync(temporary, unit.path);
+  await runSystemctl('daemon-reload');
+  await runSystemctl('enable', unit.name);
+  await runSystemctl('restart', unit.name);
   const isShortLived = serviceProgram.some((word) => word.includes('/_npx/'));
   return [
     `Wrote ${unit.path}, and started it; it starts again whenever you sign in.`,
     `See its log with: journalctl --user --unit ${unit.name} --follow`,
-    'To have it run while you are not signed in, too: loginctl enable-linger',
+    'To run it also while you are not signed in: loginctl enable-linger',
     ...(isShortLived
       ? [`It runs from the cache of npx, which npm may clear; better: npm install --global outrigger`]
       : []),
   ].join('\n');
 }
 
-/** Stops a unit and removes it; answers what to tell the owner. */
+/** Stops a unit and removes it. @returns a text for the owner. */
 export async function uninstallService(unit: Unit): Promise<string> {
   if (!existsSync(unit.path)) return `There is no ${unit.path}; nothing was changed.`;
-  await needSystemd();
-  await must('disable', '--now', unit.name);
+  await assertSystemd();
+  await runSystemctl('disable', '--now', unit.name);
   rmSync(unit.path, { force: true });
-  await must('daemon-reload');
-  return `Stopped it, and removed ${unit.path}. This machine stays paired; forget the hub with: outrigger-companion unpair`;
+  await runSystemctl('daemon-reload');
+  return `Stopped it, and removed ${unit.path}. This machine stays paired; remove the pairing with: outrigger-companion unpair`;
 }
 
-/** How a unit is, in lines for the owner. */
+/** Describes the state of a unit in lines for the owner. */
 export async function describeService(unit: Unit): Promise<string> {
   if (!existsSync(unit.path)) return 'not installed; install it with: outrigger-companion service install';
   const { text } = await systemctl('is-active', unit.name);

@@ -3,18 +3,18 @@ import { stricterOf } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { canonicalJson } from '../../shared/json.ts';
 
-/** Settings as text, by which two of them are compared. */
+/** Settings as text, for comparison. */
 export const textOf = (settings: unknown): string => canonicalJson(JSON.parse(JSON.stringify(settings ?? null)));
 
-/** SHA-256 of settings, in hex, by which the owner's log knows them. */
+/** SHA-256 of settings, in hex. The owner's log records it. */
 export const hashOfSettings = (settings: unknown): string =>
   createHash('sha256').update(textOf(settings)).digest('hex');
 
-/** Whether settings allow nothing that other ones do not. */
+/** Whether settings allow nothing that the other settings do not allow. */
 export const allowsNoMore = (settings: LocalSettings, than: LocalSettings): boolean =>
   textOf(stricterOf(than, settings)) === textOf(settings);
 
-/** Where settings come from that allow more than the companion accepts. */
+/** When an edit was made that needs the owner's consent, or what makes the settings doubtful. */
 export type EditSource = 'running' | 'stopped' | 'log' | 'pairing';
 
 const mismatch =
@@ -29,7 +29,7 @@ export const editDetails: Record<EditSource, string> = {
     'identity.json pairs this machine with a hub or node that the log did not record: another program may have replaced the file or removed the log. Everything is denied until you accept the pairing with the settings. To refuse the pairing, pair again: outrigger-companion pair CODE --force --hub URL.',
 };
 
-/** Each edit as the log names it. */
+/** The text of the log entry for each kind of edit. */
 export const editSummaries: Record<EditSource, string> = {
   running: 'settings.json was changed by another program',
   stopped: 'settings.json does not match the log',
@@ -38,11 +38,11 @@ export const editSummaries: Record<EditSource, string> = {
 };
 export const harmlessEditDetail = `${mismatch} The change allows nothing in addition, and is in force.`;
 
-/** Changes that are shown of an edit. */
+/** Changes of an edit that are shown. */
 export const maxChanges = 50;
 const maxValueLength = 200;
 
-/** Names each setting that differs, with both values. */
+/** Lists each setting that differs, with both values. */
 export function differences(own: LocalSettings, proposed: LocalSettings): string[] {
   const shorten = (value: unknown) => {
     const text = JSON.stringify(value) ?? 'not set';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { listenTo } from './sound.ts';
+import { measureSound } from './sound.ts';
 
 const rate = 16_000;
 
-/** One second of 16-bit samples behind the header that ffmpeg writes, with a chunk of its own between. */
+/** One second of 16-bit samples after the header that ffmpeg writes, with an extra chunk between. */
 function wav(sampleAt: (index: number) => number, claimed = rate * 2): Buffer {
   const list = Buffer.from('LIST\x06\0\0\0INFOab', 'latin1');
   const header = Buffer.alloc(36);
@@ -25,27 +25,27 @@ function wav(sampleAt: (index: number) => number, claimed = rate * 2): Buffer {
 
 const tone = (amplitude: number) => (index: number) => amplitude * Math.sin((index * 2 * Math.PI * 440) / rate);
 
-test('a tone is heard at its level, also when the file claims to be longer than it is', () => {
+test('measuring a tone returns its level, also when the file claims to be longer than it is', () => {
   for (const claimed of [rate * 2, 0xffff_ffff]) {
-    const sound = listenTo(wav(tone(32_767), claimed));
+    const sound = measureSound(wav(tone(32_767), claimed));
     expect(sound).toMatchObject({ durationMs: 1000, isSilent: false });
     expect(sound.decibels).toBeCloseTo(-3, 1);
   }
-  expect(listenTo(wav(tone(30))).isSilent).toBe(false);
+  expect(measureSound(wav(tone(30))).isSilent).toBe(false);
 });
 
 test.each([
   ['zeros', () => 0],
   ['a constant', () => -12_000],
-  ['the last bit now and then', (index: number) => (index % 100 === 0 ? 1 : 0)],
-])('%s are silence', (_kind, sampleAt) => {
-  expect(listenTo(wav(sampleAt))).toMatchObject({ durationMs: 1000, isSilent: true });
+  ['rare changes of the last bit', (index: number) => (index % 100 === 0 ? 1 : 0)],
+])('measuring %s reports silence', (_kind, sampleAt) => {
+  expect(measureSound(wav(sampleAt))).toMatchObject({ durationMs: 1000, isSilent: true });
 });
 
 test.each([
   ['nothing', Buffer.alloc(0)],
   ['a text', Buffer.from('no sound at all, but long enough to be one of them')],
   ['a clip without a sample', wav(() => 0).subarray(0, 36 + 14 + 8)],
-])('%s is refused', (_kind, bytes) => {
-  expect(() => listenTo(bytes)).toThrow(/recorded/);
+])('measuring %s fails', (_kind, bytes) => {
+  expect(() => measureSound(bytes)).toThrow(/recorded/);
 });

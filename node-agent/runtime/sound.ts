@@ -1,9 +1,9 @@
 import { CommandError } from './commands/handler.ts';
 
-/** Below this, in decibels of full scale, there is no microphone: the quietest room is louder in any of them. */
+/** Level below which no microphone is assumed, in decibels of full scale. Also a quiet room is louder. */
 const silenceDecibels = -80;
 
-/** What is heard in a clip. */
+/** The measured properties of a clip. */
 export interface Sound {
   durationMs: number;
   /** Root mean square, in decibels of full scale; -Infinity for digital silence. */
@@ -11,12 +11,12 @@ export interface Sound {
   isSilent: boolean;
 }
 
-/** Listens to a WAV of 16-bit samples. @throws CommandError `failed` when it is none, or holds no sample. */
-export function listenTo(wav: Buffer): Sound {
+/** Measures a WAV of 16-bit samples. @throws CommandError `failed` when it is none, or has no sample. */
+export function measureSound(wav: Buffer): Sound {
   const format = chunkOf(wav, 'fmt ');
   const data = chunkOf(wav, 'data');
   if (format === null || data === null || format.length < 16 || format.readUInt16LE(14) !== 16)
-    throw new CommandError('failed', 'What was recorded is no sound of 16-bit samples.');
+    throw new CommandError('failed', 'What was recorded is not sound of 16-bit samples.');
   const count = data.length >> 1;
   if (count === 0) throw new CommandError('failed', 'Nothing was recorded: the microphone sent no sample.');
   const first = data.readInt16LE(0);
@@ -27,7 +27,7 @@ export function listenTo(wav: Buffer): Sound {
     squares += sample * sample;
     areEqual &&= sample === first;
   }
-  // What never moves is no sound, however far from zero it stands.
+  // A constant level is silence, also when it is far from zero.
   const power = squares / count - (sum / count) ** 2;
   const decibels = power <= 0 ? -Infinity : 10 * Math.log10(power / 32_768 ** 2);
   const bytesPerSecond = format.readUInt32LE(8);
@@ -38,7 +38,7 @@ export function listenTo(wav: Buffer): Sound {
   };
 }
 
-/** A chunk of a RIFF file by its name; one that claims more than there is ends with the file, as what was cut off does. */
+/** A chunk of a RIFF file by its name. A chunk that claims more bytes than the file has ends with the file. */
 function chunkOf(wav: Buffer, name: string): Buffer | null {
   if (wav.length < 12 || wav.toString('latin1', 0, 4) !== 'RIFF') return null;
   for (let at = 12; at + 8 <= wav.length;) {

@@ -7,7 +7,7 @@ import type { DataFolder, Pairing } from './data-folder.ts';
 import type { SystemPermissions } from './permissions.ts';
 import { localSettings } from './settings.ts';
 
-/** Each power with the three that must agree about it. */
+/** The permissions for each power: of the owner, of the hub and of the system. */
 export async function describePowers(
   settings: LocalSettings,
   hubAllows: HubSwitches,
@@ -27,7 +27,7 @@ export async function describePowers(
   });
 }
 
-/** What the files of a data folder say; all off and not paired where they can't be read, as every command takes them, and why. */
+/** Reads the files of a data folder. When a file cannot be read, everything is off, or the machine is not paired. */
 export function readOwnFiles(folder: DataFolder): {
   settings: LocalSettings;
   pairing: Pairing | null;
@@ -37,20 +37,20 @@ export function readOwnFiles(folder: DataFolder): {
 } {
   const broken: CompanionState['broken'] = [];
   let problem: string | null = null;
-  const readOr = <Value>(read: () => Value, otherwise: () => Value): Value => {
+  const readOrFallback = <Value>(read: () => Value, fallback: () => Value): Value => {
     try {
       return read();
     } catch (error) {
       problem ??= (error as Error).message;
       if (error instanceof BrokenFileError) broken.push({ file: error.file, path: error.path, detail: error.detail });
-      return otherwise();
+      return fallback();
     }
   };
-  const settings = readOr(
+  const settings = readOrFallback(
     () => folder.readSettings(),
     () => localSettings.parse({ files: { allowed: false } }),
   );
-  const pairing = readOr(
+  const pairing = readOrFallback(
     () => folder.readPairing(),
     () => null,
   );

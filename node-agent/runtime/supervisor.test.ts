@@ -28,7 +28,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A hub that pairs everybody, and hands out what it is given; `commands` is what the next poll gets, `nodes` as whom it pairs. */
+/**
+ * A hub that accepts every pairing code. `commands` has the commands for the next poll, `nodes` the IDs of the paired
+ * nodes.
+ */
 async function startHub() {
   const hub = { url: '', polls: 0, results: [] as string[], commands: [] as object[], nodes: [] as string[] };
   const server = createServer((request, response) => {
@@ -90,7 +93,7 @@ const answers = () =>
 const pairWith = (hub: string, force = false) =>
   askCompanion(data, 'pair', { code: 'ABCD-EFGH', hub, force, secretInFile: true }, { timeoutMs: 30_000 });
 
-test('a machine that is paired anew works for the new hub alone, and one that is unpaired for nobody', async () => {
+test('a machine that is paired again runs commands only of the new hub, and after unpairing of none', async () => {
   const [first, second] = [await startHub(), await startHub()];
   void start();
   await answers();
@@ -110,7 +113,7 @@ test('a machine that is paired anew works for the new hub alone, and one that is
     () => 'the second hub is not asked any more',
   );
   expect(first.polls).toBe(before);
-  // Its hub can't be told; it is forgotten all the same.
+  // The hub cannot be informed, but the pairing is removed all the same.
   expect(await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 })).toMatchObject({ hubKnows: false });
   const left = second.polls;
   await new Promise((done) => setTimeout(done, 1_500));
@@ -118,7 +121,7 @@ test('a machine that is paired anew works for the new hub alone, and one that is
   expect((await state())?.connection.isUp).toBe(false);
 });
 
-test('what its owner pairs it with stands in their log, and is told to whoever listens, also where no companion runs', async () => {
+test('pairings are logged and sent to subscribers, and logged also while no companion runs', async () => {
   const [first, second] = [await startHub(), await startHub()];
   const [one, other, third] = [randomUUID(), randomUUID(), randomUUID()];
   const claim = (hub: string, force: boolean) =>
@@ -130,27 +133,27 @@ test('what its owner pairs it with stands in their log, and is told to whoever l
   await unpair(data, new DeviceSecrets(null));
   void start();
   await answers();
-  const heard: string[] = [];
+  const received: string[] = [];
   using listener = (await ControlClient.open(data, AbortSignal.timeout(10_000))) as ControlClient;
-  await listener.subscribe((event) => event.event === 'command' && heard.push(event.entry.summary));
+  await listener.subscribe((event) => event.event === 'command' && received.push(event.entry.summary));
   await pairWith(first.url);
   await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
   const ofCompanion = [
     `pair with ${first.url} as node ${third}`,
-    `unpair from ${first.url} as node ${third}, which could not be told`,
+    `unpair from ${first.url} as node ${third}, which could not be informed`,
   ];
   expect(new AuditLog(data.audit).read(10).map(({ type, summary }) => `${type} ${summary}`)).toEqual(
     [
       `pair with ${first.url} as node ${one}`,
       `pair with ${second.url} as node ${other}, in the place of ${first.url} as node ${one}`,
-      `unpair from ${second.url} as node ${other}, which could not be told`,
+      `unpair from ${second.url} as node ${other}, which could not be informed`,
       ...ofCompanion,
     ].map((summary) => `owner.change ${summary}`),
   );
-  await expect.poll(() => heard).toEqual(ofCompanion);
+  await expect.poll(() => received).toEqual(ofCompanion);
 });
 
-test('what a killed process left is removed once, and not what is under way when the machine is paired anew', async () => {
+test('files of a killed process are removed at the start, and current ones are kept when the machine is paired again', async () => {
   const hub = await startHub();
   const [left, underWay] = ['command-left', 'test-under-way'].map((name) => join(data.temporary, name)) as [
     string,
@@ -166,7 +169,7 @@ test('what a killed process left is removed once, and not what is under way when
   expect(existsSync(underWay)).toBe(true);
 });
 
-test('more than was asked for is not taken, whatever a hub sends', async () => {
+test('commands beyond the requested number are not run', async () => {
   const hub = await startHub();
   void start();
   await answers();
@@ -184,7 +187,7 @@ test('more than was asked for is not taken, whatever a hub sends', async () => {
   expect(hub.results.length).toBeLessThanOrEqual(4);
 });
 
-test('a pairing that can not be read, or a key store that does not open, is told of, and can be replaced', async () => {
+test('an invalid pairing, or a key store that fails, is reported and can be replaced by pairing again', async () => {
   const hub = await startHub();
   writeFileSync(join(data.path, 'identity.json'), '{"nodeId":');
   const locked: HostPort = {
@@ -200,14 +203,14 @@ test('a pairing that can not be read, or a key store that does not open, is told
   await pairWith(hub.url, true);
   await until(
     async () => (await state())?.problem?.includes('it is locked') === true,
-    () => 'the key store is not told of',
+    () => 'the key store is not reported',
   );
   await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
   expect(existsSync(join(data.path, 'identity.json'))).toBe(false);
 });
 
 test(
-  'of many that start at once beside the socket of a dead one, one has the data folder',
+  'of many companions that start at the same time beside a stale socket, one gets the data folder',
   { timeout: 60_000 },
   async () => {
     for (let round = 0; round < 3; round += 1) {
@@ -216,7 +219,7 @@ test(
       const dead = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)})`]);
       await until(
         () => existsSync(path),
-        () => 'nobody listens',
+        () => 'no process listens',
       );
       const ended = new Promise((done) => dead.once('exit', done));
       dead.kill('SIGKILL');
@@ -233,7 +236,7 @@ test(
   },
 );
 
-test('a data folder deep down has its socket in itself, wherever others have their temporary files', async () => {
+test('a data folder with a long path contains its socket', async () => {
   const deep = join(folder, 'd'.repeat(60), 'e'.repeat(60));
   mkdirSync(deep, { recursive: true });
   data = new DataFolder(deep);
@@ -243,7 +246,7 @@ test('a data folder deep down has its socket in itself, wherever others have the
   await expect(start()).rejects.toThrow(`process ${process.pid}`);
 });
 
-test('a change is in force although another came in the same instant', async () => {
+test('two changes in the same instant are both in force', async () => {
   const hub = await startHub();
   void start();
   await answers();
@@ -264,7 +267,7 @@ test('a change is in force although another came in the same instant', async () 
   }
 });
 
-/** Runs a companion on the data folder until the work with it is done. */
+/** Runs a companion on the data folder while the given function works with it. */
 async function withCompanion<Result>(work: () => Promise<Result>): Promise<Result> {
   const stop = new AbortController();
   const running = new Supervisor({
@@ -333,7 +336,7 @@ test.each([
   });
 });
 
-/** What the command line prints with --json, whatever its exit code is. */
+/** Returns the JSON output of the command line, with any exit code. */
 const cli = async (...words: string[]) => {
   const args = [resolve('node-agent/runtime/cli.ts'), '--data-folder', data.path, ...words, '--json'];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: inheritedEnv() }).catch(
@@ -342,7 +345,7 @@ const cli = async (...words: string[]) => {
   return JSON.parse(stdout) as unknown;
 };
 
-test('status and doctor show what a running companion allows after another program removed its log, and the owner can mend the log', async () => {
+test('status and doctor show what a running companion allows after another program removed its log, and the owner can repair the log', async () => {
   const hub = await startHub();
   await claim(hub.url);
   await changeSettings(data, { change: 'allow', power: 'camera' });
@@ -360,7 +363,7 @@ test('status and doctor show what a running companion allows after another progr
     expect(await cli('audit', 'verify')).toMatchObject({ ok: true });
     await expectAllowed('camera');
   });
-  // What the command line finds without a companion, and what the next companion finds.
+  // The settings in the file without a companion, and those of the next companion.
   expect(await cli('status')).toMatchObject({ settings: { capture: { camera: true } } });
   await withCompanion(() => expectAllowed('camera'));
 });
@@ -383,7 +386,7 @@ test('a log that is set aside records what the companion used, not what another 
   expect(await withCompanion(allowsCamera)).toBe(false);
 });
 
-test('pairing again puts the recorded settings back in force when only the pairing was another one', async () => {
+test('pairing again restores the recorded settings when only the pairing was replaced', async () => {
   const hub = await startHub();
   await claim(hub.url);
   await changeSettings(data, { change: 'allow', power: 'camera' });
@@ -405,7 +408,7 @@ test('pairing again puts the recorded settings back in force when only the pairi
   expect(await withCompanion(allowsCamera)).toBe(true);
 });
 
-test('pairing again does not put in force what another program wrote into settings.json', async () => {
+test('pairing again does not accept an edit of settings.json by another program', async () => {
   const hub = await startHub();
   await claim(hub.url);
   await changeSettings(data, { change: 'allow', power: 'camera' });
@@ -433,7 +436,7 @@ test.each(['settings.recorded.json', 'nothing'])(
   },
 );
 
-test('a pairing that another program writes while this machine is not paired is denied everything', async () => {
+test('a pairing that another program writes while the machine is not paired is denied everything', async () => {
   const hub = await startHub();
   await claim(hub.url);
   await changeSettings(data, { change: 'allow', power: 'camera' });
@@ -449,7 +452,7 @@ test('a pairing that another program writes while this machine is not paired is 
   });
 });
 
-test('pairing again, another address of the hub, and an earlier version of the companion need no accept', async () => {
+test('pairing again, a new address of the hub and an update from an earlier version need no consent', async () => {
   const [first, second] = [await startHub(), await startHub()];
   await claim(first.url);
   await changeSettings(data, { change: 'allow', power: 'camera' });
@@ -457,7 +460,7 @@ test('pairing again, another address of the hub, and an earlier version of the c
   expect(await withCompanion(allowsCamera)).toBe(true);
   keepHubAddress(data, first.url);
   expect(await withCompanion(allowsCamera)).toBe(true);
-  // An earlier version has the pairing in the summary of the entry only.
+  // An earlier version records the pairing only in the summary of the entry.
   const earlier = new AuditLog(data.audit).read(100).filter(({ type }) => type === 'owner.change');
   rmSync(data.audit);
   for (const { pairing: _pairing, seq: _seq, prev: _prev, ...line } of earlier) new AuditLog(data.audit).append(line);

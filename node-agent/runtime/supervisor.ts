@@ -14,7 +14,7 @@ import type { CompanionEvent } from './event-log.ts';
 import { appVersion } from './facts.ts';
 import { historyEntryOf, readHistory } from './history.ts';
 import type { HostPort } from './host-port.ts';
-import { changeSettings, settled } from './owner-changes.ts';
+import { changeSettings, recordSettingsHash } from './owner-changes.ts';
 import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { PermissionReader } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
@@ -27,22 +27,23 @@ export interface SupervisorOptions {
   folder: DataFolder;
   /** The app around this runtime; null without one. */
   host: HostPort | null;
-  /** Whether it goes on while this machine is not paired, or not any more, so that the owner can pair it from the window. */
+  /** Whether to keep running while this machine is not paired, so that the owner can pair it from the window. */
   staysUnpaired: boolean;
   signal: AbortSignal;
   onEvent: (event: CompanionEvent) => void;
   channel?: boolean;
 }
 
-/** Changes of one moment are told together, in milliseconds. */
-const gatherMs = 100;
-/** A state that tells of a change does not wait for slow looks, in milliseconds. */
-const eventPatienceMs = 200;
-/** How often it is looked whether another program paired this machine. */
-const pairingBeatMs = 1_000;
+/** Delay before a changed state is sent, so that several changes are sent together, in milliseconds. */
+const stateDelayMs = 100;
+/** How long a state event waits for slow permission checks, in milliseconds. */
+const eventStateWaitMs = 200;
+/** Interval at which to check whether another program paired this machine, in milliseconds. */
+const pairingCheckMs = 1_000;
 
 /**
- * The one owner of a data folder: answers the owner's programs, and keeps a companion at work as long as this machine is paired.
+ * The only process that works on a data folder. It answers the owner's programs, and runs a companion while this
+ * machine is paired.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -58,30 +59,31 @@ export class Supervisor {
   readonly #permissions: PermissionReader;
   readonly #subscribers = new Set<ControlConnection>();
   /** Aborts when another companion took over the data folder. */
-  readonly #taken = new AbortController();
+  readonly #takenOver = new AbortController();
   #companion: Companion | undefined;
-  /** Ends the companion that is at work, for a pairing to change. */
-  #release: AbortController | undefined;
-  #released: Promise<unknown> = Promise.resolve();
+  /** Ends the running companion, before the pairing changes. */
+  #endCompanion: AbortController | undefined;
+  #companionEnded: Promise<unknown> = Promise.resolve();
   #problem: string | null = null;
-  /** Pairings are changed one after the other. */
-  #pairing: Promise<unknown> = Promise.resolve();
-  #wake: (() => void) | undefined;
-  #telling: NodeJS.Timeout | undefined;
+  /** Serialises changes of the pairing. */
+  #pairingQueue: Promise<unknown> = Promise.resolve();
+  #endWaitForPairing: (() => void) | undefined;
+  #stateTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
-    this.#options = { ...options, signal: AbortSignal.any([options.signal, this.#taken.signal]) };
+    this.#options = { ...options, signal: AbortSignal.any([options.signal, this.#takenOver.signal]) };
     const { folder, host } = options;
     this.#secrets = new DeviceSecrets(host);
-    this.#audit = new AuditLog(folder.audit, (line) => this.#tellCommand(line));
+    this.#audit = new AuditLog(folder.audit, (line) => this.#broadcastCommand(line));
     this.#browser = new BrowserSession(folder.browserProfile);
     this.#pictures = new SentPictures(folder.pictures);
     this.#permissions = new PermissionReader(this.#guard, host ?? undefined);
   }
 
   /**
-   * Works until the signal aborts.
-   * @throws CompanionError when another process has the data folder or takes it over, or, unless it stays unpaired, this machine is not paired, or not any more.
+   * Runs until the signal aborts.
+   * @throws CompanionError when another process has the data folder or takes it over. Without `staysUnpaired`, also
+   * when this machine is not paired or no longer paired.
    */
   async run(): Promise<void> {
     const { folder, signal } = this.#options;
@@ -90,34 +92,35 @@ export class Supervisor {
     using _permissions = this.#permissions;
     await using _control = await ControlServer.listen(folder, this.#handlers(), {
       runsProgram: () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
-      onReplaced: () => this.#audit.note('control.replaced', 'another program moved or replaced the control socket'),
-      onTaken: (error) => this.#taken.abort(error),
+      onSocketRestored: () =>
+        this.#audit.note('control.replaced', 'another program moved or replaced the control socket'),
+      onTakenOver: (error) => this.#takenOver.abort(error),
     });
-    // From here on this process is the one that writes both.
+    // From here on only this process writes the settings and the log.
     const recorded = folder.recordedSettings();
-    const held = folder.holdSettings({
+    const store = folder.openSettingsStore({
       notBefore: this.#audit.lastAt,
       recorded,
       onEdit: () => this.#noteEdit(),
     });
-    if (recorded === undefined && held.pairingChange === null && folder.stampOf('settings.json') !== null)
-      this.#audit.note('settings.recorded', 'recorded the settings of the first start', settled(folder));
-    if (!this.#audit.verify().ok) held.distrust();
-    else if (held.needsRecord || held.pairingChange !== null) this.#noteEdit();
-    this.#recordPairing(held.pairingChange === null);
+    if (recorded === undefined && store.pairingChange === null && folder.stampOf('settings.json') !== null)
+      this.#audit.note('settings.recorded', 'recorded the settings of the first start', recordSettingsHash(folder));
+    if (!this.#audit.verify().ok) store.distrust();
+    else if (store.needsRecord || store.pairingChange !== null) this.#noteEdit();
+    this.#recordPairing(store.pairingChange === null);
     using _pictures = this.#pictures;
     folder.emptyTemporary();
     try {
-      while (!signal.aborted) await this.#work();
-      this.#taken.signal.throwIfAborted();
+      while (!signal.aborted) await this.#runPairing();
+      this.#takenOver.signal.throwIfAborted();
     } finally {
-      clearTimeout(this.#telling);
-      // What the hub has is written here, too.
-      await this.#pairing;
+      clearTimeout(this.#stateTimer);
+      // A change that the hub already knows must also be stored here.
+      await this.#pairingQueue;
     }
   }
 
-  /** Records a pairing of an earlier version, whose log has it in words only. */
+  /** Records a pairing of an earlier version, whose log has it only in words. */
   #recordPairing(isTrusted: boolean): void {
     const { pairing } = readOwnFiles(this.#options.folder);
     if (!isTrusted || pairing === null || this.#audit.hasPairing) return;
@@ -130,28 +133,28 @@ export class Supervisor {
   /** Records the settings in force after another program changed the file or the log. */
   #noteEdit(): void {
     const { folder } = this.#options;
-    this.#audit.note('settings.edited', folder.held?.editSummary ?? '', settled(folder));
-    // On a full disk the next start would find the log as the hub then knows it, without this entry.
-    if (this.#audit.problem !== null && this.#audit.pending > 0) folder.held?.persist();
+    this.#audit.note('settings.edited', folder.settingsStore?.editSummary ?? '', recordSettingsHash(folder));
+    // On a full disk this entry may be lost, and the next start would not notice. So the edit is removed from the file.
+    if (this.#audit.problem !== null && this.#audit.pending > 0) folder.settingsStore?.persist();
     this.#changed();
   }
 
-  /** One pairing, from its beginning to its end; or waits for one. */
-  async #work(): Promise<void> {
+  /** Runs the companion of one pairing until it ends, or waits for a pairing. */
+  async #runPairing(): Promise<void> {
     const { folder, host, signal, onEvent, channel, staysUnpaired } = this.#options;
-    // While it is changed, what stands on the disk is what was.
-    await this.#pairing;
+    // During a change, the file still has the old pairing.
+    await this.#pairingQueue;
     const stamp = folder.stampOf('identity.json');
-    const release = new AbortController();
-    const over = Promise.withResolvers<void>();
-    const ends = AbortSignal.any([signal, release.signal]);
-    [this.#release, this.#released] = [release, over.promise];
+    const ending = new AbortController();
+    const ended = Promise.withResolvers<void>();
+    const ends = AbortSignal.any([signal, ending.signal]);
+    [this.#endCompanion, this.#companionEnded] = [ending, ended.promise];
     try {
       const pairing = folder.readPairing();
       if (pairing === null)
         throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
       const change = folder.pairingChange(pairing);
-      if (change !== null) folder.held?.doubtPairing(change);
+      if (change !== null) folder.settingsStore?.distrustPairing(change);
       const identity = await this.#secrets.open(folder, pairing, ends);
       this.#problem = null;
       if (ends.aborted) return;
@@ -166,7 +169,7 @@ export class Supervisor {
         pictures: this.#pictures,
         audit: this.#audit,
         onChange: () => this.#changed(),
-        onCommand: (line) => this.#tellCommand(line),
+        onCommand: (line) => this.#broadcastCommand(line),
         ...(channel === undefined ? {} : { channel }),
       });
       await this.#companion.run();
@@ -177,8 +180,8 @@ export class Supervisor {
       this.#problem = folder.stampOf('identity.json') === null ? null : error.message;
     } finally {
       this.#companion = undefined;
-      this.#release = undefined;
-      over.resolve();
+      this.#endCompanion = undefined;
+      ended.resolve();
       this.#changed();
     }
     await this.#waitForPairing(stamp);
@@ -190,12 +193,12 @@ export class Supervisor {
       const end = () => {
         clearInterval(timer);
         signal.removeEventListener('abort', end);
-        this.#wake = undefined;
+        this.#endWaitForPairing = undefined;
         done();
       };
-      const timer = setInterval(() => folder.stampOf('identity.json') === stamp || end(), pairingBeatMs);
+      const timer = setInterval(() => folder.stampOf('identity.json') === stamp || end(), pairingCheckMs);
       signal.addEventListener('abort', end, { once: true });
-      this.#wake = end;
+      this.#endWaitForPairing = end;
       if (signal.aborted) end();
     });
   }
@@ -241,16 +244,16 @@ export class Supervisor {
         return this.#state();
       },
       moveHub: async (request) => {
-        // Before the companion stops: at a wrong address it goes on with the old one.
+        // Verified before the companion stops, so that it continues at the old address if the new one is wrong.
         const hub = await proveHub(folder, this.#secrets, request);
         await this.#changePairing(true, async () => keepHubAddress(folder, hub, this.#audit));
         return this.#state();
       },
       unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets, this.#audit)),
       setAside: async ({ file }) => {
-        // A pairing that is changed at the moment is whole when it is done.
+        // A change of the pairing in progress finishes first.
         const aside = await this.#changePairing(false, () => folder.setAside(file));
-        this.#audit.note('owner.change', `set aside ${aside}`, settled(folder));
+        this.#audit.note('owner.change', `set aside ${aside}`, recordSettingsHash(folder));
         this.#companion?.settingsChanged();
         this.#changed();
         return this.#state();
@@ -277,35 +280,35 @@ export class Supervisor {
       },
       {
         signal: AbortSignal.any([connection.signal, signal]),
-        onResult: (result) => connection.tell({ event: 'test', result }),
+        onResult: (result) => connection.send({ event: 'test', result }),
       },
     );
     return { results };
   }
 
-  /** @param ends Whether the companion of the pairing that there is ends first, so that what it still had to say was said. */
+  /** @param ends Whether the running companion ends first, so that it sends its remaining results. */
   #changePairing<Result>(ends: boolean, change: () => Promise<Result>): Promise<Result> {
-    const changed = this.#pairing.then(async () => {
+    const changed = this.#pairingQueue.then(async () => {
       if (ends) {
-        this.#release?.abort(new Error('the pairing changes'));
-        await this.#released;
+        this.#endCompanion?.abort(new Error('the pairing changes'));
+        await this.#companionEnded;
       }
       const result = await change();
-      this.#wake?.();
+      this.#endWaitForPairing?.();
       return result;
     });
-    this.#pairing = changed.catch(() => undefined);
+    this.#pairingQueue = changed.catch(() => undefined);
     return changed;
   }
 
-  /** @param patienceMs how long it may take to look what the system allows. */
-  async #state(patienceMs = 1_000): Promise<CompanionState> {
+  /** @param waitMs How long the permission checks of the system may take. */
+  async #state(waitMs = 1_000): Promise<CompanionState> {
     const { folder } = this.#options;
     const { settings } = readOwnFiles(folder);
     const powers = await describePowers(settings, this.#companion?.view.hubAllows ?? {}, (asked) =>
-      this.#permissions.lookAtPermissions(asked, this.#options.signal, patienceMs),
+      this.#permissions.readPermissions(asked, this.#options.signal, waitMs),
     );
-    // What changes by the moment is read last.
+    // Values that change quickly are read last.
     const { pairing, problem, broken } = readOwnFiles(folder);
     const view = this.#companion?.view;
     return {
@@ -318,7 +321,7 @@ export class Supervisor {
       problem: problem ?? this.#problem,
       broken,
       audit: { problem: this.#audit.problem, unwritten: this.#audit.pending },
-      edited: folder.held?.edited ?? null,
+      edited: folder.settingsStore?.edited ?? null,
       running: view?.running ?? [],
       prompts: this.#prompts.waiting,
       settings,
@@ -328,20 +331,20 @@ export class Supervisor {
 
   #changed(): void {
     if (this.#subscribers.size === 0) return;
-    this.#telling ??= setTimeout(() => {
-      this.#telling = undefined;
-      void this.#state(eventPatienceMs).then(
-        (state) => this.#tell({ event: 'state', state }),
+    this.#stateTimer ??= setTimeout(() => {
+      this.#stateTimer = undefined;
+      void this.#state(eventStateWaitMs).then(
+        (state) => this.#broadcast({ event: 'state', state }),
         () => undefined,
       );
-    }, gatherMs).unref();
+    }, stateDelayMs).unref();
   }
 
-  #tellCommand(line: AuditLine): void {
-    if (this.#subscribers.size > 0) this.#tell({ event: 'command', entry: historyEntryOf(line, this.#pictures) });
+  #broadcastCommand(line: AuditLine): void {
+    if (this.#subscribers.size > 0) this.#broadcast({ event: 'command', entry: historyEntryOf(line, this.#pictures) });
   }
 
-  #tell(event: ControlEvent): void {
-    for (const subscriber of this.#subscribers) subscriber.tell(event);
+  #broadcast(event: ControlEvent): void {
+    for (const subscriber of this.#subscribers) subscriber.send(event);
   }
 }

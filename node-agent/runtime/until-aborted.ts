@@ -1,14 +1,16 @@
-/** What a command's work brings, or the reason of its signal once that is some seconds past and the work goes on regardless. */
+/**
+ * Resolves with the promise. Rejects with the signal's reason when the promise is still pending 5 s after the abort.
+ */
 export async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const late = Promise.withResolvers<never>();
+  const abandoned = Promise.withResolvers<never>();
   let timer: NodeJS.Timeout | undefined;
-  // A handler that heeds its signal ends in time and says how; one that does not is left behind.
+  // A handler that respects its signal ends in time and reports how. Another handler is abandoned.
   const onAbort = () => {
-    timer = setTimeout(() => late.reject(signal.reason as Error), 5_000);
+    timer = setTimeout(() => abandoned.reject(signal.reason as Error), 5_000);
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([promise, late.promise]);
+    return await Promise.race([promise, abandoned.promise]);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);

@@ -340,7 +340,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     async () => {
       expect(await companion.cli('allow', 'browser')).toMatchObject({
         code: 0,
-        stdout: 'It is switched on, but no page is opened as long as that is so.\n',
+        stdout: 'The browser is allowed, but no page is opened until this is solved.\n',
         stderr: expect.stringContaining('--without-sandbox') as string,
       });
       try {

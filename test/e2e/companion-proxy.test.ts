@@ -84,7 +84,7 @@ test('a proxy error names the proxy and its variable, but not the password', asy
     `the proxy http://${proxy.host} (https_proxy) does not accept the user name and the password in https_proxy (HTTP 407)`,
   );
   expect(wrong.stderr).not.toContain('wr0ng');
-  expect((await pair({ HTTPS_PROXY: `http://${proxy.host}` })).stderr).toContain('wants a user name and a password');
+  expect((await pair({ HTTPS_PROXY: `http://${proxy.host}` })).stderr).toContain('requires a user name and a password');
   expect((await pair({ HTTPS_PROXY: `http://me:right@${proxy.host}` })).stderr).toContain(
     'opens no connection to hub.test:443 (HTTP 403)',
   );

@@ -37,7 +37,7 @@ export async function startOwnerCompanion(dataFolder: string): Promise<OwnerComp
   return {
     update(change) {
       change(standIn.state);
-      for (const listener of listeners) listener.tell({ event: 'state', state: standIn.current() });
+      for (const listener of listeners) listener.send({ event: 'state', state: standIn.current() });
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };

@@ -3,8 +3,8 @@ import { CompanionError } from '../data-folder.ts';
 import { usageExitCode } from './context.ts';
 
 /**
- * Asks the owner to confirm what opens this machine wide: at a terminal by typing `yes`, in a script by `--yes`.
- * @throws CompanionError when they do not confirm; nothing changes then.
+ * Asks the owner to confirm a change with a high risk: at a terminal by typing `yes`, in a script by `--yes`.
+ * @throws CompanionError when the owner does not confirm. Nothing changes then.
  */
 export async function confirm(meaning: string, isConfirmed: boolean): Promise<void> {
   if (isConfirmed) return;

@@ -11,11 +11,11 @@ import { CompanionError, DataFolder } from '../data-folder.ts';
 import { changeSettings } from '../owner-changes.ts';
 import { isStartedByCommand } from '../process-guard.ts';
 
-/** What the commands of the command line share. */
+/** Dependencies of all commands of the command line. */
 export interface CliContext {
   program: Command;
   dataFolder: () => DataFolder;
-  /** Prints a value as JSON, or else a text. */
+  /** Prints a value as JSON, or a text. */
   print: (value: unknown, asJson: boolean | undefined, text: string) => void;
 }
 
@@ -34,33 +34,35 @@ export function makeContext(program: Command): CliContext {
   };
 }
 
-/** Carries out a wish of the owner: by the companion that runs, so that it takes effect at once, else by itself. */
-export async function change(folder: DataFolder, wish: OwnerChange): Promise<LocalSettings> {
+/**
+ * Applies a change of the owner: through the running companion, so that it takes effect now, or directly without one.
+ */
+export async function change(folder: DataFolder, requested: OwnerChange): Promise<LocalSettings> {
   try {
-    const state = await askCompanion(folder, 'change', wish);
+    const state = await askCompanion(folder, 'change', requested);
     if (state !== null) return state.settings;
   } catch (error) {
-    // One that does not answer still looks at the file, and takes from it what denies more.
-    if (error instanceof ControlRefusal || !onlyDenies(wish)) throw error;
+    // A companion that does not answer still reads the file, and applies what the file denies.
+    if (error instanceof ControlRefusal || !onlyDenies(requested)) throw error;
   }
-  if (!onlyDenies(wish)) assertOwner();
-  return changeSettings(folder, wish);
+  if (!onlyDenies(requested)) assertOwner();
+  return changeSettings(folder, requested);
 }
 
 /**
- * Refuses a command that only the owner may give, where no companion runs that could refuse it.
+ * Refuses a command that only the owner may run. Needed when no companion runs that would refuse it.
  * @throws CompanionError when a command of a companion started this process.
  */
 export function assertOwner(): void {
   if (isStartedByCommand(process.pid)) throw new CompanionError(refusedToProgram);
 }
 
-/** How a wish ends that can't be read, as commander's own do. */
+/** Exit code for invalid arguments. */
 export const usageExitCode = 2;
 
 const units: Record<string, number> = { m: 1, h: 60, d: 24 * 60 };
 
-/** Minutes of a time such as `30m`, `8h` or `2d`. @throws CompanionError */
+/** Parses a time such as `30m`, `8h` or `2d` into minutes. @throws CompanionError */
 export function parseMinutes(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
   const minutes = Number(count) * (units[unit] ?? 0);
@@ -72,11 +74,11 @@ export function parseMinutes(text: string): number {
   return minutes;
 }
 
-/** @throws CompanionError for what can be no id. */
+/** @throws CompanionError for a text that cannot be an ID. */
 export function assertId(text: string, what: string, listedBy: string): void {
   if (!z.uuid().safeParse(text).success)
     throw new CompanionError(
-      `"${text.slice(0, 100)}" is no id of a ${what}; those that there are: outrigger-companion ${listedBy}`,
+      `"${text.slice(0, 100)}" is not the ID of a ${what}; list the IDs with: outrigger-companion ${listedBy}`,
       { exitCode: usageExitCode },
     );
 }

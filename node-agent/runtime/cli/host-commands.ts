@@ -10,16 +10,16 @@ interface HostOptions {
   json?: boolean;
 }
 
-/** Where the browser may go, as a command. */
+/** Adds `hosts` to the command line. */
 export function addHosts({ program, dataFolder, print }: CliContext): void {
   program
     .command('hosts')
-    .description('say where the browser may go; each option adds to its list')
-    .option('--allow [hosts...]', 'only these; without any, empty the list: all that are not blocked')
-    .option('--block [hosts...]', 'never these; without any, empty the list')
+    .description('set where the browser may go; each option adds to its list')
+    .option('--allow [hosts...]', 'allow only these; without hosts, empty the list: all that are not blocked')
+    .option('--block [hosts...]', 'block these; without hosts, empty the list')
     .option(
       '--private [hosts...]',
-      'of this machine and private networks these: hosts, host:port or ranges such as 10.0.0.0/8; without any, empty the list',
+      'allow these of this machine and private networks: hosts, host:port or ranges such as 10.0.0.0/8; without hosts, empty the list',
     )
     .option('--remove', 'remove the named hosts from the lists instead of adding them')
     .addOption(json())

@@ -1,4 +1,4 @@
-/** A time as the owner's clock shows it, with its offset, such as `2026-11-23 12:04:05 +01:00`; text that is no time stays as it is. */
+/** A time in local time with its offset, such as `2026-11-23 12:04:05 +01:00`. Text that is no time stays as it is. */
 export function localTime(iso: string | number): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return String(iso);

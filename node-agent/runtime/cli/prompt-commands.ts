@@ -8,38 +8,42 @@ import { askCompanion } from '../control/client.ts';
 import { assertId, json } from './context.ts';
 import type { CliContext } from './context.ts';
 import { localTime } from './local-time.ts';
-import { noneRuns } from './settings-commands.ts';
+import { notRunning } from './settings-commands.ts';
 
-/** Commands that wait for the owner's word, on the command line. */
+/** Adds `prompts` and `answer` to the command line. */
 export function addPromptCommands({ program, dataFolder, print }: CliContext): void {
   program
     .command('prompts')
-    .description('show the commands that wait for your word')
+    .description('show the commands that wait for your answer')
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
       const state = await askCompanion(dataFolder(), 'state', {});
-      if (state === null) throw noneRuns();
-      print(state.prompts, options.json, state.prompts.map(describePrompt).join('\n\n') || 'Nothing waits for you.');
+      if (state === null) throw notRunning();
+      print(
+        state.prompts,
+        options.json,
+        state.prompts.map(describePrompt).join('\n\n') || 'No command waits for your answer.',
+      );
     });
 
   program
     .command('answer')
-    .description('say whether a command that waits may run')
-    .argument('<prompt>', 'its id, as `prompts` shows it')
+    .description('answer whether a waiting command may run')
+    .argument('<prompt>', 'ID of the prompt, as `prompts` shows it')
     .addArgument(new Argument('<answer>').choices(promptAnswers))
     .addOption(json())
     .action(async (promptId: string, answer: PromptAnswer, options: { json?: boolean }) => {
       assertId(promptId, 'prompt', 'prompts');
       const state = await askCompanion(dataFolder(), 'answerPrompt', { promptId, answer });
-      if (state === null) throw noneRuns();
+      if (state === null) throw notRunning();
       print({ promptId, answer }, options.json, `Answered: ${answer}.`);
     });
 }
 
-/** Text of an author, so that none of its lines looks like one of the prompt. */
+/** Marks text of a workflow, so that none of its lines looks like a line of the prompt. */
 const indented = (text: string) => text.replaceAll(/^/gm, '           | ');
 
-/** All that would run; what a person reads must be what is. */
+/** Describes everything that would run, without hidden characters. */
 function describePrompt(prompt: Prompt): string {
   const { id, program, programSha256, argv, cwd, env, stdin, timeoutMs, approvedBy, origin, reason, expiresAt } =
     prompt;

@@ -2,9 +2,9 @@ import { describeService, describeUnit, installService, serviceProgram, uninstal
 import { json } from './context.ts';
 import type { CliContext } from './context.ts';
 
-/** A companion without a window that starts at login, by the systemd of the user. */
+/** Adds `service` to the command line. */
 export function addServiceCommands({ program, dataFolder, print }: CliContext): void {
-  const service = program.command('service').description('let the systemd of your user run it (Linux)');
+  const service = program.command('service').description('run the companion as a systemd service of your user (Linux)');
   const unit = () => describeUnit(dataFolder().path, serviceProgram, process.env);
   const add = (name: string, description: string, carryOut: () => Promise<string>) =>
     service
@@ -20,5 +20,5 @@ export function addServiceCommands({ program, dataFolder, print }: CliContext): 
     installService(unit(), dataFolder().readPairing() !== null),
   );
   add('uninstall', 'stop it and remove the unit; the machine stays paired', () => uninstallService(unit()));
-  add('status', 'show whether the unit is there and runs', () => describeService(unit()));
+  add('status', 'show whether the unit is installed and runs', () => describeService(unit()));
 }

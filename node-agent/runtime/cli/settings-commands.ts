@@ -32,11 +32,11 @@ interface ShareOptions {
   yes?: boolean;
 }
 
-/** What the owner allows, as commands. */
+/** Adds the commands for the owner's settings to the command line. */
 export function addSettingsCommands({ program, dataFolder, print }: CliContext): void {
   for (const [name, description, done] of [
-    ['pause', 'refuse every command, and end those under way', 'Paused: every command is refused until you resume.'],
-    ['resume', 'take commands again', 'Resumed.'],
+    ['pause', 'refuse every command, and end running ones', 'Paused: every command is refused until you resume.'],
+    ['resume', 'accept commands again', 'Resumed.'],
   ] as const)
     program
       .command(name)
@@ -45,18 +45,22 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       .action(async (options: { json?: boolean }) => {
         const settings = await change(dataFolder(), { change: name });
         const isPaused = name === 'resume' && settings.paused;
-        print(settings, options.json, isPaused ? 'It is still paused; outrigger-companion status says why.' : done);
+        print(
+          settings,
+          options.json,
+          isPaused ? 'The companion is still paused; see: outrigger-companion status' : done,
+        );
       });
 
   program
     .command('allow')
     .description(`allow ${powers.join(', ')}`)
     .addArgument(new Argument('<power>', 'what workflows may use').choices(powers))
-    .option('--for <time>', 'only for so long, such as 30m, 8h or 2d; for good when left out')
+    .option('--for <time>', 'time limit, such as 30m, 8h or 2d (default: no limit)')
     .option('--program <path...>', 'with system: only these programs')
     .option('--ask', 'with system: ask you before each program that no rule decides (the default)')
     .option('--no-ask', 'with system: run what is approved at the hub without asking you')
-    .option('--yes', 'with --no-ask: confirm it without a question')
+    .option('--yes', 'with --no-ask: confirm without a question')
     .option('--without-sandbox', 'with browser: also as root, where Chromium has no sandbox')
     .addOption(json())
     .action(async (power: Power, options: PowerOptions) => {
@@ -81,7 +85,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         options.json,
         unsafe === null
           ? `Workflows may use ${power} on this machine now${until === undefined ? '' : `, until ${localTime(until)}`}.${power !== 'system' ? '' : settings.system.ask ? ' You are asked before each program that no rule decides: in the window, or by outrigger-companion prompts.' : ' You are not asked before a program runs.'}`
-          : 'It is switched on, but no page is opened as long as that is so.',
+          : 'The browser is allowed, but no page is opened until this is solved.',
       );
     });
 
@@ -103,7 +107,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .description('let workflows list and read a folder')
     .argument('<folder>')
     .option('--include-hidden', 'with its hidden files, key stores and browser profiles')
-    .option('--receive-downloads', 'and let workflows save downloads of the browser in it')
+    .option('--receive-downloads', 'also let workflows save downloads of the browser in it')
     .option('--yes', 'confirm a whole home folder or drive without a question')
     .addOption(json())
     .action(async (path: string, options: ShareOptions) => {
@@ -116,7 +120,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         ...(options.receiveDownloads === true ? { receiveDownloads: true } : {}),
         ...(isWide ? { isWide } : {}),
       });
-      // Sharing a folder again keeps what was shared of it before.
+      // Sharing a folder again keeps its earlier options.
       const real = realpathSync(path);
       const verbs = settings.files.downloads.includes(real) ? 'list, read and save downloads in' : 'list and read';
       const hidden = settings.files.hidden.includes(real) ? ', with its hidden files and key stores' : '';
@@ -125,12 +129,12 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
 
   program
     .command('unshare')
-    .description('take a shared folder back')
+    .description('stop sharing a folder')
     .argument('<folder>')
     .addOption(json())
     .action(async (path: string, options: { json?: boolean }) => {
       const folder = dataFolder();
-      // One that is gone can't be resolved, and stands there as it was typed.
+      // A folder that does not exist any more cannot be resolved. The settings have its path as it was typed.
       const known = folder.readSettings().sharedFolders.includes(path) ? path : resolve(path);
       const settings = await change(folder, { change: 'unshare', path: known });
       print(settings, options.json, `Workflows may not read ${known} any more.`);
@@ -146,13 +150,13 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     });
   settingsCommand
     .command('accept')
-    .description('put settings.json in force as another program, or you, edited it')
-    .option('--yes', 'accept without looking at the changes first')
+    .description('accept an edit of settings.json by you or another program')
+    .option('--yes', 'accept without showing the changes first')
     .addOption(json())
     .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean; yes?: boolean } }) => {
       const folder = dataFolder();
       const edited = (await askCompanion(folder, 'state', {}))?.edited ?? null;
-      // Only what is shown here is accepted: a later edit has another hash.
+      // Only the changes that are shown here are accepted, because a later edit has another hash.
       if (edited !== null && process.stdin.isTTY)
         await confirm(
           edited.changes.map((line) => visibleLine(line)).join('\n'),
@@ -170,14 +174,14 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     });
   settingsCommand
     .command('discard')
-    .description('drop an edit of settings.json that you did not accept')
+    .description('discard an edit of settings.json that you did not accept')
     .addOption(json())
     .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
       const settings = await change(dataFolder(), { change: 'discard_settings' });
       print(
         settings,
         command.optsWithGlobals().json,
-        'No edit of settings.json waits for you any more. What is in force did not change.',
+        'No edit of settings.json waits for you any more. The settings in force did not change.',
       );
     });
 
@@ -187,7 +191,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
 function addRules({ program, dataFolder, print }: CliContext): void {
   const rules = program
     .command('rules')
-    .description('show which programs you allowed or refused')
+    .description('show which programs you allowed or denied')
     .addOption(json())
     .action((options: { json?: boolean }) => {
       const { system } = dataFolder().settingsInForce();
@@ -203,12 +207,12 @@ function addRules({ program, dataFolder, print }: CliContext): void {
       .description(`${decision} a program and its arguments, such as "git status **"`)
       .argument(
         '<pattern>',
-        'words of a command line; * is any part of a word, a last word ** any further words, and double quotes hold a word with spaces',
+        'words of a command line; * matches any part of a word, ** at the end any further words; double quotes enclose a word with spaces',
       )
-      .option('--for <time>', 'only for so long, such as 30m, 8h or 2d')
+      .option('--for <time>', 'time limit, such as 30m, 8h or 2d')
       .option(
         '--in <folder>',
-        'with allow: permit in this folder and below it, except in folders that receive downloads; your home folder itself when left out',
+        'with allow: permit in this folder and below it, except in folders that receive downloads (default: your home folder itself)',
       )
       .addOption(json())
       .action(
@@ -230,19 +234,19 @@ function addRules({ program, dataFolder, print }: CliContext): void {
       );
   rules
     .command('remove')
-    .description('forget a rule')
+    .description('remove a rule')
     .argument('<id>')
     .addOption(json())
     .action(async (id: string, _given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
       assertId(id, 'rule', 'rules');
       const settings = await change(dataFolder(), { change: 'remove_rule', id });
-      print(settings.system, command.optsWithGlobals().json, `Forgot rule ${id}.`);
+      print(settings.system, command.optsWithGlobals().json, `Removed rule ${id}.`);
     });
   program
     .command('ask')
-    .description('whether you are asked before each program that no rule decides')
+    .description('set whether you are asked before each program that no rule decides')
     .addArgument(new Argument('<switch>', 'ask, or do not ask').choices(['on', 'off']))
-    .option('--yes', 'with off: confirm it without a question')
+    .option('--yes', 'with off: confirm without a question')
     .addOption(json())
     .action(async (given: string, options: { json?: boolean; yes?: boolean }) => {
       if (given === 'off') await confirm(withoutAskingWarning, options.yes === true);
@@ -267,5 +271,5 @@ const describeRule = (rule: ProgramRule) => {
   return `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact !== null ? 'exactly this' : decision === 'deny' ? 'pattern' : `pattern, in ${where}`}${until === null ? '' : `, until ${localTime(until)}`})  ${id}`;
 };
 
-/** What a command that needs a running companion says without one. */
-export const noneRuns = () => new CompanionError('No companion runs; start it with: outrigger-companion run');
+/** The error of a command that needs a running companion. */
+export const notRunning = () => new CompanionError('No companion runs; start it with: outrigger-companion run');

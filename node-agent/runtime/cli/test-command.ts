@@ -15,7 +15,7 @@ import { runSelfTest } from '../self-test.ts';
 import { json } from './context.ts';
 import type { CliContext } from './context.ts';
 
-/** Longer than all parts together may take, in milliseconds. */
+/** Longer than the time limits of all parts together, in milliseconds. */
 const testDeadlineMs = 180_000;
 
 interface TestRun {
@@ -23,7 +23,9 @@ interface TestRun {
   onResult: (result: TestResult) => void;
 }
 
-/** Tests parts in this process, for a data folder on which no companion runs: its browser profile can be open once. */
+/**
+ * Tests parts in this process. No companion may run on the folder, because its browser profile can be open only once.
+ */
 async function testInThisProcess(folder: DataFolder, parts: readonly TestPart[], run: TestRun): Promise<TestResult[]> {
   await using guard = new ProcessGuard();
   await using browser = new BrowserSession(folder.browserProfile);
@@ -45,7 +47,7 @@ async function testInThisProcess(folder: DataFolder, parts: readonly TestPart[],
   );
 }
 
-/** Has the companion that runs test, as it has the browser's profile; tests in this process where none does. */
+/** Tests through the running companion, which has the browser profile open, or in this process if none runs. */
 export async function testHere(folder: DataFolder, parts: readonly TestPart[], run: TestRun): Promise<TestResult[]> {
   using client = await ControlClient.open(folder, run.signal);
   if (client === null) return testInThisProcess(folder, parts, run);
@@ -73,8 +75,8 @@ function rowsOf({ part, state, detail, permission }: TestResult): string {
 export function addTestCommand({ program, dataFolder }: CliContext): void {
   program
     .command('test')
-    .description('try what workflows may use on this machine, by using it')
-    .addArgument(new Argument('[part...]', 'what to try; everything when left out').choices(testParts))
+    .description('test what workflows may use on this machine by using it')
+    .addArgument(new Argument('[part...]', 'what to test (default: everything)').choices(testParts))
     .addOption(json())
     .action(async (parts: TestPart[], options: { json?: boolean }) => {
       const stop = new AbortController();

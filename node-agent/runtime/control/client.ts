@@ -20,14 +20,14 @@ import type { DataFolder } from '../data-folder.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
 import { machineTime } from './machine-time.ts';
-import { processKeys, showFingerprint, standingOf } from './peer.ts';
+import { processKeys, showFingerprint, peerKindOf } from './peer.ts';
 import { sealedLines } from './sealed-lines.ts';
 import type { Agreement, SealedLines } from './sealed-lines.ts';
 import { controlPath } from './socket-path.ts';
 
 const openDeadlineMs = 3_000;
 
-/** Why a companion did not do what it was asked. */
+/** The error with which a companion refused a request. */
 export class ControlRefusal extends CompanionError {
   readonly code: string;
 
@@ -58,8 +58,9 @@ export class ControlClient implements Disposable {
   }
 
   /**
-   * Connects; null when no companion runs there.
-   * @throws CompanionError when a companion runs and does not answer, or when the process that answers does not prove that it is the owner's companion.
+   * Connects. Returns null when no companion runs on the folder.
+   * @throws CompanionError when a companion does not answer, or when the process that answers does not prove that it is
+   * the owner's companion.
    */
   static async open(
     folder: DataFolder,
@@ -74,7 +75,7 @@ export class ControlClient implements Disposable {
     const nonce = newNonce();
     let agreement: Agreement | undefined;
     let isOpen = false;
-    let name: Disposable | undefined;
+    let fingerprint: Disposable | undefined;
     const fail = (message: string) => {
       opened.reject(new CompanionError(message));
       socket.destroy();
@@ -89,7 +90,7 @@ export class ControlClient implements Disposable {
       openDeadlineMs,
     );
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // EAGAIN: somebody listens, and has too many that wait.
+      // EAGAIN: a process listens, and its queue of connections is full.
       if (error.code === 'EAGAIN') fail(`The companion that runs on ${folder.path} is too busy to answer; try again.`);
       else opened.resolve(null);
     });
@@ -97,19 +98,19 @@ export class ControlClient implements Disposable {
       opened.reject(
         new CompanionError(
           agreement === undefined
-            ? `What runs on ${folder.path} hung up at once: it has too many connections already, or it ends; try again, and close programs that look at it.`
+            ? `What runs on ${folder.path} closed the connection immediately: it has too many connections, or it is stopping; try again, and close other programs that use it.`
             : `What listens for ${folder.path} is no companion of this version; stop it first.`,
         ),
       );
       client.#end();
     });
     readLines(socket, maxControlLine, (value) => {
-      if (isOpen) return client.#hear(value);
+      if (isOpen) return client.#onLine(value);
       if (agreement === undefined) {
         const hello = controlHello.safeParse(value);
         if (!hello.success)
           return fail(`What listens for ${folder.path} is no companion of this version; stop it first.`);
-        if (standingOf(hello.data) === 'program')
+        if (peerKindOf(hello.data) === 'program')
           return fail(
             `Process ${hello.data.pid}, which listens for ${folder.path}, is not your companion: a program of a workflow may have replaced its socket. End that process, and start the companion again.`,
           );
@@ -121,7 +122,7 @@ export class ControlClient implements Disposable {
           serverKey: hello.data.publicKey,
           clientKey: publicKey,
         };
-        name = showFingerprint();
+        fingerprint = showFingerprint();
         const proof = proofOf('client', agreement);
         socket.write(`${JSON.stringify({ proof, nonce, pid: process.pid, publicKey })}\n`);
         return;
@@ -142,16 +143,16 @@ export class ControlClient implements Disposable {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      name?.[Symbol.dispose]();
+      fingerprint?.[Symbol.dispose]();
     }
   }
 
-  /** Resolves once the connection is over, whoever ended it. */
+  /** Resolves when either side closed the connection. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }
 
-  /** @throws ControlRefusal with the companion's own words; CompanionError when it is gone or late. */
+  /** Calls a method. @throws ControlRefusal with the companion's error; CompanionError when it ends or is too late. */
   async call<Name extends ControlMethodName>(
     method: Name,
     params: ControlParams<Name>,
@@ -167,7 +168,7 @@ export class ControlClient implements Disposable {
     );
     const onAbort = () => answered.reject(signal?.reason as Error);
     signal?.addEventListener('abort', onAbort, { once: true });
-    if (this.#socket.destroyed) answered.reject(gone());
+    if (this.#socket.destroyed) answered.reject(companionEnded());
     else {
       const deadline = machineTime() + timeoutMs;
       this.#socket.write(`${JSON.stringify(this.#lines?.seal({ id, method, params, deadline }))}\n`);
@@ -181,13 +182,13 @@ export class ControlClient implements Disposable {
     }
   }
 
-  /** Hears of every change from now on; answers the state that it begins with. */
+  /** Calls the listener for every change from now on. @returns the current state. */
   async subscribe(listener: (event: ControlEvent) => void): Promise<ControlResult<'subscribe'>> {
     this.#listener = listener;
     return this.call('subscribe', {});
   }
 
-  /** Lets a program that has nothing else to do end, although this is open. */
+  /** Lets the process end while the connection is open. */
   unref(): this {
     this.#socket.unref();
     return this;
@@ -197,7 +198,7 @@ export class ControlClient implements Disposable {
     this.#socket.destroy();
   }
 
-  #hear(line: unknown): void {
+  #onLine(line: unknown): void {
     let value: unknown;
     try {
       value = this.#lines?.open(line);
@@ -219,14 +220,14 @@ export class ControlClient implements Disposable {
   }
 
   #end(): void {
-    for (const { reject } of this.#waiting.values()) reject(gone());
+    for (const { reject } of this.#waiting.values()) reject(companionEnded());
     this.#closed.resolve();
   }
 }
 
-const gone = () => new CompanionError('The companion ended before it answered.');
+const companionEnded = () => new CompanionError('The companion ended before it answered.');
 
-/** Asks the companion of a data folder once; null when none runs. */
+/** Calls one method of the companion that runs on a data folder. Returns null when none runs. */
 export async function askCompanion<Name extends ControlMethodName>(
   folder: DataFolder,
   method: Name,

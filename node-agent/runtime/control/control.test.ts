@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A companion without a pairing, that answers its owner. */
+/** Starts a companion without a pairing. */
 async function startSupervisor(): Promise<{ events: CompanionEvent[]; running: Promise<void> }> {
   const stop = new AbortController();
   const events: CompanionEvent[] = [];
@@ -53,7 +53,7 @@ async function startSupervisor(): Promise<{ events: CompanionEvent[]; running: P
   return { events, running };
 }
 
-test('a data folder has one owner, also while that is too busy to say what it is at', async () => {
+test('a second companion cannot use a data folder, also while the first one is too busy to answer', async () => {
   const busy = createServer((socket) => void socket.on('error', () => undefined).end());
   await new Promise<void>((done) => busy.listen(controlPath(data), done));
   const second = () =>
@@ -70,7 +70,7 @@ test('a data folder has one owner, also while that is too busy to say what it is
   await expect(second()).rejects.toThrow(`process ${process.pid}`);
 });
 
-/** A second companion on the same folder, which is not let run for long. */
+/** Starts a second companion on the same folder, which stops after 2 s. */
 const startSecond = () =>
   new Supervisor({
     folder: data,
@@ -81,12 +81,12 @@ const startSecond = () =>
   }).run();
 
 test.skipIf(process.platform === 'win32')(
-  'a data folder has one owner also after another program removed its control socket',
+  'a second companion cannot use a data folder after another program removed the control socket',
   async () => {
     await startSupervisor();
     rmSync(join(data.path, 'control.sock'));
     await expect(startSecond()).rejects.toThrow(`Another companion (process ${process.pid}) runs on`);
-    // The first one answers again without a restart.
+    // The first companion answers again without a restart.
     await until(
       async () => (await ControlClient.open(data).catch(() => null)) !== null,
       () => 'it does not listen again',
@@ -108,16 +108,16 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test('a data folder is free when the process that had it is gone, also where its number is in use again', async () => {
+test('a data folder is free after its process ended, also when the process ID is in use again', async () => {
   writeFileSync(join(data.path, 'companion.pid'), `${process.pid} an earlier start`);
   await startSupervisor();
   expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
 });
 
 test.skipIf(process.platform !== 'linux')(
-  'a data folder is free when the process that had it was killed, also before its parent reaps it (needs Linux)',
+  'a data folder is free after its process was killed, also before its parent reaps it (needs Linux)',
   async () => {
-    // The parent replaces itself by a program that never reaps the child.
+    // The parent process replaces itself by a program that never reaps the child.
     const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
@@ -139,9 +139,9 @@ test.skipIf(process.platform !== 'linux')(
 test.skipIf(process.platform === 'win32').each([
   ['a directory', (path: string) => mkdirSync(path)],
   ['a link that leads nowhere', (path: string) => symlinkSync('/nonexistent/companion.pid', path)],
-  ['a file that can not be read', (path: string) => symlinkSync(path, path)],
+  ['a file that cannot be read', (path: string) => symlinkSync(path, path)],
 ])(
-  'a companion that finds %s in the place of companion.pid says what to do, and listens to nobody',
+  'a companion that finds %s instead of companion.pid reports what to do, and does not listen',
   async (_what, make) => {
     const path = join(data.path, 'companion.pid');
     make(path);
@@ -157,7 +157,7 @@ test.skipIf(process.platform === 'win32').each([
 );
 
 test.skipIf(process.platform === 'win32')(
-  'a control socket that was removed is restored also while companion.pid can not be written',
+  'a removed control socket is restored, also while companion.pid cannot be written',
   { timeout: 20_000 },
   async () => {
     await startSupervisor();
@@ -172,7 +172,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('changes of the owner are carried out whole or refused in words, and every subscriber hears of them', async () => {
+test('changes of the owner are applied completely or refused with an explanation, and sent to every subscriber', async () => {
   await startSupervisor();
   using watching = (await ControlClient.open(data)) as ControlClient;
   const seen: string[][] = [];
@@ -204,7 +204,7 @@ test('changes of the owner are carried out whole or refused in words, and every 
   );
 });
 
-test('who can not read the control key is neither served nor believed', async () => {
+test('a process that cannot read the control key is neither served nor trusted', async () => {
   await startSupervisor();
   const lines: string[] = [];
   const stranger = connect(controlPath(data));
@@ -218,7 +218,7 @@ test('who can not read the control key is neither served nor believed', async ()
   });
   await closed;
   expect(lines.join('')).not.toContain('"result"');
-  // A server that does not know the key, such as another user's on the same path.
+  // A server that does not know the key, such as one of another user on the same path.
   const other = new DataFolder(join(folder, 'other'));
   const false_ = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -234,7 +234,7 @@ test('who can not read the control key is neither served nor believed', async ()
   await new Promise<void>((done) => false_.close(() => done()));
 });
 
-test('a companion of an earlier version is named as one that does not fit', async () => {
+test('connecting to a companion of an earlier version reports the wrong version', async () => {
   const earlier = createServer((socket) => {
     const hello = {
       hello: 'outrigger.companion.v2',
@@ -249,7 +249,7 @@ test('a companion of an earlier version is named as one that does not fit', asyn
   await new Promise<void>((done) => earlier.close(() => done()));
 });
 
-test('a client that sends rubbish, too much, or nothing at all is cut off, and the others are served', async () => {
+test('a client that sends invalid data, too much data or nothing is disconnected, and others are served', async () => {
   await startSupervisor();
   const hostile = [
     (write: (text: string) => void) => write('no json\n'),
@@ -271,7 +271,7 @@ test('a client that sends rubbish, too much, or nothing at all is cut off, and t
   expect((await client.call('state', {})).pid).toBe(process.pid);
 });
 
-test('what its owner does is heard of by whoever listens, once, and not where it changes nothing', async () => {
+test('a change of the owner is sent to subscribers once, and not when it changes nothing', async () => {
   await startSupervisor();
   using watching = (await ControlClient.open(data)) as ControlClient;
   const heard: string[] = [];
@@ -284,41 +284,38 @@ test('what its owner does is heard of by whoever listens, once, and not where it
   expect(entries.map(({ summary }) => summary)).toEqual(['resume', 'pause']);
 });
 
-test('one that has too many connections says so, and nobody takes it for another program', async () => {
+test('a companion with too many connections is reported as such, not as another program', async () => {
   await startSupervisor();
-  const held: ControlClient[] = [];
+  const clients: ControlClient[] = [];
   const openMany = async () => {
-    while (held.length < 100) held.push((await ControlClient.open(data)) as ControlClient);
+    while (clients.length < 100) clients.push((await ControlClient.open(data)) as ControlClient);
   };
   await expect(openMany()).rejects.toThrow('too many connections');
-  for (const client of held) client[Symbol.dispose]();
+  for (const client of clients) client[Symbol.dispose]();
 });
 
-test('a broken settings file is told of, and refuses everything', async () => {
+test('an invalid settings file is reported, and everything is refused', async () => {
   await startSupervisor();
   writeFileSync(join(data.path, 'settings.json'), '{"paused":"perhaps"}');
   const state = await askCompanion(data, 'state', {});
   expect(state?.problem).toContain('settings.json is broken at paused');
   expect(state?.powers.filter(({ isAllowed }) => isAllowed)).toEqual([]);
-  await expect(askCompanion(data, 'change', { change: 'pause' })).rejects.toThrow('mend it, or remove it');
+  await expect(askCompanion(data, 'change', { change: 'pause' })).rejects.toThrow('fix it, or remove it');
 });
 
 test.each([
   ['settings', '{"paused":"perhaps"}'],
   ['identity', '{"nodeId":'],
-] as const)(
-  'a broken file of %s is set aside when its owner says so, kept beside, and never one that is whole',
-  async (file, text) => {
-    await startSupervisor();
-    const path = join(data.path, `${file}.json`);
-    await expect(askCompanion(data, 'setAside', { file })).rejects.toThrow('Nothing is wrong');
-    writeFileSync(path, text);
-    expect((await askCompanion(data, 'state', {}))?.broken).toMatchObject([{ file, path }]);
-    expect(await askCompanion(data, 'setAside', { file })).toMatchObject({ broken: [], paired: null });
-    expect(existsSync(path)).toBe(false);
-    const [aside = ''] = readdirSync(data.path).filter((name) => name.startsWith(`${file}.json.broken-`));
-    expect(readFileSync(join(data.path, aside), 'utf8')).toBe(text);
-    await askCompanion(data, 'change', { change: 'pause' });
-    expect(readFileSync(data.audit, 'utf8')).toContain(aside);
-  },
-);
+] as const)('an invalid file of %s is renamed on request, and a valid one never', async (file, text) => {
+  await startSupervisor();
+  const path = join(data.path, `${file}.json`);
+  await expect(askCompanion(data, 'setAside', { file })).rejects.toThrow('Nothing is wrong');
+  writeFileSync(path, text);
+  expect((await askCompanion(data, 'state', {}))?.broken).toMatchObject([{ file, path }]);
+  expect(await askCompanion(data, 'setAside', { file })).toMatchObject({ broken: [], paired: null });
+  expect(existsSync(path)).toBe(false);
+  const [aside = ''] = readdirSync(data.path).filter((name) => name.startsWith(`${file}.json.broken-`));
+  expect(readFileSync(join(data.path, aside), 'utf8')).toBe(text);
+  await askCompanion(data, 'change', { change: 'pause' });
+  expect(readFileSync(data.audit, 'utf8')).toContain(aside);
+});

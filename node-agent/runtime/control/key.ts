@@ -5,12 +5,13 @@ import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import type { Agreement } from './sealed-lines.ts';
 
-/** A number that is used once, in hex. */
+/** A random value that is used once, in hex. */
 export const newNonce = (): string => randomBytes(32).toString('hex');
 
 /**
- * The key that both ends of a control channel prove to have: whoever can read the data folder is the owner. It matters where the socket itself says too
- * little, such as for a named pipe, or one that lies in the folder for temporary files.
+ * The key that both ends of a control channel prove to have: only the owner can read the data folder. It is needed
+ * where the socket's permissions do not suffice, such as for a named pipe or a socket in the folder for temporary
+ * files.
  */
 export function controlKey(folder: DataFolder): Buffer {
   const path = join(folder.path, 'control.key');
@@ -20,12 +21,12 @@ export function controlKey(folder: DataFolder): Buffer {
     const own = `${path}.${randomBytes(4).toString('hex')}`;
     try {
       writeFileSync(own, randomBytes(32).toString('hex'), { mode: 0o600, flush: true });
-      // Of two that make one at the same time, the first one's counts.
+      // If two processes create a key at the same time, the first one is used.
       linkSync(own, path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
         throw new CompanionError(
-          `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend the permissions of the data folder.`,
+          `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix the permissions of the data folder.`,
           { cause: error },
         );
     } finally {
@@ -44,7 +45,7 @@ function readKey(path: string): Buffer | null {
   }
 }
 
-/** Proof of one end that it has the control key and takes part in this agreement, in hex. */
+/** Proves that one end has the control key and takes part in this agreement, in hex. */
 export function proofOf(side: 'client' | 'server', agreement: Agreement): string {
   const { controlKey: key, serverNonce, clientNonce, serverKey, clientKey } = agreement;
   return createHmac('sha256', key)

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Calls `onLine` with each JSON value that comes as a line of its own. What is no JSON, or longer than `maxLength` characters, ends the connection: nobody who
- * speaks this protocol sends it.
+ * Calls `onLine` with the JSON value of each line. A line that is not JSON or is longer than `maxLength` characters
+ * ends the connection, because this protocol does not allow it.
  */
 export function readLines(socket: Socket, maxLength: number, onLine: (value: unknown) => void): void {
   let parts: string[] = [];

@@ -1,2 +1,2 @@
-/** Milliseconds of the monotonic clock that all processes of this machine share, and that no program can set. */
+/** Milliseconds of the machine's monotonic clock. All processes share it, and no program can set it. */
 export const machineTime = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -4,16 +4,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { isStartedByCommand } from '../process-guard.ts';
 
 /**
- * Which process is at the other end of a control socket. Node.js has no access to SO_PEERCRED, and the socket's peer would be a relay where a program put itself
- * between both ends. So each process has a key pair and shows the fingerprint of its public key as its name (`/proc/PID/comm`), which the kernel lets no other
- * process write. The channel is sealed with both keys, so that only these two processes can write into it. The limits by which the process guard marks what a
- * command starts then show whether a workflow started the process.
+ * Identifies the process at the other end of a control socket. Node.js has no access to SO_PEERCRED, and with a relay
+ * between both ends the socket's peer would be the relay. So each process has a key pair and shows the fingerprint of
+ * its public key as its name (`/proc/PID/comm`), which no other process can write. The channel is sealed with both
+ * keys, so only these two processes can write to it. The limits that the process guard sets then show whether a
+ * workflow started the process.
  */
 
-/** `owner`: no workflow started it. `program`: a workflow did, or it did not show which process it is. `unknown`: this system does not show the process. */
-export type Standing = 'owner' | 'program' | 'unknown';
+/**
+ * `owner`: no workflow started the process. `program`: a workflow started it, or it did not prove its identity.
+ * `unknown`: this system does not show processes.
+ */
+export type PeerKind = 'owner' | 'program' | 'unknown';
 
-/** What one end of a control channel states about itself. */
+/** The identity that one end of a control channel claims. */
 export interface Peer {
   pid: number;
   /** Public key on the curve P-256, compressed, in base64url. */
@@ -21,7 +25,7 @@ export interface Peer {
 }
 
 const commPath = '/proc/self/comm';
-/** Longest process name that the kernel keeps; 90 bits of the fingerprint. */
+/** Longest process name that the kernel stores; 90 bits of the fingerprint. */
 const nameLength = 15;
 
 const fingerprintOf = (publicKey: string): string =>
@@ -41,7 +45,7 @@ export function processKeys(): { keys: ECDH; publicKey: string } {
 let shown = 0;
 let nameBefore: string | undefined;
 
-/** Shows the fingerprint of this process's key as its name until disposed. */
+/** Sets the name of this process to the fingerprint of its key, until disposed. */
 export function showFingerprint(): Disposable {
   if (process.platform !== 'linux') return { [Symbol.dispose]: () => undefined };
   if (shown === 0)
@@ -49,7 +53,7 @@ export function showFingerprint(): Disposable {
       nameBefore = readFileSync(commPath, 'utf8').trimEnd();
       writeFileSync(commPath, fingerprintOf(processKeys().publicKey));
     } catch {
-      // The other end then finds another name, and refuses.
+      // The other end then finds another name, and refuses the connection.
     }
   shown += 1;
   let isOver = false;
@@ -68,8 +72,8 @@ export function showFingerprint(): Disposable {
   };
 }
 
-/** Whether the process that a peer states has the peer's key, and whether a workflow started the process. */
-export function standingOf({ pid, publicKey }: Peer): Standing {
+/** Checks that the claimed process has the peer's key, and whether a workflow started the process. */
+export function peerKindOf({ pid, publicKey }: Peer): PeerKind {
   if (process.platform !== 'linux') return 'unknown';
   try {
     if (readFileSync(`/proc/${pid}/comm`, 'utf8').trimEnd() !== fingerprintOf(publicKey)) return 'program';

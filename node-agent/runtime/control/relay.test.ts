@@ -28,7 +28,7 @@ const socketPath = () => join(data.path, 'control.sock');
 const owner = (...args: string[]) => runCompanionCli(args, { OUTRIGGER_COMPANION_HOME: data.path });
 const stateOf = () => askCompanion(data, 'state', {});
 
-/** Runs a script of Node until the test ends. */
+/** Runs a Node.js script until the test ends. */
 function startScript(
   script: string,
   start = (argv: [string, ...string[]]) => ({ file: argv[0], args: argv.slice(1) }),
@@ -43,7 +43,7 @@ function startScript(
   return child;
 }
 
-/** A companion in a process of its own, without a pairing. */
+/** Starts a companion without a pairing in a separate process. */
 async function startCompanion(): Promise<ChildProcess> {
   const child = startScript(`
     import { DataFolder } from ${module_('data-folder.ts')};
@@ -57,7 +57,7 @@ async function startCompanion(): Promise<ChildProcess> {
   return child;
 }
 
-/** Puts a relay in the place of the companion's socket, as a program does that the owner approved. */
+/** Replaces the companion's socket by a relay, as a program could that the owner approved. */
 async function startRelay(onLine: (lines: number, toCompanion: Socket) => void): Promise<void> {
   const moved = join(data.path, 'moved.sock');
   renameSync(socketPath(), moved);
@@ -94,7 +94,7 @@ test('a relay between the command line and the companion cannot add a request', 
   await startCompanion();
   let sent = 0;
   await startRelay((lines, companion) => {
-    // After the proof of the command line, and after its request.
+    // After the proof of the command line, and again after its request.
     companion.write(`${JSON.stringify(allowCamera)}\n`);
     sent = lines;
   });
@@ -138,7 +138,7 @@ test('a request that a relay delivers after its client stopped waiting is refuse
   expect(data.readSettings().capture.camera).toBe(false);
 });
 
-test('a companion listens anew when another program moved its socket, and records it', async () => {
+test('a companion listens again after another program moved its socket, and records it', async () => {
   await startCompanion();
   await startRelay((_lines, companion) => void companion.destroy());
   await expect
@@ -148,7 +148,7 @@ test('a companion listens anew when another program moved its socket, and record
   expect((await stateOf())?.settings.capture.screen).toBe(true);
 });
 
-describe.skipIf(process.platform !== 'linux')('on Linux, which shows processes,', () => {
+describe.skipIf(process.platform !== 'linux')('on Linux', () => {
   const marked = (argv: [string, ...string[]]) => markedStart(argv[0], argv, 'a-mark');
 
   test('a program of a workflow that poses as the companion does not get the commands of the owner', async () => {
@@ -177,12 +177,12 @@ describe.skipIf(process.platform !== 'linux')('on Linux, which shows processes,'
       code: 1,
       stderr: expect.stringContaining('is not your companion: a program of a workflow') as string,
     });
-    // A pause reaches the file, where the true companion finds it.
+    // A pause is written to the file, where the real companion finds it.
     expect(await owner('pause')).toMatchObject({ code: 0 });
     expect(data.readSettings()).toMatchObject({ paused: true, capture: { camera: false } });
   });
 
-  test('the command line refuses a program of a workflow also while no companion answers', async () => {
+  test('the command line refuses a program of a workflow, also while no companion answers', async () => {
     const words = (...args: string[]): [string, ...string[]] => [
       process.execPath,
       cli,
@@ -206,7 +206,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux, which shows processes,'
   test('a program of a workflow that left its parents and its environment is still refused by the next companion', async () => {
     const [go, out] = [join(folder, 'go'), join(folder, 'out')];
     const first = await startCompanion();
-    // It is no descendant of anything that is left, and has another limit than the one that the guard gave it.
+    // It is no descendant of a running process, and has another limit than the one that the guard set.
     const daemon = `setsid env -i PATH="$PATH" prlimit --rttime=1000000000000:1000000000000 sh -c '(while ! [ -e ${go} ]; do sleep 0.1; done; ${process.execPath} ${cli} --data-folder ${data.path} allow camera >${out}.new 2>&1; mv ${out}.new ${out}) &'`;
     const { file, args } = marked(['sh', '-c', daemon]);
     await once(spawn(file, args, { stdio: 'ignore' }), 'exit');

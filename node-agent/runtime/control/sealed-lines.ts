@@ -4,7 +4,7 @@ import { processKeys } from './peer.ts';
 const algorithm = 'aes-256-gcm';
 const tagBytes = 16;
 
-/** What both ends agreed on before the first sealed line. */
+/** The values that both ends exchanged before the first sealed line. */
 export interface Agreement {
   /** The key in the data folder. */
   controlKey: Buffer;
@@ -14,14 +14,17 @@ export interface Agreement {
   clientKey: string;
 }
 
-/** Seals the lines that one end writes and opens those of the other end. A line that is missing, repeated or written by a third process does not open. */
+/**
+ * Encrypts the lines that one end writes and decrypts those of the other end. After a missing, repeated or foreign
+ * line, decryption fails.
+ */
 export interface SealedLines {
   seal(value: unknown): string;
-  /** @throws an error for a line that the other end did not write in this place. */
+  /** @throws an error for a line that is not the next one of the other end. */
   open(line: unknown): unknown;
 }
 
-/** @throws an error for a public key of the other end that is no point of the curve. */
+/** @throws an error when the public key of the other end is not a point of the curve. */
 export function sealedLines(side: 'client' | 'server', agreement: Agreement): SealedLines {
   const { controlKey, serverNonce, clientNonce, serverKey, clientKey } = agreement;
   const shared = processKeys().keys.computeSecret(side === 'client' ? serverKey : clientKey, 'base64url');
@@ -51,7 +54,7 @@ export function sealedLines(side: 'client' | 'server', agreement: Agreement): Se
   };
 }
 
-/** Each key seals one line with each number, so that a counter is enough. */
+/** A counter is a safe nonce, because each key encrypts only one line with each number. */
 function nonceOf(count: number): Buffer {
   const nonce = Buffer.alloc(12);
   nonce.writeBigUInt64BE(BigInt(count), 4);

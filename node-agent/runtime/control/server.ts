@@ -26,8 +26,8 @@ import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
 import { machineTime } from './machine-time.ts';
-import { processKeys, showFingerprint, standingOf } from './peer.ts';
-import type { Standing } from './peer.ts';
+import { processKeys, showFingerprint, peerKindOf } from './peer.ts';
+import type { PeerKind } from './peer.ts';
 import { sealedLines } from './sealed-lines.ts';
 import type { SealedLines } from './sealed-lines.ts';
 import { controlPath } from './socket-path.ts';
@@ -36,13 +36,13 @@ import type { ControlPath } from './socket-path.ts';
 const maxConnections = 64;
 const helloDeadlineMs = 3_000;
 const maxRequestLength = 6 * 1024 * 1024;
-/** A client that reads so slowly that more than this waits for it is cut off, in bytes. */
-const maxBehind = 64 * 1024 * 1024;
-const maxUnderWay = 32;
+/** A slow client with more than this buffered for it is disconnected, in bytes. */
+const maxBufferedBytes = 64 * 1024 * 1024;
+const maxConcurrentRequests = 32;
 /** How often the server checks that the socket's file is still its own, in milliseconds. */
 const socketCheckMs = 5_000;
 
-/** What answers: a function for each method, left out only as a type error. */
+/** The handler of each method. */
 export type ControlHandlers = {
   [Name in ControlMethodName]: (
     params: z.output<ControlMethods[Name]['params']>,
@@ -51,44 +51,47 @@ export type ControlHandlers = {
 };
 
 interface ServerEvents {
-  /** Whether a program of a workflow runs now. While it does, and the system does not show who connects, no setting can be loosened. */
+  /**
+   * Whether a program of a workflow runs now. While it does, and if the system does not show which process connects, no
+   * permission can be added.
+   */
   runsProgram?: () => boolean;
   /** Called after the server replaced a socket that another program moved or removed. */
-  onReplaced?: () => void;
+  onSocketRestored?: () => void;
   /** Called when another companion works on the data folder, so that this one must end. */
-  onTaken?: (error: CompanionError) => void;
+  onTakenOver?: (error: CompanionError) => void;
 }
 
-/** One program of the owner's that is connected. */
+/** The connection of one program of the owner. */
 export interface ControlConnection {
-  /** Aborts when the program is gone. */
+  /** Aborts when the program disconnected. */
   readonly signal: AbortSignal;
-  tell(event: ControlEvent): void;
+  send(event: ControlEvent): void;
 }
 
 /**
- * Listens for the owner's programs; as long as it does, its process is the one owner of the data folder.
+ * Listens for the owner's programs. While it listens, no other process can work on the data folder.
  */
 export class ControlServer implements AsyncDisposable {
   #server: Server;
-  /** Number of the socket's file; another number means that another program replaced the file. */
+  /** Inode of the socket's file. Another inode means that another program replaced the file. */
   #inode: bigint | undefined;
-  #watching: NodeJS.Timeout | undefined;
-  #isMending = false;
+  #socketTimer: NodeJS.Timeout | undefined;
+  #isRestoring = false;
   readonly #folder: DataFolder;
   readonly #key: Buffer;
   readonly #handlers: ControlHandlers;
   readonly #sockets = new Set<Socket>();
   readonly #at: ControlPath;
   readonly #runsProgram: () => boolean;
-  readonly #onReplaced: () => void;
-  readonly #onTaken: (error: CompanionError) => void;
+  readonly #onSocketRestored: () => void;
+  readonly #onTakenOver: (error: CompanionError) => void;
   readonly #claim: FolderClaim;
 
   private constructor(folder: DataFolder, handlers: ControlHandlers, at: ControlPath, events: ServerEvents) {
-    const { runsProgram = () => false, onReplaced = () => undefined, onTaken = () => undefined } = events;
-    this.#onReplaced = onReplaced;
-    this.#onTaken = onTaken;
+    const { runsProgram = () => false, onSocketRestored = () => undefined, onTakenOver = () => undefined } = events;
+    this.#onSocketRestored = onSocketRestored;
+    this.#onTakenOver = onTakenOver;
     this.#claim = new FolderClaim(folder.path);
     this.#folder = folder;
     this.#at = at;
@@ -99,13 +102,13 @@ export class ControlServer implements AsyncDisposable {
   }
 
   #newServer(): Server {
-    const server = createServer((socket) => this.#welcome(socket));
+    const server = createServer((socket) => this.#accept(socket));
     server.maxConnections = maxConnections;
     return server;
   }
 
   /**
-   * The kernel takes the socket away with the process, however it ends.
+   * Starts the server. The kernel closes the socket when the process ends for any reason.
    * @throws CompanionError when another process has the data folder.
    */
   static async listen(
@@ -115,8 +118,8 @@ export class ControlServer implements AsyncDisposable {
   ): Promise<ControlServer> {
     const at = controlPath(folder);
     try {
-      const control = await ControlServer.#take(folder, handlers, at, events);
-      if (control === null) throw new CompanionError(await describeOwner(folder));
+      const control = await ControlServer.#claimFolder(folder, handlers, at, events);
+      if (control === null) throw new CompanionError(await describeRunningCompanion(folder));
       return control;
     } catch (error) {
       at[Symbol.dispose]();
@@ -125,68 +128,71 @@ export class ControlServer implements AsyncDisposable {
   }
 
   /** Null when another companion has the folder. */
-  static async #take(
+  static async #claimFolder(
     folder: DataFolder,
     handlers: ControlHandlers,
     at: ControlPath,
     events: ServerEvents,
   ): Promise<ControlServer | null> {
-    // Of two that find the socket of a dead one, only one takes it away.
+    // If two processes find the socket of an ended process, only one removes it.
     using lock = await lockControl(folder).catch((error: unknown) => {
       throw new CompanionError(
-        `The data folder ${folder.path} can't be written: ${(error as Error).message}. Make room on its disk, or mend its permissions; nothing runs until then.`,
+        `The data folder ${folder.path} can't be written: ${(error as Error).message}. Free space on its disk, or fix its permissions; nothing runs until then.`,
         { cause: error },
       );
     });
     if (lock === null)
       throw new CompanionError(
-        `The data folder ${folder.path} is being taken by another process; try again, and if it stays so, remove ${join(folder.path, 'control.lock')}.`,
+        `Another process is claiming the data folder ${folder.path}; try again, and if that persists, remove ${join(folder.path, 'control.lock')}.`,
       );
     if (new FolderClaim(folder.path).holder !== null) return null;
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const control = new ControlServer(folder, handlers, at, events);
-      if (await listens(control.#server, at.path)) {
+      if (await tryListen(control.#server, at.path)) {
         try {
           control.#claim.write();
-          control.#own();
+          control.#watchSocket();
           return control;
         } catch (error) {
           control.#server.close();
           throw error;
         }
       }
-      if (await isListenedTo(at.path)) return null;
-      // Nobody listens there: its process is gone.
+      if (await hasListener(at.path)) return null;
+      // No process listens: the process of the socket ended.
       rmSync(at.path, { force: true });
     }
-    throw new CompanionError(`The data folder ${folder.path} can't be taken; look at ${at.path}.`);
+    throw new CompanionError(`The data folder ${folder.path} can't be claimed; check ${at.path}.`);
   }
 
   get #isWatching(): boolean {
-    return this.#watching !== undefined;
+    return this.#socketTimer !== undefined;
   }
 
-  /** Keeps the socket's file, which this process created just now. */
-  #own(): void {
+  /** Watches the socket's file, which this process just created. */
+  #watchSocket(): void {
     if (process.platform === 'win32') return;
     chmodSync(this.#at.path, 0o600);
     this.#inode = inodeOf(this.#at.path);
-    this.#watching ??= setInterval(() => void this.#keepSocket().catch(() => undefined), socketCheckMs).unref();
+    this.#socketTimer ??= setInterval(() => void this.#restoreSocket().catch(() => undefined), socketCheckMs).unref();
   }
 
-  /** Listens anew when another program moved, removed or replaced the socket's file. Open connections stay open. Reports another companion of the folder. */
-  async #keepSocket(): Promise<void> {
+  /**
+   * Listens again when another program moved, removed or replaced the socket's file. Open connections stay open.
+   * Reports another companion that works on the folder.
+   */
+  async #restoreSocket(): Promise<void> {
     const { path } = this.#at;
-    if (this.#isMending || (inodeOf(path) === this.#inode && this.#claim.isOwn)) return;
-    this.#isMending = true;
+    if (this.#isRestoring || (inodeOf(path) === this.#inode && this.#claim.isOwn)) return;
+    this.#isRestoring = true;
     try {
-      // A companion that starts finds this process in the folder, or this process finds that companion.
+      // The lock ensures that a companion that starts finds this process, or that this process finds that companion.
       using lock = await lockControl(this.#folder);
       if (lock === null) return;
       const other = this.#otherHolder() ?? (await otherCompanion(this.#folder));
       if (!this.#isWatching) return;
       if (other !== null) {
-        this.#onTaken(
+        this.#onTakenOver(
           new CompanionError(
             `Another companion (process ${other}) took over the data folder ${this.#folder.path}, so this one stops: another program removed control.sock and companion.pid.`,
           ),
@@ -195,24 +201,24 @@ export class ControlServer implements AsyncDisposable {
       }
       this.#renewClaim();
       if (inodeOf(path) === this.#inode) return;
-      // Closing also removes whatever has the path now.
+      // Closing also removes the file that is at the path now.
       this.#server.close();
       rmSync(path, { force: true });
       const server = this.#newServer();
-      if (!(await listens(server, path))) return;
+      if (!(await tryListen(server, path))) return;
       if (!this.#isWatching) {
         server.close();
         return;
       }
       this.#server = server;
-      this.#own();
-      this.#onReplaced();
+      this.#watchSocket();
+      this.#onSocketRestored();
     } finally {
-      this.#isMending = false;
+      this.#isRestoring = false;
     }
   }
 
-  /** The other process that the claim names; null also when nobody can read the claim. */
+  /** The other process that the claim names. Null also when the claim cannot be read. */
   #otherHolder(): number | null {
     try {
       return this.#claim.isOwn ? null : this.#claim.holder;
@@ -221,18 +227,21 @@ export class ControlServer implements AsyncDisposable {
     }
   }
 
-  /** A claim that cannot be written, as on a full disk, is tried again at the next check. The socket alone keeps the folder until then. */
+  /**
+   * Writes the claim again. After a failure, such as on a full disk, the next check tries again. Until then, the socket
+   * alone protects the folder.
+   */
   #renewClaim(): void {
     try {
       this.#claim.write();
     } catch {
-      // See above.
+      // The next check tries again.
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#watching);
-    this.#watching = undefined;
+    clearInterval(this.#socketTimer);
+    this.#socketTimer = undefined;
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
@@ -240,29 +249,29 @@ export class ControlServer implements AsyncDisposable {
     this.#at[Symbol.dispose]();
   }
 
-  #welcome(socket: Socket): void {
+  #accept(socket: Socket): void {
     this.#sockets.add(socket);
     const name = showFingerprint();
-    const gone = new AbortController();
+    const disconnected = new AbortController();
     const timer = setTimeout(() => socket.destroy(), helloDeadlineMs);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       clearTimeout(timer);
       name[Symbol.dispose]();
       this.#sockets.delete(socket);
-      gone.abort(new Error('the client is gone'));
+      disconnected.abort(new Error('the client is gone'));
     });
     const nonce = newNonce();
     const { publicKey } = processKeys();
-    let standing: Standing = 'program';
+    let peerKind: PeerKind = 'program';
     let lines: SealedLines | undefined;
-    const say = (value: unknown) => {
+    const send = (value: unknown) => {
       if (socket.destroyed) return;
-      if (socket.writableLength > maxBehind) socket.destroy();
+      if (socket.writableLength > maxBufferedBytes) socket.destroy();
       else socket.write(`${JSON.stringify(lines === undefined ? value : lines.seal(value))}\n`);
     };
-    const connection: ControlConnection = { signal: gone.signal, tell: say };
-    let underWay = 0;
+    const connection: ControlConnection = { signal: disconnected.signal, send };
+    let activeRequests = 0;
     readLines(socket, maxRequestLength, (value) => {
       if (lines === undefined) {
         const given = controlProof.safeParse(value);
@@ -281,15 +290,15 @@ export class ControlServer implements AsyncDisposable {
           socket.destroy();
           return;
         }
-        standing = standingOf(given.data);
+        peerKind = peerKindOf(given.data);
         clearTimeout(timer);
         name[Symbol.dispose]();
         try {
           const sealed = sealedLines('server', agreement);
-          say({ proof: proofOf('server', agreement) });
+          send({ proof: proofOf('server', agreement) });
           lines = sealed;
         } catch {
-          // A key that agrees on nothing.
+          // The public key is not a point of the curve.
           socket.destroy();
         }
         return;
@@ -303,33 +312,33 @@ export class ControlServer implements AsyncDisposable {
         return;
       }
       const request = controlRequest.safeParse(opened);
-      if (!request.success || underWay >= maxUnderWay) {
+      if (!request.success || activeRequests >= maxConcurrentRequests) {
         socket.destroy();
         return;
       }
-      underWay += 1;
-      void this.#answer(request.data, connection, standing)
-        .then((answer) => say({ id: request.data.id, ...answer }))
+      activeRequests += 1;
+      void this.#answer(request.data, connection, peerKind)
+        .then((answer) => send({ id: request.data.id, ...answer }))
         .finally(() => {
-          underWay -= 1;
+          activeRequests -= 1;
         });
     });
-    say({ hello: 'outrigger.companion.v3', nonce, pid: process.pid, publicKey });
+    send({ hello: 'outrigger.companion.v3', nonce, pid: process.pid, publicKey });
   }
 
-  #mayAsk(standing: Standing, method: ControlMethodName, params: unknown): boolean {
-    if (standing === 'owner') return true;
+  #isAllowed(peerKind: PeerKind, method: ControlMethodName, params: unknown): boolean {
+    if (peerKind === 'owner') return true;
     const change = method === 'change' ? ownerChange.safeParse(params).data : undefined;
     if (change !== undefined && onlyDenies(change)) return true;
-    return standing === 'unknown' && (showing.includes(method) || !this.#runsProgram());
+    return peerKind === 'unknown' && (readOnlyMethods.includes(method) || !this.#runsProgram());
   }
 
   async #answer(
     { method, params, deadline }: z.output<typeof controlRequest>,
     connection: ControlConnection,
-    standing: Standing,
+    peerKind: PeerKind,
   ): Promise<{ result: unknown } | { error: ControlError }> {
-    // Its client reported a failure already, and the owner may have decided otherwise since.
+    // The client already reported a failure, and the owner may have made another decision since.
     if (machineTime() >= deadline) return { error: tooLate };
     if (!Object.hasOwn(controlMethods, method))
       return {
@@ -339,8 +348,8 @@ export class ControlServer implements AsyncDisposable {
     const parsed = controlMethods[name].params.safeParse(params);
     if (!parsed.success)
       return { error: { code: 'invalid_input', message: `${describeIssue(parsed.error, 'The request')}.` } };
-    if (!this.#mayAsk(standing, name, parsed.data))
-      return { error: standing === 'program' ? fromProgram : whileProgramRuns };
+    if (!this.#isAllowed(peerKind, name, parsed.data))
+      return { error: peerKind === 'program' ? programRefused : whileProgramRuns };
     try {
       return { result: await this.#handlers[name](parsed.data as never, connection) };
     } catch (error) {
@@ -349,12 +358,12 @@ export class ControlServer implements AsyncDisposable {
   }
 }
 
-/** What only shows something, besides what only denies. */
-const showing: readonly ControlMethodName[] = ['state', 'subscribe', 'history', 'picture', 'verifyAudit'];
+/** Methods that change nothing. */
+const readOnlyMethods: readonly ControlMethodName[] = ['state', 'subscribe', 'history', 'picture', 'verifyAudit'];
 
 export const refusedToProgram =
   'A program that this companion runs for a workflow may not change or read what its owner decides; use the app, or a terminal that no workflow started.';
-const fromProgram: ControlError = { code: 'refused_to_program', message: refusedToProgram };
+const programRefused: ControlError = { code: 'refused_to_program', message: refusedToProgram };
 const tooLate: ControlError = {
   code: 'too_late',
   message: 'The request arrived after its client stopped waiting, so nothing was done. Try again.',
@@ -374,20 +383,20 @@ function toControlError(error: unknown): ControlError {
   };
 }
 
-async function describeOwner(folder: DataFolder): Promise<string> {
+async function describeRunningCompanion(folder: DataFolder): Promise<string> {
   const advice = 'stop it, or name another folder with --data-folder.';
   try {
     using other = await ControlClient.open(folder);
     const state = await other?.call('state', {}, { timeoutMs: 2_000 });
     if (state !== undefined) return `Another companion (process ${state.pid}) runs on ${folder.path}; ${advice}`;
   } catch {
-    // Said below.
+    // The error below says that the companion does not answer.
   }
   const pid = new FolderClaim(folder.path).holder;
   return `Another companion${pid === null ? '' : ` (process ${pid})`} runs on ${folder.path} and does not answer; ${advice}`;
 }
 
-/** The other process that is the companion of this folder; null when there is none. A relay that leads to this process is none. */
+/** The PID of another companion on this folder; null when there is none. A relay to this process counts as none. */
 async function otherCompanion(folder: DataFolder): Promise<number | null> {
   try {
     using other = await ControlClient.open(folder);
@@ -398,13 +407,16 @@ async function otherCompanion(folder: DataFolder): Promise<number | null> {
   }
 }
 
-/** One process at a time takes the folder, or mends what it has of it. */
+/** Serialises claims of the folder and repairs of the socket. */
 const lockControl = (folder: DataFolder) => lockFile(join(folder.path, 'control.lock'));
 
 const inodeOf = (path: string): bigint | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 
-/** Whether a process has a socket, be it too busy to answer: the kernel connects to it, or has too many that wait, and refuses what a dead one left. */
-function isListenedTo(path: string): Promise<boolean> {
+/**
+ * Whether a process listens on a socket, even if it is too busy to answer. The kernel then connects or reports EAGAIN,
+ * and refuses a connection to the socket of an ended process.
+ */
+function hasListener(path: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(path, () => done(true));
     socket.on('error', (error: NodeJS.ErrnoException) => done(error.code === 'EAGAIN'));
@@ -412,7 +424,7 @@ function isListenedTo(path: string): Promise<boolean> {
   });
 }
 
-function listens(server: Server, path: string): Promise<boolean> {
+function tryListen(server: Server, path: string): Promise<boolean> {
   return new Promise((done, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? done(false) : reject(error)));
     server.listen(path, () => done(true));

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DataFolder } from '../data-folder.ts';
 
-/** Where the companion of a data folder listens, as this process names it while it holds it. */
+/** The path at which this process can reach the control socket, valid until disposed. */
 export interface ControlPath extends Disposable {
   path: string;
 }
 
 /**
- * Where the companion of a data folder listens: in the folder itself, wherever others have their folder for temporary files. A socket's path may have about 100 bytes;
- * Linux reaches one deep down through a handle of its folder.
+ * The path of the control socket, in the data folder itself if possible. A socket's path may have about 100 bytes; on
+ * Linux a longer path is reached through an open handle of its folder.
  */
 export function controlPath(folder: DataFolder): ControlPath {
   const named = (path: string): ControlPath => ({ path, [Symbol.dispose]: () => undefined });
@@ -19,7 +19,7 @@ export function controlPath(folder: DataFolder): ControlPath {
   if (process.platform === 'win32') return named(`\\\\.\\pipe\\outrigger-companion-${digest}`);
   const inside = join(folder.path, 'control.sock');
   if (Buffer.byteLength(inside) < 100) return named(inside);
-  // Elsewhere that folder is the user's own.
+  // On other systems the folder for temporary files belongs to the user.
   if (process.platform !== 'linux') return named(join(tmpdir(), `outrigger-companion-${digest}.sock`));
   const handle = openSync(folder.path, 'r');
   return { path: `/proc/self/fd/${handle}/control.sock`, [Symbol.dispose]: () => closeSync(handle) };

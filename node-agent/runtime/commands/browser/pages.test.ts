@@ -213,7 +213,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     mkdirSync(shared);
     mkdirSync(folder.temporary, { recursive: true });
     journal.open();
-    folder.holdSettings({ onEdit: () => undefined });
+    folder.openSettingsStore({ onEdit: () => undefined });
     await changeSettings(folder, {
       change: 'allow',
       power: 'browser',

@@ -7,68 +7,68 @@ import type { FinishedCommand, Journal } from './journal.ts';
 import { newDelivery } from './result-sender.ts';
 import type { ResultSender } from './result-sender.ts';
 
-/** Commands that a poll or a heartbeat can name. While so many wait for the hub to take their results, no further one is begun. */
-export const maxHeld = 64;
+/** Commands that a poll or heartbeat can name. While so many results are unconfirmed, no further command is started. */
+export const maxUnconfirmed = 64;
 
-export interface HeldCommandsDependencies {
+export interface UnconfirmedCommandsDependencies {
   sender: ResultSender;
   journal: Journal;
-  /** Ends all attempts; what was not confirmed is in the journal. */
+  /** Ends all attempts. Unconfirmed results stay in the journal. */
   givingUp: AbortSignal;
   /** Whether an error means that the hub does not know this device any more. */
   endIfRevoked: (error: unknown) => boolean;
-  /** Hears of a result that the hub refused. */
+  /** Called when the hub refused a result. */
   onRefused: (message: string) => void;
-  /** Why the owner's settings do not let a result go to the hub any more, or null. */
+  /** Why the owner's settings no longer let a result be sent to the hub, or null. */
   denialOf: (finished: FinishedCommand) => Promise<CommandError | null>;
-  /** Called when a result is not sent for that reason. */
+  /** Called when a result is not sent because of the owner's settings. */
   onWithheld: (finished: FinishedCommand, reason: CommandError) => void;
 }
 
-/** A result on its way to the hub. */
+/** A result that is being sent to the hub. */
 interface Sending {
   finished: FinishedCommand;
   since: string;
-  /** Aborts when the owner's settings do not allow the result any more. */
+  /** Aborts when the owner's settings no longer allow the result. */
   withheld: AbortController;
 }
 
-/** Commands that came here, running or finished, until the hub confirmed their results. */
-export class HeldCommands {
-  readonly #deps: HeldCommandsDependencies;
-  /** False once the hub wants it no more. */
-  readonly #held = new Map<string, boolean>();
+/** The received commands, running or finished, until the hub confirms their results. */
+export class UnconfirmedCommands {
+  readonly #deps: UnconfirmedCommandsDependencies;
+  /** By command ID; false after the hub withdrew the command. */
+  readonly #isWanted = new Map<string, boolean>();
   readonly #sending = new Map<string, Sending>();
 
-  constructor(dependencies: HeldCommandsDependencies) {
+  constructor(dependencies: UnconfirmedCommandsDependencies) {
     this.#deps = dependencies;
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#isWanted.size;
   }
 
-  /** Those whose leases the hub is to keep: under way, and those whose results are on their way. */
+  /** Commands whose leases the hub should renew: running ones, and those whose results are being sent. */
   get wanted(): string[] {
-    return [...this.#held]
+    return [...this.#isWanted]
       .filter(([, isWanted]) => isWanted)
       .map(([id]) => id)
-      .slice(0, maxHeld);
+      .slice(0, maxUnconfirmed);
   }
 
-  /** Commands whose artefacts are on their way to the hub, as the owner sees them. */
+  /** Commands whose artefacts are being sent to the hub, for the owner's view. */
   get sending(): RunningCommand[] {
     return [...this.#sending.values()]
       .filter(({ finished, withheld }) => finished.artifacts.length > 0 && !withheld.signal.aborted)
       .map(({ finished: { commandId: id, source }, since }) => ({
         id,
         type: source?.type ?? 'result',
-        summary: `${source?.line.summary ?? ''} (its result is on the way to the hub)`.trim(),
+        summary: `${source?.line.summary ?? ''} (its result is being sent to the hub)`.trim(),
         startedAt: since,
       }));
   }
 
-  /** Ends uploads that the owner's settings do not allow any more. */
+  /** Ends uploads that the owner's settings no longer allow. */
   async recheck(): Promise<void> {
     await Promise.all([...this.#sending.values()].map((sending) => this.#check(sending)));
   }
@@ -79,28 +79,28 @@ export class HeldCommands {
   }
 
   has(commandId: string): boolean {
-    return this.#held.has(commandId);
+    return this.#isWanted.has(commandId);
   }
 
-  hold(commandId: string): void {
-    this.#held.set(commandId, true);
+  add(commandId: string): void {
+    this.#isWanted.set(commandId, true);
   }
 
-  /** The hub wants a command no more. */
+  /** Records that the hub withdrew a command. */
   withdraw(commandId: string): void {
-    if (this.#held.has(commandId)) this.#held.set(commandId, false);
+    if (this.#isWanted.has(commandId)) this.#isWanted.set(commandId, false);
   }
 
-  /** Sends a result again and again until the hub itself says that it has it, or does not know the command. */
+  /** Sends a result until the hub confirms it or does not know the command. */
   async report(finished: FinishedCommand, wasTried = false): Promise<void> {
-    if (!this.#held.has(finished.commandId)) this.hold(finished.commandId);
+    if (!this.#isWanted.has(finished.commandId)) this.add(finished.commandId);
     const sending: Sending = { finished, since: new Date().toISOString(), withheld: new AbortController() };
     this.#sending.set(finished.commandId, sending);
     try {
       await this.#report(sending, wasTried);
     } finally {
       this.#sending.delete(finished.commandId);
-      this.#held.delete(finished.commandId);
+      this.#isWanted.delete(finished.commandId);
     }
   }
 
@@ -110,7 +110,7 @@ export class HeldCommands {
     const delivery = newDelivery(wasTried);
     let sent = finished;
     let isRefused = false;
-    // On a full disk a result that replaces another one is sent from memory, and written as soon as the disk takes it.
+    // On a full disk, a replacing result is sent from memory, and written as soon as the disk has space.
     let isWritten = true;
     await this.#check(sending);
     for (let failures = 0; !givingUp.aborted; failures += 1) {
@@ -130,20 +130,20 @@ export class HeldCommands {
       } catch (error) {
         if (isAborted(givingUp) || endIfRevoked(error)) return;
         if (isAborted(withheld.signal) && sent.result.status === 'succeeded') continue;
-        const known = error instanceof HubError ? error : undefined;
+        const hubError = error instanceof HubError ? error : undefined;
         if ((error as NodeJS.ErrnoException).code === 'ENOENT' && sent.artifacts.length > 0) {
-          const message = 'What the command brought is gone from the data folder of the companion; run it again.';
+          const message = 'The artefacts of the command are missing in the data folder of the companion; run it again.';
           sent = failedWith(finished, 'failed', message);
           continue;
         }
-        if (known?.saysUnknown(finished.commandId) === true || (known?.isRefusal === true && isRefused)) {
-          onRefused(known.message);
+        if (hubError?.isUnknownCommand(finished.commandId) === true || (hubError?.isRefusal === true && isRefused)) {
+          onRefused(hubError.message);
           break;
         }
-        if (known?.isRefusal === true) {
-          // The run must not wait for an answer that the hub can't take.
-          const message = `The hub could not take the result: ${known.message}`;
-          sent = failedWith(finished, known.code === 'payload_too_large' ? 'too_large' : 'failed', message);
+        if (hubError?.isRefusal === true) {
+          // The run must not wait for a result that the hub cannot accept.
+          const message = `The hub could not take the result: ${hubError.message}`;
+          sent = failedWith(finished, hubError.code === 'payload_too_large' ? 'too_large' : 'failed', message);
           isRefused = true;
           continue;
         }
@@ -155,10 +155,10 @@ export class HeldCommands {
   }
 }
 
-/** Asked anew, for what the compiler takes for settled. */
+/** A function call, because the compiler assumes that `signal.aborted` does not change. */
 const isAborted = (signal: AbortSignal) => signal.aborted;
 
-/** A result in place of one that is not sent. */
+/** A failed result that replaces one that is not sent. */
 const failedWith = (finished: FinishedCommand, code: string, message: string): FinishedCommand => ({
   ...finished,
   result: { status: 'failed', error: { code, message: message.slice(0, 4000) } },

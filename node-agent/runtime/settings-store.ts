@@ -15,28 +15,28 @@ import {
 import type { EditSource } from './settings-edits.ts';
 import { localSettings } from './settings.ts';
 
-/** Settings that deny everything that an owner can deny. */
+/** Settings that deny everything that the owner can deny. */
 const safestSettings = (): LocalSettings =>
   localSettings.parse({ files: { allowed: false }, system: { ask: true }, browser: { evaluate: false } });
 
-/** What a data folder does for the settings that are held of it. */
+/** The settings file of a data folder. */
 interface SettingsFile {
-  /** Tells one writing of the file from another. */
+  /** Identifies the current version of the file. */
   stamp: () => string | null;
-  /** @throws BrokenFileError when the file can not be read as settings. */
+  /** @throws BrokenFileError when the file has no valid settings. */
   read: () => LocalSettings;
-  /** @throws an error when the file cannot be written; the file is as it was then. */
+  /** @throws an error when the file cannot be written. The file is then unchanged. */
   write: (settings: LocalSettings) => void;
 }
 
-export interface HoldOptions {
-  /** When the owner's log was last written, in milliseconds since 1970: a clock that was turned back since does not count. */
+export interface SettingsStoreOptions {
+  /** When the owner's log was last written, in milliseconds since 1970. Time never goes back before it. */
   notBefore?: number;
-  /** The settings that the owner's log recorded last; undefined when none were recorded before, as at the first start. */
+  /** The settings that the owner's log recorded last. Undefined when none were recorded, as at the first start. */
   recorded?: RecordedSettings | undefined;
   /** A pairing that the log did not record: everything is denied until the owner accepts it. */
   pairingChange?: PairingChange | null;
-  /** Called when something other than the owner's own change altered what is in force. */
+  /** Called when something other than a change of the owner altered the settings in force. */
   onEdit: () => void;
 }
 
@@ -49,106 +49,107 @@ export interface PairingChange {
 
 /** The settings that the owner's log recorded last. */
 export interface RecordedSettings {
-  /** Null when the log has no hash although settings were recorded before: the log was removed or replaced. */
+  /** Null when the log was removed or replaced: it has no hash although settings were recorded before. */
   hash: string | null;
-  /** The settings with this hash; null when no copy of them is left. */
+  /** The settings with this hash. Null when no copy of them exists. */
   settings: LocalSettings | null;
 }
 
 /**
- * The settings in force, kept in memory. A change of the file by another program takes effect immediately where it denies more. What it allows in addition
- * takes effect only after the owner accepts it. The same rule applies at the start, compared with the settings that the owner's log recorded last. So a program
- * that the companion runs cannot allow itself anything by writing the file, also when it ends the companion.
+ * Keeps the settings in force in memory. When another program edits the file, what the edit denies takes effect
+ * immediately; what it allows in addition takes effect only after the owner accepts it. At the start, the file is
+ * compared in the same way with the settings that the owner's log recorded last. So a program that the companion runs
+ * cannot allow itself anything by editing the file, even if it ends the companion.
  */
-export class HeldSettings {
+export class SettingsStore {
   readonly #file: SettingsFile;
   readonly #onEdit: () => void;
   readonly #startedAt = performance.now();
   readonly #notBefore: number;
-  /** The owner's settings, which are in force unless a pairing waits; null until the file could be read, while everything is denied. */
+  /** The owner's settings, in force unless a pairing waits. Null until the file was read; everything is denied then. */
   #own: LocalSettings | null = null;
-  /** Settings of the file that allow more than what is in force. They wait until the owner accepts or discards them. */
+  /** Settings of the file that allow more than those in force. They wait until the owner accepts or discards them. */
   #proposed: LocalSettings | undefined;
-  /** Whether the file keeps what waits, so that a later start finds it again. Otherwise the file has what is in force. */
+  /** Whether the file has the waiting settings, so that a later start finds them. Otherwise it has those in force. */
   #fileKeepsProposed = false;
-  #seen: string | null;
+  #lastStamp: string | null;
   #isWritten = true;
-  /** Whether the file was another one at the start than when the owner's log was last written. */
+  /** Whether the file at the start did not match the owner's log. */
   #foundEdited = false;
   #source: EditSource = 'running';
   #pairingChange: PairingChange | null;
-  /** What the first readable settings of the file are compared with; undefined when none were recorded. */
+  /** The first readable settings of the file are compared with these. Undefined when none were recorded. */
   readonly #recorded: RecordedSettings | undefined;
 
-  constructor(file: SettingsFile, { notBefore = 0, recorded, pairingChange = null, onEdit }: HoldOptions) {
+  constructor(file: SettingsFile, { notBefore = 0, recorded, pairingChange = null, onEdit }: SettingsStoreOptions) {
     this.#file = file;
     this.#onEdit = onEdit;
     this.#recorded = recorded;
     this.#pairingChange = pairingChange;
     this.#notBefore = Math.max(Date.now(), notBefore);
-    this.#seen = file.stamp();
+    this.#lastStamp = file.stamp();
     try {
-      this.#begin(file.read());
+      this.#initialize(file.read());
     } catch {
       // Each read reports the error.
     }
   }
 
-  /** The time by a clock that no change of the system's clock turns back, in milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. A change of the system's clock cannot turn it back. */
   now(): number {
     return Math.max(Date.now(), this.#notBefore + performance.now() - this.#startedAt);
   }
 
-  /** Whether the disk has what counts. */
+  /** Whether the file has the current settings. False after a failed write. */
   get isWritten(): boolean {
     return this.#isWritten;
   }
 
-  /** The owner's settings at the last look at the file, as the log records them; null while the file could not be read. */
+  /** The owner's settings at the last check of the file, as the log records them. Null until the file was read. */
   get current(): LocalSettings | null {
     return this.#own;
   }
 
-  /** Whether the file differed at the start, and what is in force is not what the log recorded last. */
+  /** Whether the file did not match the log at the start, and the settings in force are not recorded in the log. */
   get needsRecord(): boolean {
     return this.#foundEdited && this.#isUnrecorded;
   }
 
-  /** A start that finds the same edit again has nothing new to record. */
+  /** False when a start finds the same edit again, so that it is not recorded twice. */
   get #isUnrecorded(): boolean {
     return this.#own !== null && this.#recorded?.hash !== hashOfSettings(this.#own);
   }
 
-  /** The settings in force: everything is denied while a pairing waits. @throws BrokenFileError while the file can not be read as settings. */
+  /** The settings in force; everything is denied while a pairing waits. @throws BrokenFileError for an invalid file. */
   read(): LocalSettings {
-    return structuredClone(this.#effectiveSettings(this.#look()));
+    return structuredClone(this.#effectiveSettings(this.#refresh()));
   }
 
   #effectiveSettings(own: LocalSettings): LocalSettings {
     return this.#pairingChange === null ? own : stricterOf(safestSettings(), own);
   }
 
-  /** The last edit, as the log names it. */
+  /** The text of the last edit for the log. */
   get editSummary(): string {
     return editSummaries[this.#pairingChange === null ? this.#source : 'pairing'];
   }
 
-  /** A pairing that waits for the owner; null when none does. */
+  /** A pairing that waits for the owner to accept it; null when none does. */
   get pairingChange(): PairingChange | null {
     return this.#pairingChange;
   }
 
-  /** What another program did to the file; null when nothing. */
+  /** The edit of another program that is shown to the owner; null when there is none. */
   get edited(): CompanionState['edited'] {
-    const offered = this.#proposed ?? this.#own;
+    const toAccept = this.#proposed ?? this.#own;
     if (this.#proposed !== undefined || this.#pairingChange !== null)
       return {
         needsConsent: true,
-        hash: offered === null ? null : this.#hashOfOffer(offered),
+        hash: toAccept === null ? null : this.#hashToAccept(toAccept),
         pairing: this.#pairingChange !== null,
         changes: [
           ...(this.#pairingChange === null ? [] : [this.#pairingChange.text]),
-          ...(this.#own === null || offered === null ? [] : differences(this.#effectiveSettings(this.#own), offered)),
+          ...(this.#own === null || toAccept === null ? [] : differences(this.#effectiveSettings(this.#own), toAccept)),
         ].slice(0, maxChanges),
         detail: editDetails[this.#pairingChange === null ? this.#source : 'pairing'],
       };
@@ -164,57 +165,59 @@ export class HeldSettings {
   }
 
   /**
-   * Applies a change of the owner to what is in force, and to what waits. What the change cannot be applied to keeps waiting as it is. A change that only denies
-   * takes effect also when the disk does not take it.
-   * @param mustWrite Whether the change needs the disk in any case, because this process ends.
-   * @returns the owner's settings, after and before the change. @throws the error of the change or of the file system; nothing changes then.
+   * Applies a change of the owner to the settings in force, and to those that wait if it can be applied to them. A
+   * change that only denies takes effect also when the file cannot be written.
+   * @param mustWrite Whether every change must be written, because this process ends.
+   * @returns the owner's settings, after and before the change.
+   * @throws the error of the change or of the file system. Nothing changes then.
    */
   change(
     apply: (settings: LocalSettings) => LocalSettings,
     { mustWrite = false } = {},
   ): { settings: LocalSettings; before: LocalSettings } {
-    const before = structuredClone(this.#look());
+    const before = structuredClone(this.#refresh());
     const settings = apply(structuredClone(before));
-    const waits = this.#proposed === undefined ? undefined : appliedIfPossible(this.#proposed, apply);
-    const proposed = waits === undefined || allowsNoMore(waits, settings) ? undefined : waits;
+    const changedProposal = this.#proposed === undefined ? undefined : applyIfPossible(this.#proposed, apply);
+    const proposed =
+      changedProposal === undefined || allowsNoMore(changedProposal, settings) ? undefined : changedProposal;
     const tightens = allowsNoMore(settings, before);
-    if (tightens) this.#take(settings, proposed);
+    if (tightens) this.#apply(settings, proposed);
     try {
       this.#write(proposed !== undefined && this.#fileKeepsProposed ? proposed : settings);
     } catch (error) {
       if (!tightens || mustWrite) throw error;
       this.#isWritten = false;
     }
-    if (!tightens) this.#take(settings, proposed);
+    if (!tightens) this.#apply(settings, proposed);
     return { settings: structuredClone(settings), before };
   }
 
   /**
-   * Puts in force what another program wrote.
-   * @param seen Hash of the edit that the owner saw. Returns null, and changes nothing, when the file was edited again since.
-   * @throws the error of the file system.
+   * Puts the waiting settings and pairing in force.
+   * @param seenHash Hash of the edit that the owner saw.
+   * @returns null, without a change, when the file was edited again since. @throws the error of the file system.
    */
-  accept(seen?: string): LocalSettings | null {
-    const next = this.#look();
+  accept(seenHash?: string): LocalSettings | null {
+    const next = this.#refresh();
     const accepted = this.#proposed ?? next;
-    if (seen !== undefined && seen !== this.#hashOfOffer(accepted)) return null;
+    if (seenHash !== undefined && seenHash !== this.#hashToAccept(accepted)) return null;
     this.#write(accepted);
     this.#pairingChange = null;
-    this.#take(accepted);
+    this.#apply(accepted);
     return structuredClone(accepted);
   }
 
-  /** Drops what waits, and replaces the file by what is in force. @throws the error of the file system. */
+  /** Drops the waiting settings, and writes those in force to the file. @throws the error of the file system. */
   discard(): LocalSettings {
-    const own = this.#look();
+    const own = this.#refresh();
     this.#write(own);
-    this.#take(own);
+    this.#apply(own);
     return structuredClone(own);
   }
 
   /**
-   * Denies everything until the owner accepts, because the log does not prove any more which settings are the owner's. The file stays as it is, so that a later
-   * start finds it again. What the owner accepted stays in force.
+   * Denies everything until the owner accepts the settings, because the log no longer proves which settings are the
+   * owner's. The file stays unchanged, so that a later start finds the settings again.
    */
   distrust(): void {
     this.#source = 'log';
@@ -226,49 +229,49 @@ export class HeldSettings {
   }
 
   /** Denies everything until the owner accepts a pairing that the log did not record. */
-  doubtPairing(change: PairingChange): void {
+  distrustPairing(change: PairingChange): void {
     if (this.#pairingChange?.text === change.text) return;
     this.#pairingChange = change;
     this.#onEdit();
   }
 
-  /** Forgets a pairing that waits, because the owner made another one. The owner's settings are in force again. */
+  /** Drops a waiting pairing, because the owner paired the machine again. The owner's settings are in force again. */
   trustPairing(): void {
     this.#pairingChange = null;
   }
 
-  /** Identifies what the owner accepts: the settings, and the pairing if one waits. */
-  #hashOfOffer(settings: LocalSettings): string {
+  /** The hash of what the owner accepts: the settings, and the pairing if one waits. */
+  #hashToAccept(settings: LocalSettings): string {
     const pairing = this.#pairingChange?.pairing;
     return hashOfSettings(pairing === undefined ? settings : { settings, pairing });
   }
 
-  /** Begins with what the file says now. */
+  /** Puts the file in force as it is now. */
   reset(): void {
-    this.#seen = this.#file.stamp();
-    this.#take(this.#file.read());
+    this.#lastStamp = this.#file.stamp();
+    this.#apply(this.#file.read());
     this.#isWritten = true;
   }
 
-  /** Replaces the file by what is in force. A later start does not find what waits for the owner then. */
+  /** Writes the settings in force to the file. A later start then does not find the waiting settings. */
   persist(): void {
     this.#fileKeepsProposed = false;
     this.#isWritten = false;
     this.retry();
   }
 
-  /** Writes what the disk did not take before. */
+  /** Writes the file again after a failed write. */
   retry(): void {
     if (this.#isWritten || this.#own === null) return;
     try {
       this.#write((this.#fileKeepsProposed ? this.#proposed : undefined) ?? this.#own);
     } catch {
-      // It is tried again.
+      // The next call tries again.
     }
   }
 
-  /** Puts the first readable settings of the file in force as far as the recorded settings allow them. The file stays as it is. */
-  #begin(found: LocalSettings): LocalSettings {
+  /** Puts the first readable settings in force, as far as the recorded settings allow them. The file is not changed. */
+  #initialize(found: LocalSettings): LocalSettings {
     const { hash, settings } = this.#recorded ?? {};
     // A log that records neither settings nor the pairing may have been removed.
     const isUnknown = hash === undefined && this.#pairingChange !== null;
@@ -284,13 +287,13 @@ export class HeldSettings {
     return this.#own;
   }
 
-  /** Offers the settings of the file to the owner, if they allow more than what is in force. The file keeps them. */
+  /** Offers the settings of the file to the owner if they allow more than those in force. The file keeps them. */
   #propose(found: LocalSettings, own: LocalSettings): void {
     this.#proposed = allowsNoMore(found, own) ? undefined : found;
     this.#fileKeepsProposed = this.#proposed !== undefined;
   }
 
-  #take(settings: LocalSettings, proposed?: LocalSettings): void {
+  #apply(settings: LocalSettings, proposed?: LocalSettings): void {
     this.#own = structuredClone(settings);
     this.#proposed = proposed;
     if (proposed !== undefined) return;
@@ -301,28 +304,28 @@ export class HeldSettings {
 
   #write(settings: LocalSettings): void {
     this.#file.write(settings);
-    this.#seen = this.#file.stamp();
+    this.#lastStamp = this.#file.stamp();
     this.#isWritten = true;
   }
 
-  /** Answers what counts, after a look at the file. */
-  #look(): LocalSettings {
+  /** Checks the file for edits. @returns the owner's settings. */
+  #refresh(): LocalSettings {
     const stamp = this.#file.stamp();
     if (this.#own === null) {
       const found = this.#file.read();
-      this.#seen = stamp;
-      const own = this.#begin(found);
+      this.#lastStamp = stamp;
+      const own = this.#initialize(found);
       if (this.#isUnrecorded) this.#onEdit();
       return own;
     }
-    // What could not be written is not what the file says.
-    if (stamp === this.#seen || !this.#isWritten) return this.#own;
+    // After a failed write, the file is outdated and is not read.
+    if (stamp === this.#lastStamp || !this.#isWritten) return this.#own;
     const found = this.#file.read();
-    this.#seen = stamp;
+    this.#lastStamp = stamp;
     const own = stricterOf(this.#own, found);
-    // A file that keeps what waits may only lose permissions, as when the owner denies something without the companion.
+    // While the file has the waiting settings, a narrower file comes from the owner's change without the companion.
     const narrows = this.#fileKeepsProposed && this.#proposed !== undefined && allowsNoMore(found, this.#proposed);
-    // Any other edit replaces an earlier one that still waits for the owner.
+    // Any other edit replaces an earlier one that waits for the owner.
     this.#propose(found, this.#own);
     if (textOf(narrows ? own : found) === textOf(this.#own)) return this.#own;
     this.#own = own;
@@ -339,8 +342,8 @@ export class HeldSettings {
   }
 }
 
-/** Settings with a change; as they are when the change cannot be applied to them. */
-function appliedIfPossible(settings: LocalSettings, apply: (settings: LocalSettings) => LocalSettings): LocalSettings {
+/** Applies a change to settings. Returns them unchanged when the change fails. */
+function applyIfPossible(settings: LocalSettings, apply: (settings: LocalSettings) => LocalSettings): LocalSettings {
   try {
     return apply(structuredClone(settings));
   } catch {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { mountSmall } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
 import { DataFolder } from './data-folder.ts';
-import { changeSettings, settled } from './owner-changes.ts';
+import { changeSettings, recordSettingsHash } from './owner-changes.ts';
 
 let folder: string;
 let data: DataFolder;
@@ -23,26 +23,26 @@ const file = () => join(folder, 'settings.json');
 const write = (value: object) => writeFileSync(file(), JSON.stringify(value));
 const onEdit = () => undefined;
 
-test('an edit of another program counts at once where it denies more, and where it allows more only once the owner accepts it', async () => {
+test('an edit of another program denies immediately, and allows more only after the owner accepts it', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
-  data.holdSettings({ onEdit });
+  data.openSettingsStore({ onEdit });
   write({ capture: { camera: true } });
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
-  // A companion that starts anew does not find it either.
+  // A companion that starts again does not find the edit either.
   expect(new DataFolder(folder).settingsInForce().capture).toMatchObject({ screen: false, camera: false });
-  expect(data.held?.edited).toMatchObject({
+  expect(data.settingsStore?.edited).toMatchObject({
     needsConsent: true,
     changes: expect.arrayContaining(['capture.camera: false → true']) as string[],
   });
   await changeSettings(data, { change: 'accept_settings' });
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: true });
-  expect(data.held?.edited).toBeNull();
+  expect(data.settingsStore?.edited).toBeNull();
   expect(JSON.parse(readFileSync(file(), 'utf8'))).toMatchObject({ capture: { camera: true } });
 });
 
 test('the owner accepts the newest edit only, not an earlier one that it replaced', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
-  data.holdSettings({ onEdit });
+  data.openSettingsStore({ onEdit });
   write({ capture: { camera: true } });
   expect(data.settingsInForce().capture).toMatchObject({ camera: false });
   write({ capture: { screen: false, camera: false } });
@@ -51,27 +51,27 @@ test('the owner accepts the newest edit only, not an earlier one that it replace
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
 });
 
-test('an edit with as many refusals as there may be removes none of the owner', async () => {
+test("an edit with the maximum number of denying rules removes none of the owner's rules", async () => {
   await changeSettings(data, { change: 'add_rule', decision: 'deny', pattern: 'rm **' });
-  const held = data.holdSettings({ onEdit });
-  const own = held.read().system.rules;
+  const store = data.openSettingsStore({ onEdit });
+  const own = store.read().system.rules;
   const others = Array.from({ length: 500 }, (_, number) => ({
     ...own[0],
     id: randomUUID(),
     pattern: `other-${number}`,
   }));
   write({ system: { rules: others } });
-  const { rules } = held.read().system;
+  const { rules } = store.read().system;
   expect(rules).toHaveLength(500);
   expect(rules).toEqual(expect.arrayContaining(own));
 });
 
-test('the owner does not accept an edit that came after the one that they saw', async () => {
+test('accepting the edit that the owner saw does not accept a later edit', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
-  const held = data.holdSettings({ onEdit });
+  const store = data.openSettingsStore({ onEdit });
   write({ capture: { screen: true, camera: true } });
-  held.read();
-  const seen = held.edited?.hash as string;
+  store.read();
+  const seen = store.edited?.hash as string;
   write({ capture: { screen: true, camera: true }, sharedFolders: ['/'] });
   await expect(changeSettings(data, { change: 'accept_settings', seen })).rejects.toThrow('was changed again');
   expect(data.readSettings()).toMatchObject({ sharedFolders: [], capture: { camera: false } });
@@ -85,7 +85,7 @@ test.each([
   ['no question', { system: { allowed: true, ask: false, programs: ['uname'] } }],
   ['a shared folder', { sharedFolders: ['/etc'] }],
   ['every host', { browser: { allowed: true, blockHosts: [] } }],
-])('an edit that allows %s does not count', async (_what, edit) => {
+])('an edit that allows %s has no effect without consent', async (_what, edit) => {
   write({
     paused: true,
     capture: { screen: true },
@@ -94,7 +94,7 @@ test.each([
     browser: { allowed: true, blockHosts: ['example.org'] },
   });
   const before = data.readSettings();
-  data.holdSettings({ onEdit });
+  data.openSettingsStore({ onEdit });
   write({ ...JSON.parse(JSON.stringify(before)), ...edit });
   const { browser, ...others } = data.readSettings();
   expect(others.paused).toBe(true);
@@ -108,26 +108,26 @@ test.each([
 /** Starts on the folder as a new process does, and records the settings in force. */
 const startData = () => {
   const next = new DataFolder(folder);
-  const held = next.holdSettings({ recorded: next.recordedSettings(), onEdit });
-  if (held.needsRecord) new AuditLog(next.audit).note('settings.edited', held.editSummary, settled(next));
-  return { next, held };
+  const store = next.openSettingsStore({ recorded: next.recordedSettings(), onEdit });
+  if (store.needsRecord) new AuditLog(next.audit).note('settings.edited', store.editSummary, recordSettingsHash(next));
+  return { next, store };
 };
-const start = () => startData().held;
+const start = () => startData().store;
 
 test('an edit while no companion ran denies immediately, and allows only after the owner accepts it', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   expect(start().edited).toBeNull();
   write({ capture: { camera: true } });
   for (let round = 0; round < 2; round += 1) {
-    const held = start();
-    expect(held.read().capture).toMatchObject({ screen: false, camera: false });
-    expect(held.edited).toMatchObject({
+    const store = start();
+    expect(store.read().capture).toMatchObject({ screen: false, camera: false });
+    expect(store.edited).toMatchObject({
       needsConsent: true,
       detail: expect.stringContaining('did not run') as string,
       changes: expect.arrayContaining(['capture.camera: false → true']) as string[],
     });
   }
-  // Programs of the owner that look at the folder without a companion.
+  // Programs of the owner that read the folder without a companion.
   expect(new DataFolder(folder).settingsInForce().capture).toMatchObject({ screen: false, camera: false });
   await changeSettings(new DataFolder(folder), { change: 'accept_settings' });
   expect(start().edited).toBeNull();
@@ -147,13 +147,13 @@ test.each([
   ['an edit while no companion ran', () => undefined],
   ['an edit without a copy of the settings before', () => rmSync(join(folder, 'settings.recorded.json'))],
   ['a restored backup, whose log does not match', () => rmSync(data.audit)],
-])('changes of the owner keep %s on offer, also after a restart', async (_what, damage) => {
+])('changes of the owner keep %s waiting, also after a restart', async (_what, damage) => {
   await changeSettings(data, { change: 'pause' });
   damage();
   write(backup);
   for (const change of [{ change: 'pause' }, { change: 'resume' }, { change: 'deny', power: 'camera' }] as const) {
     await changeSettings(startData().next, change);
-    // Without a companion, too.
+    // The same holds without a companion.
     await changeSettings(new DataFolder(folder), { change: 'allow', power: 'audio' });
     expect(start().read()).toMatchObject({
       capture: { screen: false, camera: false, audio: true },
@@ -175,24 +175,24 @@ test.each([
   });
 });
 
-test('changes of the owner keep an edit on offer that came while the companion ran', async () => {
+test('changes of the owner keep a waiting edit that was made while the companion ran', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
-  const held = data.holdSettings({ onEdit });
+  const store = data.openSettingsStore({ onEdit });
   write(backup);
   await changeSettings(data, { change: 'pause' });
   await changeSettings(data, { change: 'deny', power: 'screen' });
-  expect(held.read()).toMatchObject({ paused: true, capture: { screen: false, camera: false }, sharedFolders: [] });
-  // A later start finds what is in force.
+  expect(store.read()).toMatchObject({ paused: true, capture: { screen: false, camera: false }, sharedFolders: [] });
+  // A later start finds the settings in force.
   expect(start().edited).toBeNull();
   await changeSettings(data, { change: 'accept_settings' });
-  expect(held.read()).toMatchObject({
+  expect(store.read()).toMatchObject({
     paused: true,
     capture: { screen: false, camera: true },
     sharedFolders: ['/etc'],
   });
 });
 
-test('a rule of the owner stays in force while an edit waits, also after a restart, and where the edit has no such rule', async () => {
+test('a rule of the owner stays in force while an edit without it waits, also after a restart', async () => {
   await changeSettings(data, { change: 'add_rule', decision: 'deny', pattern: 'rm **' });
   write(backup);
   const allowed = await changeSettings(new DataFolder(folder), {
@@ -213,7 +213,7 @@ test('a rule of the owner stays in force while an edit waits, also after a resta
 
 const disk = mountSmall();
 test.skipIf(disk === null)(
-  'what the owner allowed stays in force when a full disk takes a denial, but neither a copy of the settings nor the entry of the next denial',
+  "the owner's permissions stay in force when a full disk stores a denial, but no copy and no log entry of the next one",
   async () => {
     const full = disk as string;
     try {
@@ -227,13 +227,13 @@ test.skipIf(disk === null)(
       await changeSettings(new DataFolder(small.path), { change: 'deny', power: 'browser' }, Date.now(), nowhere);
       rmSync(join(full, 'filler'));
       const later = new DataFolder(small.path);
-      const held = later.holdSettings({ recorded: later.recordedSettings(), onEdit });
-      expect(held.read()).toMatchObject({
+      const store = later.openSettingsStore({ recorded: later.recordedSettings(), onEdit });
+      expect(store.read()).toMatchObject({
         capture: { screen: true, camera: false, audio: true },
         browser: { allowed: false },
       });
-      expect(held.edited).toMatchObject({ needsConsent: false });
-      expect(held.editSummary).toBe('settings.json does not match the log');
+      expect(store.edited).toMatchObject({ needsConsent: false });
+      expect(store.editSummary).toBe('settings.json does not match the log');
     } finally {
       execFileSync('umount', [full]);
       rmSync(full, { recursive: true });
@@ -241,13 +241,13 @@ test.skipIf(disk === null)(
   },
 );
 
-test('an edit disappears when the owner discards it, or allows all of it, and the log has what it was', async () => {
+test('an edit disappears when the owner discards it or allows all of it, and the log records it', async () => {
   await changeSettings(data, { change: 'pause' });
   write({ capture: { camera: true } });
-  const { next, held } = startData();
+  const { next, store } = startData();
   const summaries = () => new AuditLog(data.audit).read(10).map(({ summary }) => summary);
   await changeSettings(next, { change: 'discard_settings' });
-  expect(held.edited).toBeNull();
+  expect(store.edited).toBeNull();
   expect(start().edited).toBeNull();
   expect(start().read()).toMatchObject({ paused: true, capture: { camera: false } });
   expect(summaries().at(-1)).toContain('capture.camera: false → true');
@@ -258,7 +258,7 @@ test('an edit disappears when the owner discards it, or allows all of it, and th
   expect(start().read().capture.camera).toBe(true);
 });
 
-test('the log has what the owner accepted, cut to its length', async () => {
+test('the log records the changes that the owner accepted, shortened', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   write({ capture: { screen: true, camera: true }, sharedFolders: [`/${'x'.repeat(1_000)}`] });
   await changeSettings(new DataFolder(folder), { change: 'accept_settings' });
@@ -268,21 +268,21 @@ test('the log has what the owner accepted, cut to its length', async () => {
   expect(entry?.summary.length).toBeLessThanOrEqual(300);
 });
 
-test('an edit while no companion ran that only denies is in force, and shown', async () => {
+test('an edit while no companion ran that only denies is in force and shown', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   write({ ...JSON.parse(readFileSync(file(), 'utf8')), paused: true });
-  const held = start();
-  expect(held.read()).toMatchObject({ paused: true, capture: { screen: true } });
-  expect(held.edited).toMatchObject({ needsConsent: false });
+  const store = start();
+  expect(store.read()).toMatchObject({ paused: true, capture: { screen: true } });
+  expect(store.edited).toMatchObject({ needsConsent: false });
 });
 
-test('a file that was broken at the start allows nothing in addition when another program replaces it', async () => {
+test('an invalid file at the start allows nothing in addition when another program replaces it', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   writeFileSync(file(), '{');
-  const held = start();
-  expect(() => held.read()).toThrow('settings.json is broken');
+  const store = start();
+  expect(() => store.read()).toThrow('settings.json is broken');
   write({ capture: { screen: true, camera: true } });
-  expect(held.read().capture).toMatchObject({ screen: true, camera: false });
+  expect(store.read().capture).toMatchObject({ screen: true, camera: false });
 });
 
 test.each([
@@ -292,27 +292,27 @@ test.each([
   await changeSettings(data, { change: 'allow', power: 'screen' });
   remove();
   write({ capture: { screen: true, camera: true }, system: { allowed: true, rules: [] } });
-  const held = start();
-  expect(held.read()).toMatchObject({
+  const store = start();
+  expect(store.read()).toMatchObject({
     files: { allowed: false },
     capture: { screen: false, camera: false },
     system: { allowed: false, ask: true },
   });
-  expect(held.edited).toMatchObject({ needsConsent: true });
-  expect(held.accept()?.capture).toMatchObject({ screen: true, camera: true });
+  expect(store.edited).toMatchObject({ needsConsent: true });
+  expect(store.accept()?.capture).toMatchObject({ screen: true, camera: true });
 });
 
-test('the settings of a first start, and of a version that recorded none, are in force', async () => {
+test('the settings of a first start, or of a version that recorded none, are in force', async () => {
   write({ capture: { camera: true } });
   expect(start().edited).toBeNull();
   await changeSettings(data, { change: 'allow', power: 'screen' });
-  // A version before this one kept the hash in the log, and no copy.
+  // An earlier version recorded the hash in the log, without a copy.
   rmSync(join(folder, 'settings.recorded.json'));
   expect(start().edited).toBeNull();
   expect(start().read().capture).toMatchObject({ screen: true, camera: true });
 });
 
-test('the hash of the settings outlives the rotation of the log, and a log that is set aside', async () => {
+test('rotating the log and setting it aside keep the hash of the settings', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
   const audit = new AuditLog(data.audit);
   const hash = audit.settingsHash;
@@ -326,25 +326,25 @@ test('the hash of the settings outlives the rotation of the log, and a log that 
   expect(new AuditLog(data.audit).settingsHash).toBe(hash);
 });
 
-test('a log that is not trusted any more denies everything until the owner accepts', async () => {
+test('with a log that is not trusted, everything is denied until the owner accepts', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
-  const held = start();
-  held.distrust();
-  expect(held.read().capture.screen).toBe(false);
-  expect(held.edited).toMatchObject({ needsConsent: true, detail: expect.stringContaining('log') as string });
-  expect(held.accept()?.capture.screen).toBe(true);
-  expect(held.edited).toBeNull();
+  const store = start();
+  store.distrust();
+  expect(store.read().capture.screen).toBe(false);
+  expect(store.edited).toMatchObject({ needsConsent: true, detail: expect.stringContaining('log') as string });
+  expect(store.accept()?.capture.screen).toBe(true);
+  expect(store.edited).toBeNull();
 });
 
-test('a clock that is turned back does not allow again what was over', async () => {
+test('turning back the clock does not restore an expired permission', async () => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'], now: new Date('2026-05-01T12:00:00Z') });
-  data.holdSettings({ onEdit });
+  data.openSettingsStore({ onEdit });
   await changeSettings(data, { change: 'allow', power: 'screen', minutes: 30 });
   vi.advanceTimersByTime(31 * 60_000);
   expect(data.settingsInForce().capture.screen).toBe(false);
   vi.setSystemTime(new Date('2026-05-01T12:05:00Z'));
   expect(data.settingsInForce().capture.screen).toBe(false);
   const again = new DataFolder(folder);
-  again.holdSettings({ notBefore: Date.parse('2026-05-01T12:31:00Z'), onEdit });
+  again.openSettingsStore({ notBefore: Date.parse('2026-05-01T12:31:00Z'), onEdit });
   expect(again.settingsInForce().capture.screen).toBe(false);
 });
