@@ -158,24 +158,26 @@ const pairWith = (hub: string) => say('pair', 'ABCD-EFGH', '--hub', hub);
 const machineWords = /ECONN|ENOTFOUND|EAI_|HPE_|SSL|EPROTO|SELF_SIGNED|UND_|fetch failed/;
 
 describe('pairing with a wrong address explains the problem and the remedy', () => {
-  const said = async (hub: string) => {
+  const messageFor = async (hub: string) => {
     const { code, stderr } = await pairWith(hub);
     expect([code, stderr]).toEqual([1, expect.not.stringMatching(machineWords)]);
     return stderr;
   };
 
   test('when nothing listens', async () => {
-    expect(await said(`http://127.0.0.1:${await freePort()}`)).toContain('nothing listens there; check the address');
+    expect(await messageFor(`http://127.0.0.1:${await freePort()}`)).toContain(
+      'nothing listens there; check the address',
+    );
   });
 
   test('when no host has the name', async () => {
-    expect(await said('https://no-such-host.invalid')).toMatch(/no host has this name|cannot be looked up now/);
+    expect(await messageFor('https://no-such-host.invalid')).toMatch(/no host has this name|cannot be looked up now/);
   });
 
   test('when another service listens', async () => {
     const port = await listen(createServer((socket) => socket.on('error', () => undefined).end('220 mail\r\n')));
-    expect(await said(`http://127.0.0.1:${port}`)).toContain('not a web server');
-    expect(await said(`https://127.0.0.1:${port}`)).toContain('does not use https');
+    expect(await messageFor(`http://127.0.0.1:${port}`)).toContain('not a web server');
+    expect(await messageFor(`https://127.0.0.1:${port}`)).toContain('does not use https');
   });
 
   test('when another site answers or redirects', async () => {
@@ -186,10 +188,10 @@ describe('pairing with a wrong address explains the problem and the remedy', () 
           : response.writeHead(404).end('<h1>Not here</h1>'),
       ),
     );
-    expect(await said(`http://127.0.0.1:${port}`)).toContain(
+    expect(await messageFor(`http://127.0.0.1:${port}`)).toContain(
       'did not come from a hub (HTTP 404); is the address right?',
     );
-    expect(await said(`http://127.0.0.1:${port}/moved`)).toContain('redirects to another address');
+    expect(await messageFor(`http://127.0.0.1:${port}/moved`)).toContain('redirects to another address');
   });
 
   test.skipIf(!hasOpenssl)('when its certificate is not trusted (needs openssl)', async () => {
@@ -197,7 +199,9 @@ describe('pairing with a wrong address explains the problem and the remedy', () 
     const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
     execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
     const port = await listen(createHttpsServer({ key: readFileSync(key), cert: readFileSync(cert) }));
-    expect(await said(`https://127.0.0.1:${port}`)).toContain('not signed by an authority that this machine trusts');
+    expect(await messageFor(`https://127.0.0.1:${port}`)).toContain(
+      'not signed by an authority that this machine trusts',
+    );
   });
 });
 

@@ -30,10 +30,10 @@ test('a command that acts starts only once, also in another process', () => {
 });
 
 test('recovering an unfinished command returns the facts of its start', () => {
-  const [begun, waiting, earlier] = [randomUUID(), randomUUID(), randomUUID()];
+  const [started, waiting, earlier] = [randomUUID(), randomUUID(), randomUUID()];
   const journal = openJournal();
-  journal.receive(begun, entry);
-  journal.begin(begun, entry);
+  journal.receive(started, entry);
+  journal.begin(started, entry);
   journal.receive(waiting, entry);
   mkdirSync(join(folder, earlier));
   // Written by an earlier version, which kept no facts.
@@ -42,7 +42,7 @@ test('recovering an unfinished command returns the facts of its start', () => {
   const { unfinished } = openJournal().recover();
   expect(unfinished.toSorted((one, other) => (one.commandId < other.commandId ? -1 : 1))).toEqual(
     [
-      { commandId: begun, type: 'system.run', began: true, since: line.time, facts },
+      { commandId: started, type: 'system.run', began: true, since: line.time, facts },
       { commandId: waiting, type: 'system.run', began: false, since: line.time, facts },
       { commandId: earlier, type: 'system.run', began: true, since: null, facts: { summary: '', approvedBy: null } },
     ].toSorted((one, other) => (one.commandId < other.commandId ? -1 : 1)),

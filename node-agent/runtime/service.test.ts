@@ -65,12 +65,12 @@ describe('the service of a companion', () => {
       const path = join(home, unit.name);
       writeFileSync(path, unit.text);
       // systemd-analyze prints a warning for everything unknown, and nothing for a valid unit.
-      const said = execFileSync('systemd-analyze', ['verify', '--user', '--man=no', '--generators=no', path], {
+      const output = execFileSync('systemd-analyze', ['verify', '--user', '--man=no', '--generators=no', path], {
         encoding: 'utf8',
         env: { ...inheritedEnv(), XDG_RUNTIME_DIR: home, HOME: home },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
-      expect(said).toBe('');
+      expect(output).toBe('');
     }
   });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
+import { commandLinePage } from '../reference/command-line.ts';
 import { limitsPage } from '../reference/limits.ts';
 import {
   errorCodesPage,
@@ -31,6 +32,7 @@ test.each([
   ['events.md', eventsPage],
   ['permissions.md', permissionsPage],
   ['limits.md', limitsPage],
+  ['command-line.md', commandLinePage],
 ])('the reference page %s is up to date', async (name, makePage) => {
   await expectPage(name, makePage());
 });

@@ -207,12 +207,12 @@ test('changes of the owner are applied completely or refused with an explanation
 test('a process that cannot read the control key is neither served nor trusted', async () => {
   await startSupervisor();
   const lines: string[] = [];
-  const stranger = connect(controlPath(data));
-  const closed = new Promise<void>((done) => stranger.on('close', () => done()));
-  stranger.on('error', () => undefined);
-  stranger.on('data', (chunk) => {
+  const intruder = connect(controlPath(data));
+  const closed = new Promise<void>((done) => intruder.on('close', () => done()));
+  intruder.on('error', () => undefined);
+  intruder.on('data', (chunk) => {
     lines.push(String(chunk));
-    stranger.write(
+    intruder.write(
       `${JSON.stringify({ proof: 'a'.repeat(64), nonce: 'b'.repeat(64) })}\n{"id":0,"method":"state","params":{}}\n`,
     );
   });

@@ -115,7 +115,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   const requests: string[] = [];
   const large: ServerResponse[] = [];
   const unanswered: ServerResponse[] = [];
-  const held: ServerResponse[] = [];
+  const blocked: ServerResponse[] = [];
   // Listens on every loopback address, so that only the filter can keep a page from reaching one.
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x');
@@ -140,7 +140,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       return;
     }
     if (pathname === '/no-answer' || pathname === '/held') {
-      (pathname === '/held' ? held : unanswered).push(response);
+      (pathname === '/held' ? blocked : unanswered).push(response);
       return;
     }
     if (pathname === '/large.bin') {
@@ -233,7 +233,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
   afterEach(async () => {
     for (const open of gates.splice(0)) open();
-    for (const response of [...unanswered.splice(0), ...held.splice(0)]) response.destroy();
+    for (const response of [...unanswered.splice(0), ...blocked.splice(0)]) response.destroy();
     await session.endRuns(session.runIds);
   });
 
@@ -984,14 +984,14 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       const run = runOf();
       await open(run, '/windows');
       await send(run, 'click', { target: { text: 'Hold' } });
-      await expect.poll(() => held.length).toBe(2);
+      await expect.poll(() => blocked.length).toBe(2);
       // The opening of this page starts a check of the windows.
       await open(runOf(), '/');
       expect(await session.unownedPages()).toEqual([]);
       expect((await send(run, 'evaluate', { expression: 'isOpen()' })).output['value']).toEqual([true, true]);
       expect((await send(run, 'pages')).output['pages']).toHaveLength(1);
       await dispatcher.endRuns([run.run?.id as string]);
-      await expect.poll(() => held.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+      await expect.poll(() => blocked.map(({ destroyed }) => destroyed)).toEqual([true, true]);
     });
 
     test('windows whose first navigation never commits are closed with their opener', async () => {
@@ -999,9 +999,9 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await open(run, '/');
       await open(run, '/windows', { newPage: true });
       await send(run, 'click', { target: { text: 'Hold' } });
-      await expect.poll(() => held.length).toBe(2);
+      await expect.poll(() => blocked.length).toBe(2);
       await send(run, 'close');
-      await expect.poll(() => held.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+      await expect.poll(() => blocked.map(({ destroyed }) => destroyed)).toEqual([true, true]);
       expect((await send(run, 'pages')).output['pages']).toMatchObject([{ title: 'Start' }]);
     });
 
