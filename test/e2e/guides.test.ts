@@ -7,8 +7,12 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { processesWith } from '../fixtures/companion.ts';
 import { commandBlocksOf, promisedOutputs, scriptOf } from '../fixtures/doc-commands.ts';
+import { startPracticeSite } from '../fixtures/practice-site.ts';
+import type { PracticeSite } from '../fixtures/practice-site.ts';
 import { endsWithThisProcess, inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
+import { startVirtualScreen } from '../fixtures/virtual-screen.ts';
+import type { VirtualScreen } from '../fixtures/virtual-screen.ts';
 
 const pages = [
   'README.md',
@@ -25,6 +29,8 @@ const service = createServer((request, response) => {
 });
 let folder: string;
 let serviceUrl: string;
+let site: PracticeSite;
+let screen: VirtualScreen;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'outrigger-guides-'));
   // The commands of an installation, from this checkout.
@@ -39,11 +45,15 @@ exit 1
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/npx'), commands);
   chmodSync(join(folder, 'bin/npx'), 0o755);
+  site = await startPracticeSite();
+  screen = await startVirtualScreen();
   await new Promise<void>((done) => service.listen(0, '127.0.0.1', done));
   serviceUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
 });
 afterAll(() => {
   service.close();
+  site[Symbol.dispose]();
+  screen[Symbol.dispose]();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
@@ -76,16 +86,24 @@ test.each(pages)('the commands of %s run as they stand, and print what the page 
   const hub = await startHubProcess({
     OUTRIGGER_HOME: data,
     PORT: '0',
-    EGRESS_ALLOW_HOSTS: serviceUrl.replace('http://', ''),
+    EGRESS_ALLOW_HOSTS: '127.0.0.1',
   });
   const blocks = commandBlocksOf(readFileSync(path, 'utf8'));
-  const values = { HUB: hub.url, SLACK_WEBHOOK_URL: `${serviceUrl}/slack` };
+  const values = {
+    HUB: hub.url,
+    SLACK_URL: `${serviceUrl}/slack`,
+    SITE: site.url,
+    SITE_USER: site.user,
+    SITE_PASSWORD: site.password,
+    BROWSER_OPTIONS: process.getuid?.() === 0 ? '--without-sandbox' : '',
+  };
   const { code, text } = await run(
     scriptOf(blocks, values),
     {
       PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
       HOME: home,
       HUB: hub.url,
+      DISPLAY: screen.display,
       OUTRIGGER_HOME: data,
       OUTRIGGER_COMPANION_HOME: join(home, '.outrigger-companion'),
     },
