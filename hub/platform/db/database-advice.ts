@@ -56,7 +56,7 @@ export async function adviseOnDatabase(
       : []),
     ...(facts.is_unlimited && isExternal
       ? [
-          `The login ${login} of DATABASE_URL is SUPERUSER or has BYPASSRLS, so row-level security does not protect workspaces against a fault that leaves the role of a session. Use a login without both (docs/guides/run-in-production.md).`,
+          `The login ${login} of DATABASE_URL is SUPERUSER or has BYPASSRLS, so row-level security does not protect workspaces against a fault that leaves the role of a session. Use a login without both (docs/reference/database.md).`,
         ]
       : []),
   ];
