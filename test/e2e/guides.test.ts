@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { processesWith } from '../fixtures/companion.ts';
 import { commandBlocksOf, promisedOutputs, scriptOf } from '../fixtures/doc-commands.ts';
+import { freePort } from '../fixtures/free-port.ts';
 import { startPracticeSite } from '../fixtures/practice-site.ts';
 import type { PracticeSite } from '../fixtures/practice-site.ts';
 import { endsWithThisProcess, inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
@@ -98,7 +99,10 @@ test.each(pages)('the commands of %s run as they stand, and print what the page 
     BROWSER_OPTIONS: process.getuid?.() === 0 ? '--without-sandbox' : '',
   };
   const { code, text } = await run(
-    scriptOf(blocks, values),
+    // The servers of the guides listen on fixed ports, which another program of this machine may have.
+    scriptOf(blocks, values)
+      .replaceAll('4510', String(await freePort()))
+      .replaceAll('4520', String(await freePort())),
     {
       PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
       HOME: home,
