@@ -155,7 +155,7 @@ export async function* failOver<Model extends Candidate>(
     const { isProbe } = admission;
     const shareEndsAt = clock.now() + shareMs;
     for (let tries = 1; ; tries += 1) {
-      const startedAt = clock.now();
+      const attemptStartedAt = clock.now();
       const call = new Call(candidate, { clock, request, shareEndsAt, endsAt });
       let isSettled = false;
       const settle = (
@@ -164,7 +164,7 @@ export async function* failOver<Model extends Candidate>(
         detail: string | null = null,
       ) => {
         isSettled = true;
-        const ms = Math.round(clock.now() - startedAt);
+        const ms = Math.round(clock.now() - attemptStartedAt);
         attempts.push({ modelId, model, ms, outcome: end.outcome, ...(detail === null ? {} : { detail }) });
         candidate.record({ status: null, isProbe, ...end });
         onCall(candidate, { outcome: end.outcome, ms, ...callUsage });
