@@ -39,7 +39,10 @@ test('the compressed loader has at most 5 KB, the chat and voice pages 45 KB eac
 });
 
 test('both compressed copies of each file decompress to the file, and no file creates style elements or evaluates text as code', () => {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:js|css)$/.test(name));
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    // The script of a library, which the hub compresses itself and serves on a page with a policy of its own.
+    (name) => /\.(?:js|css)$/.test(name) && name !== 'api-reference.js',
+  );
   expect(names.length).toBeGreaterThan(6);
   for (const name of names) {
     const text = readFileSync(join(folder, name), 'utf8');

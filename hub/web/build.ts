@@ -28,6 +28,8 @@ const target =
 const outDir = mkdtempSync(join(tmpdir(), 'outrigger-build-'));
 
 const manifest = 'assets.json';
+/** The script of the API reference at /docs. */
+const apiReference = 'api-reference.js';
 
 const common: InlineConfig = {
   configFile: false,
@@ -94,7 +96,8 @@ const loader: InlineConfig = {
 
 function compress(folder: string): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (!/\.(?:js|css)$/.test(name)) continue;
+    // The API reference is large and rarely read: the hub compresses it at its first request.
+    if (!/\.(?:js|css)$/.test(name) || name === apiReference) continue;
     const path = join(folder, name);
     const bytes = readFileSync(path);
     writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
@@ -152,6 +155,9 @@ if (vite === null) {
   const phone = await build(pageOf('phone', 'phone/main.tsx'));
   const { script: captureScript } = await build(capture);
   await build(loader);
+  // One file of a package with hundreds of dependencies, which an installed hub does not need.
+  const script = new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
+  copyFileSync(script, join(outDir, apiReference));
   writeFileSync(
     join(outDir, manifest),
     `${JSON.stringify({ page, voice: { ...voice, capture: captureScript }, phone })}\n`,

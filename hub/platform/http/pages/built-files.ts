@@ -27,7 +27,8 @@ export interface BuiltFiles {
   phone: { script: string; style: string };
 }
 
-const builtFolder = join(import.meta.dirname, '../../../web/dist');
+/** Folder of the files that `hub/web/build.ts` builds. */
+export const builtFolder = join(import.meta.dirname, '../../../web/dist');
 
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',

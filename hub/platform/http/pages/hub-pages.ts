@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import express from 'express';
 import type { Authenticator } from '../auth/auth.ts';
 import { equals } from '../auth/constant-time.ts';
-import { fileResponse, compressedFile } from './built-files.ts';
+import { builtFolder, compressedFile, fileResponse } from './built-files.ts';
 import { pageStyle } from './page-layout.ts';
 import { formHeaders, servePages } from './page.ts';
 import type { Page, PageServing } from './page.ts';
@@ -25,11 +24,8 @@ export interface HubPagesOptions extends PageServing {
   pages: readonly Page[];
 }
 
-const scalarScript = join(
-  dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')),
-  'browser',
-  'standalone.js',
-);
+/** The script of the API reference, which `hub/web/build.ts` copies. */
+const apiReferenceScript = join(builtFolder, 'api-reference.js');
 
 /** The generated document. Generating it at each start would take much of the start time. */
 const openApiDocument = new URL('../openapi/openapi.json', import.meta.url);
@@ -89,7 +85,7 @@ export function createHubPages(options: HubPagesOptions): express.Router {
   serveFile('/assets/page.css', 'text/css; charset=utf-8', forMinutes, () => Buffer.from(pageStyle));
   serveFile('/assets/docs.js', script, forMinutes, () => Buffer.from(referenceScript));
   serveFile('/assets/scalar.js', script, { 'Cache-Control': 'public, max-age=86400' }, () =>
-    readFileSync(scalarScript),
+    readFileSync(apiReferenceScript),
   );
 
   router.get('/metrics', async (request, response) => {
