@@ -636,7 +636,7 @@ describe('the hub', () => {
       output: { artifact: 'none.png', contentType: 'image/png', bytes: 5 },
     });
     expect(await settled(empty.runId)).toMatchObject({
-      error: { code: 'invalid_reply', message: expect.stringContaining('did not send') as string },
+      error: { code: 'invalid_reply', message: expect.stringContaining('was not sent') as string },
     });
     const foreign = await take('node.ping');
     const theirs = await send(
