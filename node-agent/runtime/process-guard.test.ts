@@ -93,6 +93,26 @@ test.skipIf(!isLinux)('children that try to escape do not outlive a companion th
   await expect.poll(() => running(...sleep)).toEqual([]);
 });
 
+test.skipIf(!isLinux)(
+  'an announced program does not outlive a companion that is killed before it adopts it',
+  async () => {
+    const sleep = ownSleep();
+    const mark = crypto.randomUUID();
+    const script = `
+    const { spawn } = await import('node:child_process');
+    const { commandMarker, ProcessGuard } = await import(${JSON.stringify(fileURLToPath(new URL('process-guard.ts', import.meta.url)))});
+    new ProcessGuard().announce('${mark}');
+    spawn('${sleep[0]}', ${JSON.stringify(sleep.slice(1))}, { detached: true, stdio: 'ignore', env: { [commandMarker]: '${mark}' } });
+    process.kill(process.pid, 'SIGKILL');`;
+    spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
+    await until(
+      () => running(...sleep).length > 0,
+      () => 'the program did not start',
+    );
+    await expect.poll(() => running(...sleep)).toEqual([]);
+  },
+);
+
 test.skipIf(process.platform === 'win32')(
   'a program is called by the approved name, with unchanged arguments',
   async () => {

@@ -7,7 +7,7 @@ import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 export const commandMarker = 'OUTRIGGER_COMMAND';
 
 /**
- * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines. The kernel closes its input when the companion ends
+ * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; GROUP is `-` while it is not known. The kernel closes its input when the companion ends
  * for any reason. The script then kills the remaining groups and, where /proc shows environments and limits, the
  * processes that left the groups.
  */
@@ -82,16 +82,26 @@ export function markedStart(
 export class ProcessGuard implements AsyncDisposable {
   #guard: ChildProcess | undefined;
 
-  /** Guards the group of a child that was started `detached` with `commandMarker` in its environment. */
+  /**
+   * Announces a program before it starts, so that what it starts does not outlive a companion that is killed before it
+   * adopts the program. The group is not known yet.
+   */
+  announce(mark: string): void {
+    this.#writeToGuard(`add - ${mark} ${limitOf(mark)}`);
+  }
+
+  /** Guards the group of an announced child that was started `detached` with `commandMarker` in its environment. */
   adopt(child: ChildProcess, mark: string): AsyncDisposable {
     const { pid } = child;
-    if (pid === undefined) return { [Symbol.asyncDispose]: async () => undefined };
+    const announced = `- ${mark} ${limitOf(mark)}`;
+    if (pid === undefined) return { [Symbol.asyncDispose]: async () => this.#writeToGuard(`del ${announced}`) };
     const entry = `${pid} ${mark} ${limitOf(mark)}`;
     this.#writeToGuard(`add ${entry}`);
     return {
       [Symbol.asyncDispose]: async () => {
         killTree(pid, mark, 'SIGKILL');
         this.#writeToGuard(`del ${entry}`);
+        this.#writeToGuard(`del ${announced}`);
       },
     };
   }

@@ -179,9 +179,11 @@ describe('a companion', () => {
       () => `not every command was answered: ${companion.log()}`,
     );
     for (const { command, result } of known) {
-      const { output, ...rest } = result.body ?? {};
+      const { output, error, ...rest } = result.body ?? {};
       const answered = results.get(command.id);
       expect(answered).toMatchObject(rest);
+      // The codes of errors are stable; their messages are for people.
+      if (error !== undefined) expect(answered).toMatchObject({ error: { code: (error as { code: string }).code } });
       // When a file was last changed, and how fast this machine is, is its own.
       if (command.type !== 'node.files_list') expect(answered?.['output']).toEqual(output);
     }

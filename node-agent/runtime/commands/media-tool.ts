@@ -71,6 +71,7 @@ export async function runTool(
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const signal = AbortSignal.any([options.signal, timeout]);
   signal.throwIfAborted();
+  guard.announce(mark);
   const child = spawn(path, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',

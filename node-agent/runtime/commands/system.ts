@@ -33,6 +33,7 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       const startedAt = performance.now();
       const mark = context.commandId;
       const { file, args, argv0 } = markedStart(program, argv as [string, ...string[]], mark);
+      guard.announce(mark);
       const child = spawn(file, args, {
         argv0,
         cwd,
