@@ -63,7 +63,7 @@ interface Turn {
 const turnsOf = (run: Run) => (run.stepsResultJson[0]?.output as { turns: Turn[] } | null)?.turns ?? [];
 
 describe('an agent step', () => {
-  test('calls tools, is told what came of them, and ends with its FINAL', async () => {
+  test('calls tools, receives their results, and ends with its FINAL answer', async () => {
     const toolProfileId = await profile(['memory.*']);
     model.reply = (_request, turn) =>
       [
@@ -98,7 +98,7 @@ describe('an agent step', () => {
     });
   });
 
-  test('is told of unknown tools, forbidden ones, bad JSON, wrong inputs and answers without a marker, and goes on', async () => {
+  test('receives an error for an unknown tool, a denied tool, bad JSON, a wrong input or a missing marker, and continues', async () => {
     const toolProfileId = await profile(['memory.*'], ['memory.write']);
     const answers = [
       'TOOL_CALL:no.such|{}',
@@ -127,7 +127,7 @@ describe('an agent step', () => {
     expect(model.requests[5]?.messages.at(-1)?.content).toContain('neither a TOOL_CALL line nor FINAL');
   });
 
-  test('may not call what its workspace is not entitled to, whatever its profile says', async () => {
+  test('cannot call a skill that its workspace is not entitled to, regardless of its profile', async () => {
     const own = await hub.workspace();
     await own.api.call('putAutomationModels', {
       body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] },
@@ -144,7 +144,7 @@ describe('an agent step', () => {
     expect(model.requests[0]?.messages[0]?.content).not.toContain('- email.send:');
   });
 
-  test('offers no tool without a profile, and reads JSON that goes over several lines', async () => {
+  test('has no tools without a profile, and parses JSON that spans several lines', async () => {
     model.reply = (_request, turn) =>
       ['TOOL_CALL:memory.read|{\n  "key":\n  "a"\n}\nFINAL: too early', 'FINAL: now'][turn] ?? '';
     const run = await settled(await start([{ type: 'agent', prompt: 'go' }]));
@@ -156,7 +156,7 @@ describe('an agent step', () => {
     expect(run.stepsResultJson[0]?.outputText).toBe('now');
   });
 
-  test('that is retried after its model failed goes on where it was, and repeats none of its tools', async () => {
+  test('resumes after a failed model call on retry, without repeating its tools', async () => {
     const own = await hub.workspace();
     await own.api.call('putAutomationModels', {
       body: {
@@ -189,7 +189,7 @@ describe('an agent step', () => {
     expect((await inTest.call('listAutomationMessages', { query: { runId } })).data).toHaveLength(1);
   });
 
-  test('ends at its turns, its tokens and its time', async () => {
+  test('ends at its limits of turns, tokens and time', async () => {
     model.reply = () => 'hm';
     expect(await settled(await start([{ type: 'agent', prompt: 'go', maxTurns: 2 }]))).toMatchObject({
       status: 'failed',
@@ -207,7 +207,7 @@ describe('an agent step', () => {
     });
   });
 
-  test('pauses at an approval in its loop, learns of a refusal, and resumes without asking the model again', async () => {
+  test('pauses at an approval in its loop, receives a rejection as a result, and resumes without calling the model again', async () => {
     const toolProfileId = await profile(['memory.write']);
     await workspace.api.call('putAutomationPolicy', {
       body: { approvalsRequiredFor: ['memory.write'], standingOrders: 'Always be brief.' },
@@ -244,7 +244,7 @@ describe('an agent step', () => {
     }
   });
 
-  test('spawns another workflow as a tool and waits for it', async () => {
+  test('starts another workflow as a tool and waits for its run', async () => {
     const child = await workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'child',
@@ -280,7 +280,7 @@ describe('an agent step', () => {
     ]);
   });
 
-  test('is told when a workflow that it spawns can not be started, and goes on', async () => {
+  test('receives an error when a workflow that it starts cannot be started, and continues', async () => {
     const off = await workspace.api.call('createAutomationWorkflow', {
       body: { name: 'off', active: false, stepsJson: [{ type: 'log', message: 'x' }] },
     });
@@ -292,7 +292,7 @@ describe('an agent step', () => {
     expect(turnsOf(run)[0]?.calls).toMatchObject([{ status: 'failed', error: { code: 'subagent_refused' } }]);
   });
 
-  test('continues a session, and sums its older part up once it is long', async () => {
+  test('continues a session, and summarises the older part of a long session', async () => {
     const session = await workspace.api.call('createAutomationSession', { body: { scope: 'dm', key: 'long' } });
     model.reply = ({ messages }) =>
       messages[0]?.content.startsWith('Sum up') === true
@@ -324,7 +324,7 @@ describe('an agent step', () => {
 });
 
 describe('models', () => {
-  test('are tried in their order, each twice at most, and the one that answers is named', async () => {
+  test('are tried in order, each at most twice, and the result names the model that answered', async () => {
     await workspace.api.call('putAutomationModels', {
       body: {
         models: [
@@ -369,7 +369,7 @@ describe('models', () => {
     ).toMatchObject({ status: 'failed', error: { code: 'inference_failed' } });
   });
 
-  test('never show their keys, keep them when they are left out, and send none to another address', async () => {
+  test('never show their keys, keep keys that an update omits, and send no key to another address', async () => {
     const shown = await workspace.api.call('getAutomationModels', {});
     expect(shown).toMatchObject({ models: [{ id: 'first', apiKeySet: true }], order: ['first'], fallback: null });
     expect(JSON.stringify(shown)).not.toContain('secret-key');
@@ -386,7 +386,7 @@ describe('models', () => {
     expect(JSON.stringify(row)).not.toContain('secret-key');
   });
 
-  test('are refused with the path of what is wrong', async () => {
+  test('are rejected with the path of the invalid field', async () => {
     const answer = await send(hub.url, 'PUT', '/v1/automations/models', {
       headers: { 'x-api-key': workspace.key },
       body: {
@@ -405,7 +405,7 @@ describe('models', () => {
     ]);
   });
 
-  test('speak the protocols of OpenAI and Anthropic too', async () => {
+  test('support the protocols of OpenAI and Anthropic', async () => {
     await workspace.api.call('putAutomationModels', {
       body: {
         models: [{ id: 'o', provider: 'openai', baseUrl: model.baseUrl, model: 'gpt', apiKey: 'k1' }],
@@ -430,7 +430,7 @@ describe('models', () => {
     });
   });
 
-  test('without one, a step says what to set; a private address is refused', async () => {
+  test('are required by a step, which names the setting; a private address is rejected', async () => {
     const bare = await hub.workspace();
     const steps: StepInput[] = [{ type: 'skill', skillId: 'ai.invoke', input: { input: 'x' } }];
     expect(await settled(await start(steps, undefined, bare), bare)).toMatchObject({
@@ -451,7 +451,7 @@ describe('models', () => {
 });
 
 describe('agents', () => {
-  test('bring their prompt, tools and model, and are refused with what does not exist', async () => {
+  test('apply their prompt, tools and model, and are rejected when they refer to something that does not exist', async () => {
     const toolProfileId = await profile(['memory.read']);
     const agent = await workspace.api.call('createAutomationAgent', {
       body: { name: 'Ada', systemPrompt: 'You are Ada.', toolProfileId, model: 'first', routeKeys: ['telegram'] },

@@ -50,7 +50,7 @@ const colleague = async () => {
 };
 
 describe('chat AI settings', () => {
-  test('have defaults, keep fields that a change leaves out, and are recorded in the audit log', async () => {
+  test('have defaults, keep fields that an update omits, and are recorded in the audit log', async () => {
     expect(await shown()).toMatchObject({ ...defaultChatAiSettings, entitlementActive: true, updatedAt: null });
     await put({ enabled: true, businessProfile: 'Boats', handoffKeywords: ['退款'] });
     const after = await put({ mode: 'always' });
@@ -98,7 +98,7 @@ describe('chat AI settings', () => {
     await expectRefused(put(body as never), 400, 'validation_failed');
   });
 
-  test('have no effect after the workspace loses the entitlement, and the conversation goes to people', async () => {
+  test('have no effect after the workspace loses the entitlement, and the conversation goes to agents', async () => {
     await put({ enabled: true, debounceMs: 0 });
     const visitor = await scene.visitor();
     await entitle(false);

@@ -46,7 +46,7 @@ describe('a request to a model', () => {
     expect(Math.max(...model.requests.map(({ text }) => text.length))).toBeLessThan(32_000);
   });
 
-  test('is limited per day to a multiple of the reply budget, whatever its results', async () => {
+  test('is limited per day to a multiple of the reply budget, regardless of its results', async () => {
     await scene.setAi({ enabled: true, dailyReplyBudget: 1 });
     model.answer = () => ({ reply: '', action: 'ignore' });
     const visitor = await scene.visitor();

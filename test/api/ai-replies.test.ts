@@ -84,7 +84,7 @@ function blockModel(modelReply: ChatModelReply = { reply: 'A late answer.' }) {
 }
 
 describe('an answer', () => {
-  test('is sent once, whatever the number of processes and messages, and is attributed to the AI agent', async () => {
+  test('is sent once and attributed to the AI agent, regardless of the number of processes and messages', async () => {
     await scene.setAi({ enabled: true, debounceMs: 300 });
     const visitor = await scene.visitor();
     expect((await show(visitor)).owner).toBe('ai');
@@ -165,7 +165,7 @@ describe('an answer', () => {
     expect(frames.some((frame) => frame.type === 'typing' && frame.who === 'ai')).toBe(true);
   });
 
-  test('that is invalid is requested again once, then the visitor is handed over to a person', async () => {
+  test('that is invalid is requested again once, then the conversation is handed over to an agent', async () => {
     let tries = 0;
     model.answer = () => ((tries += 1) === 1 ? 'I would say: nine!' : { reply: 'At nine.' });
     const visitor = await scene.visitor();
@@ -198,7 +198,7 @@ describe('an answer', () => {
   });
 });
 
-describe('the knowledge', () => {
+describe('the knowledge base', () => {
   const fill = () =>
     send(hub.url, 'PUT', `/tenants/${scene.tenantId}/ai/knowledge`, {
       headers: { authorization: `Bearer ${scene.workspace.jwt}` },
@@ -277,7 +277,7 @@ describe('the knowledge', () => {
   });
 });
 
-describe('an event during the answer of the model cancels the answer', () => {
+describe('the answer is cancelled while the model generates it', () => {
   const duringAnswer = async (then: (visitor: TestVisitor) => Promise<unknown>, modelReply?: ChatModelReply) => {
     const blocked = blockModel(modelReply);
     const visitor = await scene.visitor();
@@ -290,7 +290,7 @@ describe('an event during the answer of the model cancels the answer', () => {
     return { visitor, frames };
   };
 
-  test('if a person writes', async () => {
+  test('if an agent writes', async () => {
     const { visitor } = await duringAnswer((one) => reply(one, 'At ten today.'));
     expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?', 'agent: At ten today.']);
     expect((await show(visitor)).owner).toBe('person');
@@ -301,7 +301,7 @@ describe('an event during the answer of the model cancels the answer', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test('if a person is assigned', async () => {
+  test('if an agent is assigned', async () => {
     const { visitor } = await duringAnswer(async (one) => {
       const userId = await scene.agent();
       await noAgent();
@@ -311,7 +311,7 @@ describe('an event during the answer of the model cancels the answer', () => {
     expect(await show(visitor)).toMatchObject({ owner: 'person' });
   });
 
-  test('if a person comes online, who is then assigned', async () => {
+  test('if an agent comes online, and the agent is assigned', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     let userId = '';
     const { visitor } = await duringAnswer(async () => {
@@ -321,7 +321,7 @@ describe('an event during the answer of the model cancels the answer', () => {
     expect((await show(visitor)).assignedUserId).toBe(userId);
   });
 
-  test('except in `always` mode if a person is online, who is not assigned either', async () => {
+  test('except in `always` mode if an agent is online, who is not assigned either', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     await scene.setAi({ mode: 'always' });
     await scene.agent();
@@ -376,7 +376,7 @@ describe('an event during the answer of the model cancels the answer', () => {
     expect(await scene.publicMessages(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
   });
 
-  test('if the AI agent is disabled', async () => {
+  test('if the AI agent is switched off', async () => {
     const { visitor } = await duringAnswer(() => scene.setAi({ enabled: false }));
     expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).owner).toBeNull();
@@ -480,7 +480,7 @@ describe('a hand-over', () => {
     expect(model.requests).toEqual([]);
   });
 
-  test('is announced in the language in which the visitor asked for a person', async () => {
+  test('is announced in the language in which the visitor requested an agent', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'Ich möchte mit einem Menschen sprechen');
     await scene.settled();
@@ -507,7 +507,7 @@ describe('a hand-over', () => {
     expect((await scene.publicMessages(visitor)).at(-1)).toMatch(/^ai: Je vous confie/);
   });
 
-  test('is triggered once by the button, however often it is pressed', async () => {
+  test('is triggered once by the button, even if the visitor presses it several times', async () => {
     const visitor = await scene.visitor();
     const blocked = blockModel();
     await scene.say(visitor, 'When?');
@@ -551,7 +551,7 @@ describe('a hand-over', () => {
     expect(await scene.publicMessages(other)).toEqual(['visitor: When?', handedOver]);
   });
 
-  test('is triggered after the maximum number of replies, counted since a person wrote', async () => {
+  test('is triggered after the maximum number of replies since an agent wrote', async () => {
     await scene.setAi({ maxRepliesPerConversation: 2 });
     const visitor = await scene.visitor();
     for (const text of ['one', 'two', 'three']) {
@@ -582,7 +582,7 @@ describe('a hand-over', () => {
     expect(ends.toSorted()).toEqual([handedOver, 'ai: We open at nine.'].toSorted());
   });
 
-  test('does not trigger another one: messages before the conversation was reopened are ignored', async () => {
+  test('does not trigger another hand-over: messages before the conversation was reopened are ignored', async () => {
     const visitor = await scene.visitor();
     await scene.say(visitor, 'I want to talk to a human');
     await scene.settled();

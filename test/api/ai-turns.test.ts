@@ -31,7 +31,7 @@ const turns = () => hub.database.query('SELECT * FROM chat_ai_turns WHERE tenant
 /** Moves a conversation one minute into the past. */
 const age = ({ conversationId }: TestVisitor) => ageConversations(hub.database, [conversationId], { minutes: 1 });
 
-test('a conversation that an agent continued under a version without owners stays with people until it is returned', async () => {
+test('a conversation that an agent continued under a version without owners stays with agents until it is returned', async () => {
   await scene.setAi({ enabled: false });
   const visitor = await scene.visitor();
   await scene.say(visitor, 'Hello');

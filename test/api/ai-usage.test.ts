@@ -151,7 +151,7 @@ test('an aborted call, and a call whose server reports no usage, are counted wit
 });
 
 test.each(['3e9', '1e308', '1.5'])(
-  'runs, replies and sums are stored with whole token counts, whatever a provider reports (%s)',
+  'runs, replies and sums are stored with whole token counts, regardless of what a provider reports (%s)',
   async (said) => {
     const scene = await chatScene(hubs[0]);
     workspace = scene.workspace;
@@ -267,7 +267,7 @@ test('a budget lists the models without a cost limit, and the audit log records 
   });
 });
 
-test('a used-up budget hands visitors over to a person and rejects suggestions for agents', async () => {
+test('a used-up budget hands conversations over to an agent and rejects suggestions for agents', async () => {
   const scene = await chatScene(hubs[0]);
   workspace = scene.workspace;
   await workspace.session.call('putChatAiSettings', { ...inIt(), body: { enabled: true, debounceMs: 0 } });

@@ -111,7 +111,7 @@ describe('a spoken question on the phone', () => {
     expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(/I am Ada\.\nWhen do you open\?$/);
   });
 
-  test('returns an empty answer without calling the model if nothing is said', async () => {
+  test('returns an empty answer without calling the model if the audio contains no speech', async () => {
     for (const body of [
       undefined,
       {},

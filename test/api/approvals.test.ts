@@ -78,7 +78,7 @@ const decideAs = async (name: string, id: string, decision: 'approved' | 'reject
     body: { decision },
   });
 
-test('two of three named people must agree; nobody else may, and nobody twice', async () => {
+test('two of three named approvers must approve; other users cannot, and no approver counts twice', async () => {
   const runId = await start([
     { type: 'approval', title: 'Ship?', approvers: ['ann', 'bob', 'cem'].map(emailOf), required: 2 },
   ]);
@@ -113,7 +113,7 @@ test('two of three named people must agree; nobody else may, and nobody twice', 
   expect((await settled(runId)).status).toBe('succeeded');
 });
 
-test('one who rejects is enough', async () => {
+test('one rejection by an approver rejects the approval', async () => {
   const runId = await start([
     { type: 'approval', title: 'Ship?', approvers: ['ann', 'bob'].map(emailOf), required: 2 },
   ]);
@@ -121,7 +121,7 @@ test('one who rejects is enough', async () => {
   expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'approval_rejected' } });
 });
 
-test('nobody approves what they started themselves', async () => {
+test('users cannot approve a run that they started', async () => {
   const { session } = await signIn('ann');
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: { name: 'own', stepsJson: [{ type: 'approval', title: 'Mine?', approvers: ['ann', 'bob'].map(emailOf) }] },
@@ -148,7 +148,7 @@ const unquoted = (text: string) =>
 /** The mails about one approval: those of an earlier test may come late. */
 const mailsAbout = (title: string) => mail.mails.filter(({ raw }) => unquoted(raw).includes(title));
 
-test('each named person is mailed a link of their own, which shows what is asked, decides once, and never by being opened', async () => {
+test('each named approver receives a separate mail link that shows the request, decides once, and never decides by being opened', async () => {
   const runId = await start(
     [
       { type: 'approval', title: 'Send <it>?', message: 'Look closely', approvers: ['ann', 'bob'].map(emailOf) },
@@ -192,7 +192,7 @@ test('each named person is mailed a link of their own, which shows what is asked
   expect(stored?.all).not.toContain(linkTo('ann').slice('/approve/'.length));
 });
 
-test('the page and the mail of an approval show characters that mislead, and hosts in letters of another script, as what they are', async () => {
+test('the page and the mail of an approval show misleading characters, and hosts in letters of another script, visibly', async () => {
   const url = 'https://\u0430pple.com/pay'; // Its first letter is Cyrillic.
   const runId = await start(
     [
@@ -236,7 +236,7 @@ test('the page and the mail of an approval show characters that mislead, and hos
   );
 });
 
-test('an approval is looked at for mails when one is due, and as soon as the one whose mail failed is tried again', async () => {
+test('the mail task reads an approval only when a mail is due, and directly after a failed mail is retried', async () => {
   const dueOf = async (id: string) =>
     (
       await hub.database.query<{ seconds: number | null }>(
@@ -273,7 +273,7 @@ test('an approval is looked at for mails when one is due, and as soon as the one
   expect(await dueOf(unnamed.id)).toBe(null);
 });
 
-test('a link whose mail was cut off by a crash is replaced, and mailed', async () => {
+test('a link whose mail was interrupted by a crash is replaced and mailed', async () => {
   const runId = await start([{ type: 'approval', title: 'Cut off?', approvers: [emailOf('bob')] }]);
   const approval = await pendingOf(runId);
   const mailed = () => mail.mails.filter(({ raw }) => raw.includes('Cut off?')).length;
@@ -292,7 +292,7 @@ test('a link whose mail was cut off by a crash is replaced, and mailed', async (
   );
 });
 
-test('an admin makes new links, which take the place of the old ones', async () => {
+test('new links that an admin creates replace the old links', async () => {
   const runId = await start([{ type: 'approval', title: 'Again?', approvers: [emailOf('ann')] }]);
   const approval = await pendingOf(runId);
   const first = await (await signIn('dora')).session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
@@ -311,7 +311,7 @@ test('an admin makes new links, which take the place of the old ones', async () 
   ).toBe(403);
 });
 
-test('after a while others may decide as well, and are mailed', async () => {
+test('after the escalation delay, other members may decide as well, and receive a mail', async () => {
   mail.mails.length = 0;
   const runId = await start([
     {
@@ -332,7 +332,7 @@ test('after a while others may decide as well, and are mailed', async () => {
   expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
 });
 
-test('one that nobody decides in time ends as its step says', async () => {
+test('an approval without a decision in time ends as its step defines', async () => {
   const rejecting = await start([{ type: 'approval', title: 'In time?', expiresInSeconds: 1 }]);
   const approving = await start([{ type: 'approval', title: 'In time?', expiresInSeconds: 1, onTimeout: 'approve' }]);
   const ended = async (id: string) => (await workspace.api.call('getAutomationRun', { params: { id } })).status;
@@ -341,7 +341,7 @@ test('one that nobody decides in time ends as its step says', async () => {
   expect(await settled(rejecting)).toMatchObject({ error: { code: 'approval_expired' } });
 });
 
-test('an approval binds what the next step does; when that changed meanwhile, it needs one of its own', async () => {
+test('an approval is bound to the input of the next step; a changed input needs a new approval', async () => {
   await workspace.api.call('putAutomationMemory', { body: { key: 'bound', value: 'old' } });
   const steps: StepInput[] = [
     { type: 'approval', title: 'Write it?' },
@@ -389,7 +389,7 @@ test('an approval binds what the next step does; when that changed meanwhile, it
   expect((await settled(honest)).status).toBe('succeeded');
 });
 
-test('the policy asks before the skills that it names; what runs is what was shown, and a stored request that was changed does not run', async () => {
+test('the policy requires approval for the skills it lists; the approved input is the one that runs, and a modified stored request does not run', async () => {
   await workspace.api.call('putAutomationPolicy', { body: { approvalsRequiredFor: ['memory.w*'] } });
   try {
     const steps: StepInput[] = [{ type: 'skill', skillId: 'memory.write', input: { key: 'gated', value: 1 } }];
@@ -417,7 +417,7 @@ test.each([
   [{ approvers: ['a@b.co'], escalateAfterSeconds: 5 }, 'escalateTo'],
   [{ approvers: ['a@b.co'], escalateTo: ['c@d.co'] }, 'escalateAfterSeconds'],
   [{ escalateTo: ['c@d.co'], escalateAfterSeconds: 5 }, 'approvers'],
-])('a step of %j is refused at its field', async (extra, field) => {
+])('an approval step with %j is rejected with its field', async (extra, field) => {
   const answer = await send(hub.url, 'POST', '/v1/automations/workflows', {
     headers: { 'x-api-key': workspace.key },
     body: { name: 'x', stepsJson: [{ type: 'approval', title: 't', ...extra }] },
@@ -430,7 +430,7 @@ test.each([
   });
 });
 
-test('timeoutSeconds of an approval step is refused when it is saved, and a stored step that has it still runs', async () => {
+test('timeoutSeconds of an approval step is rejected on save, and a stored step that has it still runs', async () => {
   const stepsJson = [
     { type: 'approval', title: 't', message: '', onTimeout: 'reject', required: 1, timeoutSeconds: 1 },
   ];
@@ -467,7 +467,7 @@ test('timeoutSeconds of an approval step is refused when it is saved, and a stor
   expect(await settled(runId)).toMatchObject({ status: 'succeeded' });
 });
 
-test('approvals of more than one batch that expire at the same time end in one turn of the sweep', async () => {
+test('more approvals than one batch that expire at the same time end in one sweep', async () => {
   const other = await hub.workspace();
   const { id } = await other.api.call('createAutomationWorkflow', {
     body: { name: 'many', stepsJson: [{ type: 'approval', title: 'May I?', message: 'Please.' }] as never },

@@ -51,7 +51,7 @@ function expected({ id, method }: Operation): Permission[] {
 }
 
 describe('a key of Automations', () => {
-  test.each(named(ofAutomations))('%s takes the permissions that contain it, and no other', async (_id, operation) => {
+  test.each(named(ofAutomations))('%s accepts the permissions that contain it, and no others', async (_id, operation) => {
     expect(acceptedPermissions(operation)).toEqual(expected(operation));
     for (const permission of productPermissions.automations) {
       const { body } = await send(hub.url, operation.method, pathOf(operation), {
@@ -65,7 +65,7 @@ describe('a key of Automations', () => {
     }
   });
 
-  test('is told by GET /v1/me what it may do', async () => {
+  test('reads its permissions from GET /v1/me', async () => {
     const { key } = await workspace.createKey({ permissions: ['automations:read', 'approvals:decide'] });
     expect(await hub.client(key).call('readToken')).toMatchObject({
       permissions: ['automations:read', 'approvals:decide'],
@@ -85,7 +85,7 @@ describe('a key of Automations', () => {
   });
 });
 
-test('every operation of a key that a person may call, too, names a permission', () => {
+test('every operation of API keys that users can also call names a permission', () => {
   const unnamed = operations.filter(
     (operation) => allowsCaller(operation, 'token') && operation.permission === undefined,
   );
@@ -104,7 +104,7 @@ describe('a webhook token, which starts runs', () => {
     return hub.client((await hub.client().call('logIn', { body: person })).token);
   };
 
-  test('is shown to admins and to keys that may change workflows, and to no others', async () => {
+  test('is shown to admins and to keys that may change workflows, and to no other caller', async () => {
     const created = await workspace.api.call('createAutomationWorkflow', {
       body: { name: 'w', triggerJson, stepsJson: [{ type: 'log', message: 'x' }] as never },
     });
@@ -131,7 +131,7 @@ describe('a webhook token, which starts runs', () => {
     expect(tokenOf(await workspace.session.call('getAutomationWorkflow', { params }))).toBe(token);
   });
 
-  test('is made for a trigger that names none, and shown to the member who saved it', async () => {
+  test('is created for a trigger without one, and shown to the member who saved the trigger', async () => {
     const agent = await member();
     const created = await agent.call('createAutomationWorkflow', {
       body: {

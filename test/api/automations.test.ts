@@ -66,7 +66,7 @@ async function refused(promise: Promise<unknown>): Promise<ApiError> {
 }
 
 describe('workflows', () => {
-  test('are created, listed, changed into new versions and deleted, on both paths', async () => {
+  test('are created, listed, updated to new versions and deleted, on both paths', async () => {
     const created = await create([{ type: 'log', message: 'one' }]);
     expect(created).toMatchObject({
       version: 1,
@@ -97,7 +97,7 @@ describe('workflows', () => {
     ).toBe(404);
   });
 
-  test('page newest first with an opaque cursor, and refuse a cursor of another list', async () => {
+  test('are listed newest first with an opaque cursor, and reject a cursor of another list', async () => {
     const own = await hub.workspace();
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) {
@@ -122,7 +122,7 @@ describe('workflows', () => {
     ).toMatchObject({ status: 400, code: 'invalid_cursor' });
   });
 
-  test('are refused at save with the path of every step that could not run', async () => {
+  test('are rejected on save with the path of every step that could not run', async () => {
     const error = await refused(
       create([
         { type: 'skill', skillId: 'webhook.deliver', input: { body: 1 } },
@@ -143,7 +143,7 @@ describe('workflows', () => {
     ]);
   });
 
-  test('are refused without steps, when inactive, and when their product is not entitled', async () => {
+  test('are rejected without steps, when inactive, and when their product is not entitled', async () => {
     expect(await refused(create([]))).toMatchObject({ status: 400, details: [{ path: 'body.stepsJson' }] });
     const { id } = await create([{ type: 'log', message: 'x' }], { active: false });
     expect(await refused(workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} }))).toMatchObject({
@@ -152,7 +152,7 @@ describe('workflows', () => {
     });
   });
 
-  test('keep their webhook token sealed in the database and shown to their workspace', async () => {
+  test('store their webhook token encrypted and show it to their workspace', async () => {
     const token = 'a-very-secret-webhook-token';
     const { id, triggerJson } = await create([{ type: 'log', message: 'x' }], {
       triggerJson: { type: 'webhook', webhook: { token } },
@@ -167,7 +167,7 @@ describe('workflows', () => {
 });
 
 describe('runs', () => {
-  test('pass templates on with their types, and end succeeded', async () => {
+  test('resolve templates with their types, and succeed', async () => {
     const run = await runSteps(
       [
         { type: 'skill', id: 'save', skillId: 'memory.write', input: { key: 'k1', value: '{{payload.items}}' } },
@@ -191,7 +191,7 @@ describe('runs', () => {
     expect(line?.message).toBe(run.stepsResultJson[2]?.outputText);
   });
 
-  test('fail by name at an unknown reference, and go on past a step that may fail', async () => {
+  test('fail with the name of an unknown reference, and continue after a step with continueOnError', async () => {
     const failed = await runSteps([
       { type: 'log', message: '{{payload.missing.deep}}' },
       { type: 'log', message: 'never' },
@@ -213,7 +213,7 @@ describe('runs', () => {
     expect(passed.stepsResultJson.map(({ status }) => status)).toEqual(['failed', 'succeeded']);
   });
 
-  test('skip steps whose condition does not hold', async () => {
+  test('skip steps whose condition is false', async () => {
     const run = await runSteps(
       [
         { type: 'log', message: 'no', when: '{{payload.go}}' },
@@ -224,7 +224,7 @@ describe('runs', () => {
     expect(run.stepsResultJson.map(({ status }) => status)).toEqual(['skipped', 'succeeded']);
   });
 
-  test('deliver webhooks with one idempotency key over all tries of one delivery, and retry with backoff', async () => {
+  test('send webhooks with one idempotency key for all attempts of one delivery, and retry with back-off', async () => {
     received.length = 0;
     answerStatus = 503;
     const { id } = await create([
@@ -251,7 +251,7 @@ describe('runs', () => {
     expect(new Set(received.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set([`${runId}-0`]));
   });
 
-  test('end a step at its own time-out, and try it again only where that is declared', async () => {
+  test('end a step at its own time-out, and retry it only if the step declares a retry', async () => {
     silent = true;
     try {
       const run = await runSteps([
@@ -269,7 +269,7 @@ describe('runs', () => {
     }
   });
 
-  test('never send from the test environment, and record what they would have sent', async () => {
+  test('never send from the test environment, and record the simulated sends', async () => {
     received.length = 0;
     const { key } = await workspace.createKey({ environment: 'test' });
     const run = await runSteps(
@@ -301,7 +301,7 @@ describe('runs', () => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
   });
 
-  test('are listed with filters, and foreign or unknown ones are missing', async () => {
+  test('are listed with filters, and runs of another workspace or unknown runs are not found', async () => {
     const run = await runSteps([{ type: 'log', message: '{{payload.x}}' }]);
     const failed = await workspace.api.call('listAutomationRuns', {
       query: { status: 'failed', workflowId: run.workflowId },
@@ -316,7 +316,7 @@ describe('runs', () => {
     expect((await refused(other.api.call('cancelAutomationRun', { params: { id: run.id } }))).status).toBe(404);
   });
 
-  test('continue a retry at the first step that did not succeed, keeping earlier outputs, once', async () => {
+  test('restart once at the first step that did not succeed, and keep earlier outputs', async () => {
     const { id } = await create([
       { type: 'skill', skillId: 'memory.write', input: { key: 'retry', value: 1 } },
       { type: 'skill', skillId: 'webhook.deliver', input: { url: receiverUrl } },
@@ -363,7 +363,7 @@ describe('approvals', () => {
   const settled = (id: string) =>
     workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
 
-  test('hold a run until somebody decides, exactly once', async () => {
+  test('pause a run until a member decides, exactly once', async () => {
     const { run, approval } = await untilWaiting(
       [{ type: 'approval', title: 'Ship {{payload.what}}?', continueOnError: true }].map((step) => ({
         ...step,
@@ -382,7 +382,7 @@ describe('approvals', () => {
     expect(await refused(decide('rejected'))).toMatchObject({ status: 409, code: 'approval_already_decided' });
   });
 
-  test('fail the run when rejected, and when nobody decides in time', async () => {
+  test('fail the run on a rejection, and when no member decides in time', async () => {
     const { run, approval } = await untilWaiting([{ type: 'approval', title: 'ok?' }]);
     await workspace.api.call('decideAutomationApproval', {
       params: { id: approval.id },
@@ -397,7 +397,7 @@ describe('approvals', () => {
     expect(await settled(late.run.id)).toMatchObject({ error: { code: 'approval_expired' } });
   });
 
-  test('go on by themselves where their time-out approves', async () => {
+  test('continue the run automatically if their time-out approves', async () => {
     const { run } = await untilWaiting([
       { type: 'approval', title: 'ok?', expiresInSeconds: 1, onTimeout: 'approve' },
       { type: 'log', message: 'on' },
@@ -405,7 +405,7 @@ describe('approvals', () => {
     await expect.poll(async () => (await settled(run.id)).status).toBe('succeeded');
   });
 
-  test('end with a run that is cancelled', async () => {
+  test('end when their run is cancelled', async () => {
     const { run, approval } = await untilWaiting([{ type: 'approval', title: 'ok?' }]);
     expect(await workspace.api.call('cancelAutomationRun', { params: { id: run.id } })).toMatchObject({
       status: 'cancelled',
@@ -476,7 +476,7 @@ describe('the inbound hook', () => {
     });
   });
 
-  test('answers the same run for the same idempotencyKey, also at the same moment', async () => {
+  test('returns the same run for the same idempotencyKey, also for concurrent calls', async () => {
     const own = await hub.workspace();
     await own.api.call('createAutomationWorkflow', {
       body: {

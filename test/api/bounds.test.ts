@@ -43,7 +43,7 @@ async function run(id: string, payload: Record<string, unknown> = {}): Promise<R
 
 const large = { text: 'x'.repeat(900_000) };
 
-test('a step that would render more than the limit fails at once, and its message names the limit', async () => {
+test('a step that would render more than the limit fails immediately, and its message names the limit', async () => {
   const id = await workflow({
     type: 'skill',
     skillId: 'memory.write',
@@ -67,7 +67,7 @@ test('a step that would render more than the limit fails at once, and its messag
   });
 });
 
-test('a dry run tells of a step that would render too much, and is bounded in all its steps together', async () => {
+test('a dry run reports a step that would render too much, and has one limit for all its steps together', async () => {
   const id = await workflow({
     type: 'skill',
     skillId: 'memory.write',
@@ -98,7 +98,7 @@ test('a dry run tells of a step that would render too much, and is bounded in al
   ).rejects.toMatchObject({ code: 'payload_too_large' });
 });
 
-test('an answer that nests too deeply to be kept fails its step by name, and is no failure of the hub', async () => {
+test('an answer that nests too deeply to be stored fails its step with an error that names it, not the hub', async () => {
   answer = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const id = await workflow({ type: 'skill', skillId: 'webhook.deliver', input: { url: address, body: 1 } });
   expect(await run(id)).toMatchObject({
@@ -107,7 +107,7 @@ test('an answer that nests too deeply to be kept fails its step by name, and is 
   });
 });
 
-test('templates that nest one deep value in another fail their step by name', async () => {
+test('templates that nest one deep value in another fail their step with an error that names it', async () => {
   let deep: unknown = 1;
   for (let level = 0; level < 60; level += 1) deep = [deep];
   let around: unknown = '{{payload.deep}}';
@@ -118,7 +118,7 @@ test('templates that nest one deep value in another fail their step by name', as
   expect(error?.message).toContain('64 levels');
 });
 
-test('a message of a channel that nests as deeply as a body may is refused by name, not by a failure of the hub', async () => {
+test('a message of a channel that nests too deeply is rejected with an error that names it, not with a server error', async () => {
   let deep: unknown = 1;
   for (let level = 0; level < 63; level += 1) deep = [deep];
   const channel = await workspace.api.call('putAutomationChannel', {
@@ -132,7 +132,7 @@ test('a message of a channel that nests as deeply as a body may is refused by na
   ).rejects.toMatchObject({ code: 'validation_failed' });
 });
 
-test('a refusal names 50 problems of the steps one by one, however many there are, and counts the others', async () => {
+test('a rejection lists up to 50 problems of the steps, and counts the others', async () => {
   const value = '{{steps.unknown}}'.repeat(2_000);
   const refused = workspace.api.call('createAutomationWorkflow', {
     body: { name: 'w', stepsJson: [{ type: 'skill', skillId: 'memory.write', input: { key: 'k', value } }] },

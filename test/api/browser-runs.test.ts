@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-test('a heartbeat answers which runs with browser pages are over, and never that a run of another workspace is not', async () => {
+test('the response to a heartbeat lists the ended runs with browser pages, and never a run of another workspace', async () => {
   const [workspace, other] = [await hub.workspace(), await hub.workspace()];
   const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
   const info = { name: 'test', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1', capabilities: [] };

@@ -39,8 +39,8 @@ const audited = async (action: string) =>
     .map(({ targetId }) => targetId)
     .toSorted();
 
-describe('several runs cancelled at once', () => {
-  test('are cancelled each by itself: those that can not be have their reason', async () => {
+describe('cancelling several runs', () => {
+  test('cancels each run independently, and returns a reason for each run that cannot be cancelled', async () => {
     const waiting = await create(question);
     const open = await times(3, () => start(waiting));
     const ended = await start(await create({ type: 'log', message: 'x' }));
@@ -79,7 +79,7 @@ describe('several runs cancelled at once', () => {
     expect(await audited('run.cancelled')).toEqual([open[0], open[1]].toSorted());
   });
 
-  test('are found by a filter, so many at once, and the rest by going on', async () => {
+  test('selects runs by a filter, up to the limit, and continues with the rest', async () => {
     const [one, two] = [await create(question), await create(question)];
     const mine = await times(5, () => start(one));
     const kept = await start(two);
@@ -110,7 +110,7 @@ describe('several runs cancelled at once', () => {
     ).toMatchObject([{ id: kept, ok: true }]);
   });
 
-  test('end with the runs that they wait for, and the runs that wait for them go on', async () => {
+  test('also ends the runs that they wait for, and resumes the runs that wait for them', async () => {
     const child = await create(question);
     const parent = await create({
       type: 'skill',
@@ -135,7 +135,7 @@ describe('several runs cancelled at once', () => {
     expect(await settled(parents[1] as string)).toMatchObject({ status: 'failed' });
   });
 
-  test('leave alone what a run that has ended once waited for', async () => {
+  test('does not affect a run that an ended run once waited for', async () => {
     const parent = await start(
       await create({ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: await create(question) } }),
     );
@@ -157,8 +157,8 @@ describe('several runs cancelled at once', () => {
   });
 });
 
-describe('several runs retried at once', () => {
-  test('each begin where they stopped, and those that can not be retried have their reason', async () => {
+describe('retrying several runs', () => {
+  test('resumes each run where it stopped, and returns a reason for each run that cannot be retried', async () => {
     const workflow = await create({ id: 'a', type: 'log', message: 'x' }, failing);
     const ids = await times(3, () => start(workflow));
     const fine = await start(await create({ type: 'log', message: 'x' }));
@@ -189,7 +189,7 @@ describe('several runs retried at once', () => {
     expect(data[0]?.details).toEqual({ as: results[1]?.runId, fromStep: 1 });
   });
 
-  test('by a filter are those that nobody ran again, and going on ends although they fail again', async () => {
+  test('by a filter selects runs that were not retried yet, and the continuation ends although they fail again', async () => {
     const workflow = await create(failing);
     const ids = await times(4, () => start(workflow));
     await Promise.all(ids.map(settled));
@@ -212,7 +212,7 @@ describe('several runs retried at once', () => {
     expect(retried).toEqual([ids[2], ids[0]]);
   });
 
-  test('are no more than there is room for, and the others have that reason', async () => {
+  test('retries as many runs as the capacity allows, and returns a reason for the others', async () => {
     await using small = await startHub({ QUEUED_RUNS_PER_WORKSPACE: '2' });
     const own = await small.workspace();
     const { id } = await own.api.call('createAutomationWorkflow', {
@@ -233,7 +233,7 @@ describe('several runs retried at once', () => {
     ]);
   });
 
-  test('at the same time by two begin once', async () => {
+  test('by two concurrent callers starts each run once', async () => {
     const workflow = await create(failing);
     const ids = await times(5, () => start(workflow));
     await Promise.all(ids.map(settled));
@@ -244,13 +244,13 @@ describe('several runs retried at once', () => {
   });
 });
 
-describe('both', () => {
+describe('cancelling and retrying several runs', () => {
   const operations = ['cancel', 'retry'] as const;
   const ofRequests = new Set(
     'lock_flows read_for_retry insert_retries lock_run_trees missed_children cancel_runs cancel_steps audit'.split(' '),
   );
 
-  test.each(operations)('%s takes as many statements for thirty runs as for one', async (operation) => {
+  test.each(operations)('%s needs as many statements for thirty runs as for one', async (operation) => {
     const workflow = await create(operation === 'cancel' ? question : failing);
     const ids = await times(32, () => start(workflow));
     await Promise.all(ids.map(settled));
@@ -271,7 +271,7 @@ describe('both', () => {
     expect(await count(ids.slice(0, 31))).toEqual(one);
   });
 
-  test.each(operations)('%s once for an Idempotency-Key', async (operation) => {
+  test.each(operations)('%s is done once for an Idempotency-Key', async (operation) => {
     const workflow = await create(operation === 'cancel' ? question : failing);
     const ids = await times(2, () => start(workflow));
     await Promise.all(ids.map(settled));
@@ -290,7 +290,7 @@ describe('both', () => {
     expect(Number(row?.count)).toBe(operation === 'cancel' ? 2 : 4);
   });
 
-  test.each(operations)('%s names what is wrong with its body', async (operation) => {
+  test.each(operations)('%s rejects an invalid body with the problem', async (operation) => {
     for (const [body, path] of [
       [{}, 'body.ids'],
       [{ ids: [], filter: {} }, 'body.ids'],

@@ -31,8 +31,8 @@ const call = (operation: Operation, headers: Record<string, string>) =>
     ...(operation.body === undefined || operation.bodyOptional === true ? {} : { body: {} }),
   });
 
-describe('what a key may do, a person may', () => {
-  test('all of Automations: every operation of a key takes a person', () => {
+describe('a user has the operations of API keys', () => {
+  test('in Automations: every operation of API keys is also available to users', () => {
     expect(
       operations
         .filter(({ permission }) => permission === 'automations:manage')
@@ -42,7 +42,7 @@ describe('what a key may do, a person may', () => {
     expect(shared.length).toBeGreaterThan(55);
   });
 
-  test.each(named(shared))('%s is open to the least role that it names, and to no lesser', async (_id, operation) => {
+  test.each(named(shared))('%s is available to the lowest role that it names, and to no lower role', async (_id, operation) => {
     const answers = await Promise.all([
       call(operation, { authorization: `Bearer ${workspace.jwt}` }),
       call(operation, { authorization: `Bearer ${member}` }),
@@ -52,7 +52,7 @@ describe('what a key may do, a person may', () => {
   });
 
   test.each(named(shared))(
-    '%s is closed to nobody in particular, and to a JWT that is none',
+    '%s rejects a caller without credentials and an invalid JWT',
     async (_id, operation) => {
       for (const headers of [
         {},
@@ -65,7 +65,7 @@ describe('what a key may do, a person may', () => {
     },
   );
 
-  test('as themselves: a run that they start and retry, and an approval that they give, is theirs', async () => {
+  test('as the user: a run that they start or retry, and an approval that they decide, names them', async () => {
     const { id } = await workspace.session.call('createAutomationWorkflow', {
       body: { name: 'theirs', stepsJson: [{ type: 'approval', title: 'ok?' }] },
     });
@@ -85,7 +85,7 @@ describe('what a key may do, a person may', () => {
     expect(data.map(({ actor }) => actor).every((actor) => actor.startsWith('user:'))).toBe(true);
   });
 
-  test('once for each Idempotency-Key, which is their own', async () => {
+  test('once per Idempotency-Key, which belongs to the user', async () => {
     const create = (jwt: string) =>
       send(hub.url, 'POST', '/v1/automations/workflows', {
         headers: { authorization: `Bearer ${jwt}`, 'idempotency-key': 'twice' },
@@ -96,7 +96,7 @@ describe('what a key may do, a person may', () => {
     expect(other.body['id']).not.toBe(first.body['id']);
   });
 
-  test('by cookie only from a page of this hub, and reads as well', async () => {
+  test('by cookie only from a page of this hub, for reads as well', async () => {
     const cookie = `outrigger_session=${workspace.jwt}`;
     expect((await send(hub.url, 'GET', '/v1/automations/runs', { headers: { cookie } })).status).toBe(200);
     const change = (headers: Record<string, string>) =>

@@ -76,7 +76,7 @@ async function scene() {
 }
 
 describe('connections', () => {
-  test('are made, shown without their secrets, changed, rotated and deleted', async () => {
+  test('are created, shown without their secrets, updated, rotated and deleted', async () => {
     const made = await scene();
     const { session, tenantId } = made.workspace;
     expect(made.twilio.url).toBe(`${publicUrl}/carrier/twilio/${made.twilio.id}/voice-status`);
@@ -116,7 +116,7 @@ describe('connections', () => {
     ]);
   });
 
-  test('say what is wrong with them, belong to admins of their workspace, and are limited', async () => {
+  test('reject invalid fields with the problem, are limited, and belong to the admins of their workspace', async () => {
     const create = async (body: object, workspace = acme) => {
       const answer = await send(hub.url, 'POST', '/calls/connections', { headers: asSession(workspace), body });
       return [answer.status, answer.body.details?.[0]?.path ?? answer.body.code ?? null];
@@ -160,8 +160,8 @@ describe('connections', () => {
   });
 });
 
-describe('what carriers send', () => {
-  test('becomes one record of each call, as each of them tells it', async () => {
+describe('an event of a carrier', () => {
+  test('becomes part of one record per call, in the format of each carrier', async () => {
     const { workspace, api, twilio, telnyx, kamailio } = await scene();
     const startedAt = Math.floor(Date.now() / 1000) * 1000 - 600_000;
     const at = (seconds: number) => new Date(startedAt + seconds * 1000).toISOString();
@@ -276,7 +276,7 @@ describe('what carriers send', () => {
       .not.toBeNull();
   });
 
-  test('of which only the end is told began before its talk time, on the day on which it then began', async () => {
+  test('that only reports the end sets the start to the end minus the talk time, and the day to that of the start', async () => {
     await pastTheEndOf(dayMs);
     const { tenantId, workspace, telnyx, kamailio } = await scene();
     const midnight = new Date().setUTCHours(0, 0, 0, 0);
@@ -303,7 +303,7 @@ describe('what carriers send', () => {
     expect(await rows('calls', tenantId)).toHaveLength(2);
   });
 
-  test('is refused alike and writes nothing where it is not signed by the carrier of that connection', async () => {
+  test('is rejected with one response and writes nothing if the carrier of the connection did not sign it', async () => {
     const { tenantId, twilio, telnyx, kamailio } = await scene();
     const call = twilioCallback({ sid: 'CA1', startedAt: Date.now() }, 'ringing', 1, 0);
     const event = telnyxEvent('call.initiated', Date.now(), { call_leg_id: '1' });
@@ -373,8 +373,8 @@ const importLines = (tenantId: string, lines: string[]) =>
     null,
   );
 
-describe('records', () => {
-  test('are listed in their order, page by page and by what they are filtered for, by keys and in the dashboard', async () => {
+describe('call records', () => {
+  test('are listed in order, in pages and with filters, for keys and in the dashboard', async () => {
     const { tenantId, session, keys } = await hub.workspace();
     const api = hub.client(keys.voice as string);
     const day = Date.UTC(2026, 2, 1);
@@ -510,7 +510,7 @@ describe('records', () => {
     await expect(run()).rejects.toMatchObject({ code: 'product_not_entitled' });
   });
 
-  test('are exported as JSON and as CSV that no spreadsheet calculates, and come back from it byte for byte', async () => {
+  test('are exported as JSON and as CSV without spreadsheet formulas, and imported from it byte for byte', async () => {
     const { tenantId, session, jwt } = await hub.workspace();
     const target = await hub.workspace();
     const at = '2026-03-01T10:00:00.000Z';
@@ -571,7 +571,7 @@ describe('records', () => {
     expect([limited.status, limited.headers.has('retry-after')]).toEqual([429, true]);
   });
 
-  test('are exported over many pages as they are listed, whatever they hold and however they stand', async () => {
+  test('are exported over many pages in the order of the list, regardless of their values', async () => {
     const { tenantId, session, jwt } = await hub.workspace();
     const texts = [
       '',
@@ -632,7 +632,7 @@ describe('records', () => {
     );
   });
 
-  test('name the colleague behind a SIP user of the workspace, in lists, exports and live, and nobody of another workspace', async () => {
+  test('name the member behind a SIP user in lists, exports and live events, and never a member of another workspace', async () => {
     const { tenantId, session, jwt } = await hub.workspace();
     const elsewhere = await hub.workspace();
     const me = (await session.call('readMe')).user;
@@ -665,7 +665,7 @@ describe('records', () => {
     expect(told().find(({ callSid }) => callSid === 'CA1')).toEqual(items.find(({ callSid }) => callSid === 'CA1'));
   });
 
-  test('are exported five times a minute by a person, who signed in twice', async () => {
+  test('are exported by a signed-in user at most five times a minute, over all sessions', async () => {
     const { email, password, jwt } = await hub.workspace();
     const { token } = await hub.client().call('logIn', { body: { email, password } });
     const statuses: number[] = [];
@@ -676,7 +676,7 @@ describe('records', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  test('say which lines of a CSV can not be taken, and take the others', async () => {
+  test('are imported except for invalid CSV lines, which are reported', async () => {
     const { tenantId } = await hub.workspace();
     const at = '2026-03-01T10:00:00.000Z';
     const outcome = await importLines(tenantId, [
@@ -706,7 +706,7 @@ describe('records', () => {
     ).rejects.toThrow('lacks direction, startedAt, endedAt, provider (or give --provider)');
   });
 
-  test('that a CSV only repeats change nothing, of whatever carrier and with semicolons, and one that says more does', async () => {
+  test('are not changed by a CSV that repeats them, from any carrier and with semicolons, and are updated by one with more data', async () => {
     const { tenantId, workspace, twilio, telnyx, kamailio } = await scene();
     const startedAt = Math.floor(Date.now() / 1000) * 1000 - 600_000;
     const call = twilioCallback({ sid: 'CA', startedAt }, 'completed', 3, 65, { CallDuration: '60' });
@@ -739,7 +739,7 @@ describe('records', () => {
     expect(await take(text, elsewhere)).toEqual(same);
   });
 
-  test('go when they are old, or with their workspace', async () => {
+  test('are deleted after their retention, or with their workspace', async () => {
     const { tenantId } = await hub.workspace();
     const at = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
     const unbounded = new Calls({ db: hub.app.db, cursors: createCursors(Buffer.alloc(32)) });
@@ -767,7 +767,7 @@ describe('records', () => {
   });
 });
 
-test('a change of a call, and nothing else of its workspace, is told live at every process, once, and after a break from where it was', async () => {
+test('a change of a call is published live at every process, only to its workspace, once, and resumes after a disconnect', async () => {
   const { workspace, kamailio } = await scene();
   const [, second, third] = hubs as [TestHub, TestHub, TestHub];
   const stream = await openStream(`${second.url}/calls/live`, workspace.jwt);
@@ -793,7 +793,7 @@ test('a change of a call, and nothing else of its workspace, is told live at eve
   expect((await send(hub.url, 'GET', '/calls/live')).status).toBe(401);
 });
 
-test("the carrier's own list makes up for what was missed, page by page and only where its address is", async () => {
+test('the polled list of the carrier adds missed calls, page by page and only from the address of the carrier', async () => {
   const workspace = await hub.workspace();
   const accountSid = `AC${'b'.repeat(32)}`;
   const asked: string[] = [];
@@ -864,7 +864,7 @@ test("the carrier's own list makes up for what was missed, page by page and only
 });
 
 test(
-  'thousands of shuffled and repeated events of many connections and processes give each call its one right record',
+  'thousands of shuffled and repeated events of many connections and processes result in one correct record per call',
   { timeout: 240_000 },
   async () => {
     const { workspace, tenantId, twilio, telnyx, kamailio } = await scene();
@@ -978,7 +978,7 @@ test(
 );
 
 // The last: these tests have one address.
-test('an address that sends too much that is not signed is limited, but for connections of which something good came', async () => {
+test('an address that sends too many unsigned events is limited, except for connections with recent valid events', async () => {
   const fresh = hubs[2] as TestHub;
   const { session } = await hub.workspace();
   const { id, url } = await session.call('createCallConnection', {

@@ -112,7 +112,7 @@ const telegramUpdate = (id: number, text: string, chat = { id: 42, type: 'privat
     message: { message_id: 1, from: { id: 7, is_bot: false, first_name: 'Ann' }, chat, text },
   });
 
-test('the request example of the OpenAPI document makes a channel', async () => {
+test('the request example of the OpenAPI document creates a channel', async () => {
   const answer = await fetch(`${hub.url}/openapi.json`);
   const { paths } = (await answer.json()) as {
     paths: Record<string, { post: { requestBody: { content: Record<string, { example: object }> } } }>;
@@ -123,8 +123,8 @@ test('the request example of the OpenAPI document makes a channel', async () => 
   expect(made).toMatchObject({ status: 200, body: { provider: 'webhook', secretsSet: ['inboundSecret'] } });
 });
 
-describe('what comes in', () => {
-  test('Telegram proves itself by its secret token; the same update twice starts one run', async () => {
+describe('an inbound call', () => {
+  test('from Telegram is authenticated by the secret token; the same update twice starts one run', async () => {
     const { id } = await channel('telegram', 'Bot');
     const { id: workflowId } = await workflowFor(id);
     const headers = { 'x-telegram-bot-api-secret-token': secret };
@@ -162,7 +162,7 @@ describe('what comes in', () => {
     });
   });
 
-  test('Slack signs the raw body; an old signature, a changed body and its own messages count for nothing', async () => {
+  test('from Slack is authenticated by its signature; an old signature, a changed body and its own messages are ignored', async () => {
     const { id } = await channel('slack', 'Team');
     const { id: workflowId } = await workflowFor(id);
     const sign = (raw: string, at = Math.floor(Date.now() / 1000)) => ({
@@ -190,7 +190,7 @@ describe('what comes in', () => {
     expect((await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data.length).toBe(1);
   });
 
-  test('WhatsApp signs with the app secret, answers the check of its webhook, and brings several messages at once', async () => {
+  test('from WhatsApp is authenticated by the app secret, answers the webhook verification, and can contain several messages', async () => {
     const { id } = await channel('whatsapp', 'Phone');
     const { id: workflowId } = await workflowFor(id);
     const query = (token: string) =>
@@ -224,7 +224,7 @@ describe('what comes in', () => {
     expect(data.find(({ title }) => title === 'Bo')).toBeDefined();
   });
 
-  test('a generic channel takes its secret or an API key of its workspace, and no other', async () => {
+  test('to a generic channel is authenticated by its secret or an API key of its workspace only', async () => {
     const { id } = await channel('webhook', 'Any');
     const raw = JSON.stringify({ text: 'hi', from: 'ann' });
     expect((await inbound(id, { 'x-service-automation-token': secret }, raw)).status).toBe(200);
@@ -242,7 +242,7 @@ describe('what comes in', () => {
     });
   });
 
-  test('a workflow that can not run any more holds up no message of its channel', async () => {
+  test('is processed although one workflow of its channel can no longer run', async () => {
     const own = await hub.workspace();
     const { id } = await channel('webhook', 'Shared', own);
     const make = (name: string) =>
@@ -266,7 +266,7 @@ describe('what comes in', () => {
     ]);
   });
 
-  test('senders and messages whose long names begin alike are kept apart', async () => {
+  test('with long names of senders or messages that share a prefix keeps them apart', async () => {
     const { id } = await channel('webhook', 'Long');
     const { id: workflowId } = await workflowFor(id);
     const say = async (end: string) =>
@@ -282,7 +282,7 @@ describe('what comes in', () => {
     expect((await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data.length).toBe(2);
   });
 
-  test('an agent is chosen by its most exact route key, answers, and remembers', async () => {
+  test('selects the agent by the most specific route key, and the agent answers with its memory', async () => {
     const own = await hub.workspace();
     await own.api.call('putAutomationModels', {
       body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] },
@@ -326,7 +326,7 @@ describe('what comes in', () => {
   });
 });
 
-describe('what goes out', () => {
+describe('an outbound message', () => {
   test.each([
     ['telegram', { path: '/bot12:abc/sendMessage', body: { chat_id: 'you', text: 'hi' } }],
     [
@@ -342,7 +342,7 @@ describe('what goes out', () => {
       },
     ],
     ['webhook', { path: '/out', body: { to: 'you', text: 'hi' } }],
-  ] as const)('%s is spoken to by its own API', async (kind, expected) => {
+  ] as const)('to %s uses the API of the provider', async (kind, expected) => {
     const { id } = await channel(kind, 'out');
     const run = await deliver({ channelId: id, to: 'you', text: 'hi' });
     expect(run.status).toBe('succeeded');
@@ -356,7 +356,7 @@ describe('what goes out', () => {
     }
   });
 
-  test('a provider that asks for a pause gets it, and one that breaks down is tried again', async () => {
+  test('is delayed by the pause that a provider requests, and retried when a provider fails', async () => {
     const { id } = await channel('telegram', 'busy');
     const answers = [
       { status: 429, body: { ok: false, parameters: { retry_after: 1 } } },
@@ -375,7 +375,7 @@ describe('what goes out', () => {
     ).toEqual(['delivered', 'failed', 'failed']);
   });
 
-  test('the pause that a provider asks for is longer than the backoff, so the run waits that long', async () => {
+  test('waits for the requested pause when it is longer than the back-off', async () => {
     const { id } = await channel('slack', 'long pause');
     respond = () => ({ status: 429, headers: { 'retry-after': '900' }, body: {} });
     const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', {
@@ -399,7 +399,7 @@ describe('what goes out', () => {
     await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
   });
 
-  test('a refusal is final, and no secret is told', async () => {
+  test('that the provider rejects fails finally, and the error contains no secret', async () => {
     const { id } = await channel('telegram', 'refusing');
     respond = () => ({ status: 403, body: { ok: false, description: 'bot was blocked' } });
     const run = await deliver({ channelId: id, to: 'you', text: 'hi' });
@@ -416,7 +416,7 @@ describe('what goes out', () => {
     });
   });
 
-  test('in the test environment nothing leaves', async () => {
+  test('is not sent in the test environment', async () => {
     const { id } = await channel('slack', 'test');
     const { key } = await workspace.createKey({ environment: 'test' });
     expect(await deliver({ channelId: id, to: 'you', text: 'hi' }, {}, hub.client(key))).toMatchObject({
@@ -426,7 +426,7 @@ describe('what goes out', () => {
     expect(calls).toEqual([]);
   });
 
-  test('a provider is enough where it has one active channel; two need a name', async () => {
+  test('needs only a provider that has one active channel; with two channels it needs a name', async () => {
     const own = await hub.workspace();
     const say = async () => {
       const { id } = await own.api.call('createAutomationWorkflow', {
@@ -445,14 +445,14 @@ describe('what goes out', () => {
   });
 });
 
-describe('a secret is only sent to the address that it was set for', () => {
+describe('a secret is only sent to the address for which it was set', () => {
   const elsewhere = 'https://elsewhere.example/api';
 
   test.each([
     ['telegram', { apiBaseUrl: elsewhere }, 'botToken', { botToken: 'new:token' }],
     ['slack', { apiBaseUrl: `${elsewhere}/` }, 'botToken', { botToken: 'xoxb-2' }],
     ['whatsapp', { apiBaseUrl: elsewhere, phoneNumberId: '555' }, 'accessToken', { accessToken: 'wa-2' }],
-  ] as const)('%s: with another one the token must be given anew', async (kind, config, name, anew) => {
+  ] as const)('%s: a new address requires the token again', async (kind, config, name, anew) => {
     const made = await channel(kind, 'moved');
     const put = (more: JsonObject) =>
       send(hub.url, 'POST', '/v1/automations/channels', {
@@ -474,7 +474,7 @@ describe('a secret is only sent to the address that it was set for', () => {
     expect((await put(anew)).body).toMatchObject({ config: { apiBaseUrl: config.apiBaseUrl } });
   });
 
-  test('webhook: what signed for one address signs for no other, nor after a detour over none', async () => {
+  test('webhook: a secret for one address does not sign for another address, also after an update that removes the address', async () => {
     const made = await channel('webhook', 'moved');
     expect(made.secretsSet).toEqual(['signingSecret', 'inboundSecret']);
     const put = (config: JsonObject) =>
@@ -489,7 +489,7 @@ describe('a secret is only sent to the address that it was set for', () => {
     expect((await put({ url: `${base}/fourth` })).secretsSet).toEqual(['inboundSecret']);
   });
 
-  test('models: nor is a key kept for another provider', async () => {
+  test('models: a key is not kept for another provider', async () => {
     const put = (more: JsonObject) =>
       workspace.api.call('putAutomationModels', {
         body: { models: [{ id: 'm', model: 'x', ...more }] as never, order: ['m'] },
@@ -503,7 +503,7 @@ describe('a secret is only sent to the address that it was set for', () => {
 });
 
 describe('a channel', () => {
-  test('never shows its secrets, keeps them when they are left out, and names what is wrong', async () => {
+  test('never shows its secrets, keeps them when an update omits them, and rejects invalid fields with the problem', async () => {
     const made = await channel('whatsapp', 'Shown');
     expect(made).toMatchObject({
       config: { phoneNumberId: '555' },
@@ -549,7 +549,7 @@ describe('a channel', () => {
     expect((await put({ id: '01890000-0000-7000-8000-000000000000', provider: 'slack', name: 'x' })).status).toBe(404);
   });
 
-  test('is made with config_json as well as config, but not with both, and problems name the field that was sent', async () => {
+  test('is created with config_json or config, but not with both, and problems name the field that was sent', async () => {
     const other = await hub.workspace();
     const put = (body: object) =>
       send(hub.url, 'POST', '/v1/automations/channels', {

@@ -51,8 +51,8 @@ function watchStatements() {
   };
 }
 
-describe('pages of one visitor that come back together', () => {
-  test('are brought what they miss in pieces of a few megabytes, all of it and in its order', async () => {
+describe('reconnecting pages of one visitor', () => {
+  test('receive missed messages in parts of a few megabytes, completely and in order', async () => {
     const visitor = await scene.visitor();
     await fill(visitor, 40);
     using statements = watchStatements();
@@ -65,7 +65,7 @@ describe('pages of one visitor that come back together', () => {
     for (const page of pages) page.end();
   });
 
-  test('have so many sockets together, whatever sessions they are of, and another visitor has their own', async () => {
+  test('share a limit of sockets over all sessions, and another visitor has a separate limit', async () => {
     const visitor = await scene.visitor();
     const sessions = await sessionsOf(visitor, 4);
     const pages = [];
@@ -83,7 +83,7 @@ describe('pages of one visitor that come back together', () => {
     for (const page of pages) page.end();
   });
 
-  test('say so much together and no more, and another visitor does not feel it', async () => {
+  test('share a rate limit of frames, which does not affect another visitor', async () => {
     const visitor = await scene.visitor();
     const other = await openVisitor(hub.url, (await scene.visitor()).token);
     const pages = await Promise.all((await sessionsOf(visitor, 5)).map((token) => openVisitor(hub.url, token)));
@@ -93,7 +93,7 @@ describe('pages of one visitor that come back together', () => {
     for (const page of [...pages, other]) page.end();
   });
 
-  test('note one mark at a time, and in the end the furthest', async () => {
+  test('record one read mark at a time, and finally the latest', async () => {
     const visitor = await scene.visitor();
     await fill(visitor, 30, 'short');
     const pages = await Promise.all((await sessionsOf(visitor, 3)).map((token) => openVisitor(hub.url, token)));
@@ -121,7 +121,7 @@ describe('pages of one visitor that come back together', () => {
 });
 
 describe('a page of messages', () => {
-  test('ends where its texts are large, and goes on where it ended, for visitors, agents and tokens', async () => {
+  test('ends early when its texts are large, and continues there, for visitors, agents and tokens', async () => {
     const visitor = await scene.visitor();
     await fill(visitor, 20);
     const { conversationId: id } = visitor;
@@ -159,7 +159,7 @@ describe('a page of messages', () => {
     expect(Math.max(...[...forth, back].flat().map(({ length }) => length))).toBe(6);
   });
 
-  test('waits while others of the same visitor are on their way, and keeps nobody else waiting', async () => {
+  test('waits while other pages of the same visitor are sent, and delays no other caller', async () => {
     const [visitor, other] = [await scene.visitor(), await scene.visitor()];
     const gate = Promise.withResolvers<void>();
     const read = hub.app.db.read.bind(hub.app.db);
@@ -184,7 +184,7 @@ describe('a page of messages', () => {
 describe('event streams of visitors', () => {
   const open = (token: string) => openStream(`${hub.url}/widget/v1/events?after=0`, token);
 
-  test('are few for each, whatever sessions they are of; others have theirs, and their files', async () => {
+  test('are limited per visitor over all sessions; other visitors have their own limit, and so do files', async () => {
     const [visitor, other] = [await scene.visitor(), await scene.visitor()];
     const file = await sendFile(hub, visitor.token, Buffer.from('hello'), 'a.txt');
     const sessions = await sessionsOf(visitor, 3);
@@ -201,7 +201,7 @@ describe('event streams of visitors', () => {
     for (const stream of [...streams, theirs]) stream.end();
   });
 
-  test('are looked at together, and end with their sessions', async () => {
+  test('are checked together, and end with their sessions', async () => {
     const visitors = await Promise.all(Array.from({ length: 8 }, () => scene.visitor()));
     const leavers = await Promise.all(Array.from({ length: 5 }, () => scene.visitor()));
     const streams = await Promise.all(visitors.map(({ token }) => open(token)));
@@ -221,8 +221,8 @@ describe('event streams of visitors', () => {
   });
 });
 
-describe('what is written', () => {
-  test('reaches its visitor while the first look of an agent waits, and that agent, too', async () => {
+describe('a new message', () => {
+  test('reaches its visitor while the first read of an agent is waiting, and then the agent', async () => {
     const visitor = await scene.visitor();
     const page = await openVisitor(hub.url, visitor.token);
     await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
@@ -252,7 +252,7 @@ describe('what is written', () => {
     for (const one of [page, agent]) one.end();
   });
 
-  test('reaches an agent whose first look failed, before the next beat', async () => {
+  test('reaches an agent whose first read failed, before the next heartbeat', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const read = hub.app.db.read.bind(hub.app.db);
@@ -275,7 +275,7 @@ describe('what is written', () => {
   });
 });
 
-test('a conversation that can not go on by itself is in no way of those that rest, or wait, after it', async () => {
+test('a conversation that cannot be processed does not delay later snoozed or waiting conversations', async () => {
   const [poisoned, sound] = [await scene.visitor(), await scene.visitor()];
   await refuseToWake(hub.database, poisoned.conversationId);
   await endSnoozes(hub.database, [

@@ -20,7 +20,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 const notFound = { status: 404, code: 'not_found' };
 
-test('one external id is a live visitor for live keys and another, test visitor for test keys', async () => {
+test('one external id is a live visitor for live keys and a separate test visitor for test keys', async () => {
   const real = await live.call('createChatSession', {
     body: { externalId: 'ann', displayName: 'Ann', email: 'ann@example.org', attributes: { plan: 'pro' } },
   });
@@ -35,7 +35,7 @@ test('one external id is a live visitor for live keys and another, test visitor 
   expect(double[0]?.id).not.toBe(ann[0]?.id);
 });
 
-test('each list shows the conversations and visitors of the environment of the key only', async () => {
+test('each list shows only the conversations and visitors of the environment of the key', async () => {
   await live.call('createChatConversation', { body: { name: 'real', visitor: { externalId: 'real' } } });
   await testing.call('createChatConversation', { body: { name: 'tried', visitor: { externalId: 'tried' } } });
   for (const [api, own, foreign] of [
@@ -51,7 +51,7 @@ test('each list shows the conversations and visitors of the environment of the k
   }
 });
 
-test('a conversation of the other environment can neither be read nor written', async () => {
+test('a conversation of the other environment can be neither read nor changed', async () => {
   const real = await live.call('createChatConversation', { body: { name: 'real' } });
   const tried = await testing.call('createChatConversation', { body: { name: 'tried' } });
   for (const [api, { id }] of [
@@ -81,7 +81,7 @@ test('a test run neither writes into nor assigns a live conversation', async () 
   expect((await live.call('listChatMessages', { params: { id }, query: {} })).data).toEqual([]);
 });
 
-test('agents see in the inbox which conversations are of a test', async () => {
+test('the inbox of agents marks test conversations', async () => {
   const { id } = await testing.call('createChatConversation', { body: { name: 'marked' } });
   const { data } = await workspace.session.call('listInboxConversations', {
     params: { tenantId: workspace.tenantId },

@@ -124,7 +124,7 @@ describe('a file', () => {
       'inline',
     ],
   ])(
-    'that is %s is known by its content whatever it is called, and served so that nothing of it runs',
+    'that is %s is recognised by its content regardless of its name, and served so that no browser executes it',
     async (_name, raw, contentType, disposition) => {
       const { sent, read } = await roundTrip(raw, 'thing.exe');
       expect(sent).toMatchObject({ contentType });
@@ -144,7 +144,7 @@ describe('a file', () => {
     ['<!doctype html><script>alert(1)</script>', 'photo.png', 'photo.png.txt'],
     ['<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'drawing.svg', 'drawing.svg.txt'],
     ['@echo off', 'setup.bat', 'setup.bat.txt'],
-  ])('%s called %s is a text, kept as %s, and no browser shows it as a page', async (content, name, kept) => {
+  ])('%s with the name %s is stored as text with the name %s, and no browser shows it as a page', async (content, name, kept) => {
     const { sent, read } = await roundTrip(Buffer.from(content), name);
     expect(sent).toMatchObject({ contentType: 'text/plain', name: kept });
     expect(read.headers.get('content-type')).toBe('text/plain; charset=utf-8');
@@ -159,11 +159,11 @@ describe('a file', () => {
     ['...', 'file.txt'],
     ['"; filename=x.html', '; filename=x.html.txt'],
     [`${'n'.repeat(199)}.`, `${'n'.repeat(196)}.txt`],
-  ])('called %j is kept as %s', async (given, kept) => {
+  ])('with the name %j is stored as %s', async (given, kept) => {
     expect((await roundTrip(Buffer.from('text'), given)).sent['name']).toBe(kept);
   });
 
-  test('called by a name beyond ASCII is offered by it', async () => {
+  test('with a name beyond ASCII is offered with this name', async () => {
     const { read } = await roundTrip(Buffer.from('text'), 'Grüße 日本.txt');
     expect(read.headers.get('content-disposition')).toContain(
       "filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%E6%97%A5%E6%9C%AC.txt",
@@ -171,7 +171,7 @@ describe('a file', () => {
   });
 });
 
-describe('of a picture nothing stays but what it shows:', () => {
+describe('an uploaded picture keeps only its visible content:', () => {
   test('JPEG', async () => {
     const { read } = await roundTrip(tellingJpeg());
     expect(read.bytes.toString('latin1')).not.toContain(secret);
@@ -209,7 +209,7 @@ describe('of a picture nothing stays but what it shows:', () => {
   });
 });
 
-describe('refused is', () => {
+describe('an upload is rejected', () => {
   const zip = Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), Buffer.alloc(100)]);
   test.each([
     ['a program', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(100)])],
@@ -230,7 +230,7 @@ describe('refused is', () => {
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  test('an empty one, one without a name, and one in a coding', async () => {
+  test('if it is empty, has no name, or has a content encoding', async () => {
     const visitor = await scene.visitor();
     const empty = await upload(visitor, Buffer.alloc(0));
     expect([empty.status, empty.body.details?.[0]?.path]).toEqual([400, 'body']);
@@ -244,7 +244,7 @@ describe('refused is', () => {
     expect(packed.status).toBe(415);
   });
 
-  test('one of a byte more than 10 MiB, also where nobody said how long it is; one of 10 MiB is kept', async () => {
+  test('if it is one byte larger than 10 MiB, also without a declared length; 10 MiB are accepted', async () => {
     const visitor = await scene.visitor();
     const full = Buffer.alloc(10 * 1024 * 1024, 'a');
     expect((await upload(visitor, full)).status).toBe(200);
@@ -263,7 +263,7 @@ describe('refused is', () => {
     expect(chunked).toBe(413);
   });
 
-  test('one that stops coming; nothing of it stays', async () => {
+  test('if it stops arriving, and nothing of it is kept', async () => {
     const visitor = await scene.visitor();
     const status = await new Promise<number | undefined>((done, fail) => {
       const sending = request(
@@ -280,7 +280,7 @@ describe('refused is', () => {
     ).toEqual([]);
   });
 
-  test('one into a closed conversation, and the one beyond what may lie about', async () => {
+  test('if its conversation is closed, or if it exceeds the number of unsent files', async () => {
     const visitor = await scene.visitor();
     await addFiles(hub.database, { tenantId: scene.tenantId, conversationId: visitor.conversationId }, { count: 50 });
     const full = await upload(visitor, Buffer.from('x'));
@@ -290,7 +290,7 @@ describe('refused is', () => {
     expect([late.status, late.body.code]).toEqual([409, 'conversation_closed']);
   });
 
-  test('what would take more than the workspace may', async () => {
+  test('if it exceeds the quota of the workspace', async () => {
     await using small = await startHub({ ARTIFACTS_PER_WORKSPACE_MIB: '1' });
     const own = await chatScene(small);
     const visitor = await own.visitor();
@@ -320,7 +320,7 @@ describe('refused is', () => {
     expect(rooms).toEqual([{ room: most.length, files: most.length }]);
   });
 
-  test('what is more than the share of one visitor; others have theirs', async () => {
+  test('if it exceeds the share of one visitor; other visitors have their own share', async () => {
     const own = await chatScene(hub);
     const [greedy, many, other] = [await own.visitor(), await own.visitor(), await own.visitor()];
     const spare = await own.visitor();
@@ -341,7 +341,7 @@ describe('refused is', () => {
     for (const visitor of [greedy, many]) expect((await upload(visitor, Buffer.from('x'))).status).toBe(409);
   });
 
-  test('what visitors would take of the room that is kept for agents', async () => {
+  test('if visitors would use the quota that is reserved for agents', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const asAgent = () =>
@@ -364,7 +364,7 @@ describe('refused is', () => {
     });
   });
 
-  test('is told from a few rows, however many files there are', async () => {
+  test('with a number of rows read that does not depend on the number of files', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     await addFiles(hub.database, { tenantId: own.tenantId, conversationId: visitor.conversationId }, { count: 3000 });
@@ -381,8 +381,8 @@ describe('refused is', () => {
   });
 });
 
-describe('who gets a file', () => {
-  test("is that conversation's visitor and the agents of the workspace, and nobody else", async () => {
+describe('access to a file', () => {
+  test('is limited to the visitor of the conversation and the agents of the workspace', async () => {
     const [visitor, neighbour, stranger] = [await scene.visitor(), await scene.visitor(), await chatScene(hub)];
     const foreign = await stranger.visitor();
     const { body } = await upload(visitor, Buffer.from('mine'), 'a.txt');
@@ -406,7 +406,7 @@ describe('who gets a file', () => {
   test.each([
     ['member who is removed', 401],
     ['visitor who is blocked', 403],
-  ] as const)('is nobody where it came of a %s meanwhile', async (who, status) => {
+  ] as const)('is denied after its %s', async (who, status) => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const { tenantId } = own;
@@ -439,7 +439,7 @@ describe('who gets a file', () => {
     expect(await readdir(join(folder, '.chat', tenantId)).catch(() => [])).toEqual([]);
   });
 
-  test('sees one that an agent sent with its message, and not before', async () => {
+  test('is given to the visitor when an agent sends it with a message, not before', async () => {
     const visitor = await scene.visitor();
     const path = `/tenants/${scene.tenantId}/chat/conversations/${visitor.conversationId}/files?name=offer.pdf`;
     const headers = { authorization: `Bearer ${scene.workspace.jwt}` };
@@ -455,7 +455,7 @@ describe('who gets a file', () => {
     expect((await send(hub.url, 'POST', path, { raw: pdf })).status).toBe(401);
   });
 
-  test('puts it into a message once: five at most, of this conversation, that they sent themselves', async () => {
+  test('allows its sender to attach it once, up to five per message, in the same conversation', async () => {
     const [visitor, neighbour] = [await scene.visitor(), await scene.visitor()];
     const ids: string[] = [];
     for (let n = 0; n < 6; n += 1) ids.push((await upload(visitor, Buffer.from(`${n}`))).body['id'] as string);
@@ -472,13 +472,13 @@ describe('who gets a file', () => {
   });
 });
 
-describe('the bytes of files', () => {
+describe('the stored bytes of files', () => {
   /** Whose bytes are stored of a workspace, by the ids of the files. */
   const storedOf = async (tenantId: string) =>
     (await readdir(join(folder, '.chat', tenantId)).catch(() => [])).toSorted();
   const sendOne = async (visitor: TestVisitor) => (await upload(visitor, Buffer.from('bytes'))).body['id'] as string;
 
-  test('go with a file that no message names within a day, and stay with the others, whatever sweeps', async () => {
+  test('are deleted after a day if no message refers to the file, by any process, and kept otherwise', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const [named, loose, young] = [await sendOne(visitor), await sendOne(visitor), await sendOne(visitor)];
@@ -494,7 +494,7 @@ describe('the bytes of files', () => {
     ['conversation', ({ conversationId }: TestVisitor) => removeConversation(hub.database, conversationId)],
     ['visitor', ({ visitorId }: TestVisitor) => removeVisitor(hub.database, visitorId)],
     ['workspace', (_visitor: TestVisitor, own: ChatScene) => removeWorkspace(hub.database, own.tenantId)],
-  ] as const)('go with their %s', async (_what, remove) => {
+  ] as const)('are deleted with their %s', async (_what, remove) => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const id = await sendOne(visitor);
@@ -507,7 +507,7 @@ describe('the bytes of files', () => {
     );
   });
 
-  test('that a crash left before their file was written go after an hour, and a refused file leaves none', async () => {
+  test('are deleted after an hour if a crash prevented their file, and a rejected file leaves none', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const id = await sendOne(visitor);
@@ -524,7 +524,7 @@ describe('the bytes of files', () => {
     );
   });
 
-  test('are removed in no transaction, kept by none meanwhile, and left to the next sweep by one that is killed', async () => {
+  test('are deleted outside transactions, are not reused meanwhile, and are left to the next sweep if the process is killed', async () => {
     const own = await chatScene(hub);
     const keys = Array.from({ length: 3 }, () => `${own.tenantId}/${randomUUID()}`).toSorted();
     await addUnusedBlobs(hub.database, own.tenantId, keys);
@@ -553,7 +553,7 @@ describe('the bytes of files', () => {
     expect([again.toSorted(), await left()]).toEqual([rest, []]);
   });
 
-  test('that were swept while their file was being written leave no file without bytes', async () => {
+  test('that are swept while their file is written leave no file without bytes', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     await sweepBlobsEarly(hub.database, own.tenantId);
@@ -563,15 +563,15 @@ describe('the bytes of files', () => {
   });
 });
 
-describe('what was made to hold the hub up', () => {
+describe('a picture that is made to exhaust the hub', () => {
   const countOf = (bytes: Buffer, what: string) => bytes.toString('latin1').split(what).length - 1;
 
-  test('is not unpacked more than once: of the colour profiles of a PNG the first stays, and none behind its data', async () => {
+  test('is not decompressed repeatedly: only the first colour profile of a PNG is kept, and none after its data', async () => {
     expect(countOf((await roundTrip(profiledPng(20))).read.bytes, 'iCCP')).toBe(1);
     expect(countOf((await roundTrip(profiledPng(0))).read.bytes, 'iCCP')).toBe(0);
   });
 
-  test('is left out where it is a colour profile of more tags or bytes than there are, and stays without its words where it is not', async () => {
+  test('loses a colour profile with more tags or bytes than declared; a valid profile stays without its texts', async () => {
     const { read } = await roundTrip(tellingWebp(overlappingProfile(100, 1024 * 1024)));
     expect(countOf(read.bytes, 'ICCP')).toBe(1);
     expect(countOf(read.bytes, secret)).toBe(0);
@@ -585,7 +585,7 @@ describe('what was made to hold the hub up', () => {
     ['GIF', crumbledGif, 9_999],
     ['WebP', crumbledWebp, 9_999],
     ['MP4', crumbledMp4, 10_000],
-  ] as const)('is refused as a %s of more than 10,000 parts; one of fewer is kept', async (kind, crumbled, most) => {
+  ] as const)('is rejected as a %s of more than 10,000 parts; a smaller one is accepted', async (kind, crumbled, most) => {
     expect((await upload(await scene.visitor(), crumbled(most))).status).toBe(200);
     const answer = await upload(await scene.visitor(), crumbled(10_001));
     expect(answer).toMatchObject({

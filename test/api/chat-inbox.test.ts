@@ -51,7 +51,7 @@ async function colleague(own = workspace) {
 }
 
 describe('the views of the inbox', () => {
-  test('hold what their names say, and are counted exactly', async () => {
+  test('contain the conversations that their names describe, with exact counts', async () => {
     const own = await hub.workspace();
     const key = hub.client((await own.createKey({ product: 'chat' })).key);
     const me = (await own.session.call('readMe', {})).user.id;
@@ -99,7 +99,7 @@ describe('the views of the inbox', () => {
     expect(free).toBeDefined();
   });
 
-  test('are counted exactly whatever is changed, ends, goes and is folded at once', async () => {
+  test('have exact counts after any sequence of changes, ends, deletions and folds', async () => {
     const own = await chatScene(hub);
     const { session } = own.workspace;
     const inOwn = { tenantId: own.tenantId };
@@ -177,7 +177,7 @@ describe('the views of the inbox', () => {
     }
   });
 
-  test('are counted from a few rows, however many are done', async () => {
+  test('are counted from a few rows, regardless of the number of resolved conversations', async () => {
     const own = await hub.workspace();
     const inOwn = { tenantId: own.tenantId };
     await addDoneConversations(hub.database, own.tenantId, 600);
@@ -196,7 +196,7 @@ describe('the views of the inbox', () => {
     await expect(wrong).rejects.toThrow('permission denied');
   });
 
-  test('are pages of a walk that shows each conversation once while messages arrive', async () => {
+  test('are paged so that each conversation is listed once while messages arrive', async () => {
     const own = await hub.workspace();
     const key = hub.client((await own.createKey({ product: 'chat' })).key);
     const ids: string[] = [];
@@ -217,7 +217,7 @@ describe('the views of the inbox', () => {
     expect(seen.toSorted()).toEqual(ids.toSorted());
   });
 
-  test('are one statement each', async () => {
+  test('need one statement each', async () => {
     using recorder = new StatementRecorder();
     await agents.call('listInboxConversations', { params: params(), query: { view: 'mine' } });
     expect(
@@ -225,7 +225,7 @@ describe('the views of the inbox', () => {
     ).toHaveLength(1);
   });
 
-  test('refuse a view, a filter or a cursor that is none', async () => {
+  test('reject an unknown view, filter or cursor', async () => {
     for (const query of [
       { view: 'nice' },
       { view: 'assigned' },
@@ -247,7 +247,7 @@ describe('the views of the inbox', () => {
 });
 
 describe('a reply', () => {
-  test('is a message of the agent that the other side sees; a note is seen by agents alone', async () => {
+  test('is a message of the agent to the visitor; a note is visible to agents only', async () => {
     const id = await open('reply');
     await say(id, 'hello');
     const reply = await agents.call('sendInboxMessage', { params: inParams(id), body: { content: 'hi' } });
@@ -270,7 +270,7 @@ describe('a reply', () => {
     expect(JSON.stringify(await chat.call('listChatConversations', {}))).not.toContain('rude');
   });
 
-  test('sent again is the same message, and fifty at once with one clientId are one', async () => {
+  test('that is sent again is the same message, and fifty concurrent ones with one clientId are one message', async () => {
     const id = await open('again');
     const sent = await Promise.all(
       Array.from({ length: 50 }, () =>
@@ -281,7 +281,7 @@ describe('a reply', () => {
     expect((await agents.call('listInboxMessages', { params: inParams(id), query: {} })).data).toHaveLength(1);
   });
 
-  test('stops once where a colleague has replied since', async () => {
+  test('is rejected once if another agent has replied since', async () => {
     const id = await open('newer');
     const { api } = await colleague();
     await say(id, 'question');
@@ -303,7 +303,7 @@ describe('a reply', () => {
     await agents.call('sendInboxMessage', { params: inParams(id), body: { content: 'and', lastSeenSeq: 2 } });
   });
 
-  test('to a closed conversation is refused, a note is not', async () => {
+  test('to a closed conversation is rejected; a note is accepted', async () => {
     const id = await open('closed');
     await agents.call('updateInboxConversation', { params: inParams(id), body: { status: 'closed' } });
     await expect(
@@ -312,7 +312,7 @@ describe('a reply', () => {
     await agents.call('sendInboxMessage', { params: inParams(id), body: { content: 'late', private: true } });
   });
 
-  test('of nothing, or with a file that is not there, is refused and writes nothing', async () => {
+  test('without content, or with an unknown file, is rejected and writes nothing', async () => {
     const id = await open('nothing');
     await expect(
       agents.call('sendInboxMessage', { params: inParams(id), body: { content: '' } }),
@@ -323,7 +323,7 @@ describe('a reply', () => {
     expect((await agents.call('getInboxConversation', { params: inParams(id) })).lastPosition).toBe(0);
   });
 
-  test('ends the draft of whoever sent it, and no other', async () => {
+  test('deletes the draft of its sender, and no other draft', async () => {
     const id = await open('drafts');
     const { api } = await colleague();
     for (const each of [agents, api])
@@ -341,7 +341,7 @@ describe('a reply', () => {
 });
 
 describe('the messages of a conversation', () => {
-  test('go back from the newest, and on from a position, each once', async () => {
+  test('are paged backward from the newest and forward from a position, each message once', async () => {
     const id = await open('pages');
     for (let index = 1; index <= 7; index += 1) await say(id, `m${index}`);
     const contents = (page: { data: { content: string }[] }) => page.data.map(({ content }) => content);
@@ -362,7 +362,7 @@ describe('the messages of a conversation', () => {
 });
 
 describe('an assignment', () => {
-  test('that another one was faster with is told so, with who has it', async () => {
+  test('that lost against a concurrent assignment is rejected with the current assignee', async () => {
     const id = await open('race');
     const one = await colleague();
     const two = await colleague();
@@ -389,7 +389,7 @@ describe('an assignment', () => {
     expect(theirs.data.map((each) => each.id)).toEqual([id]);
   });
 
-  test('to somebody of another workspace is refused', async () => {
+  test('to a member of another workspace is rejected', async () => {
     const stranger = await colleague(await hub.workspace());
     const id = await open('stranger');
     await expect(
@@ -399,7 +399,7 @@ describe('an assignment', () => {
 });
 
 describe('changes', () => {
-  test('of a hundred at once are told one by one', async () => {
+  test('of a hundred conversations at once are published one by one', async () => {
     const ids = [await open('b1'), await open('b2')];
     const foreign = (await (await hub.workspace()).session.call('readMe', {})).tenantId;
     const { results } = await agents.call('changeInboxConversations', {
@@ -423,7 +423,7 @@ describe('changes', () => {
     });
   });
 
-  test('tell each closing once, and a conversation that was opened again can be closed again', async () => {
+  test('publish each closing once, and a reopened conversation can be closed again', async () => {
     const id = await open('closings');
     const change = (status: 'open' | 'closed') =>
       agents.call('updateInboxConversation', { params: inParams(id), body: { status } });
@@ -438,7 +438,7 @@ describe('changes', () => {
     expect(row).toEqual({ closings: 2, last_event: 3 });
   });
 
-  test('end a rest when the conversation is done', async () => {
+  test('end a snooze when the conversation is resolved', async () => {
     const id = await open('rest');
     const snoozedUntil = new Date(Date.now() + 60_000).toISOString();
     const change = (body: object) =>
@@ -450,14 +450,14 @@ describe('changes', () => {
   });
 });
 
-test('links and sessions of a conversation can be ended', async () => {
+test('links and sessions of a conversation can be revoked', async () => {
   const { conversationId } = await chat.call('createChatSession', { body: { externalId: 'linked' } });
   await chat.call('createChatSession', { body: { externalId: 'linked' } });
   expect(await agents.call('revokeInboxLinks', { params: inParams(conversationId) })).toEqual({ revoked: 2 });
   expect(await agents.call('revokeInboxLinks', { params: inParams(conversationId) })).toEqual({ revoked: 0 });
 });
 
-test('another workspace finds nothing of it', async () => {
+test('another workspace cannot find a conversation by any operation', async () => {
   const id = await open('secret');
   const stranger = await hub.workspace();
   const their = { tenantId: stranger.tenantId, id };

@@ -89,8 +89,8 @@ const assigneesOf = async (own: TestWorkspace) =>
     )
   ).map(({ user }) => user);
 
-describe('the connection of a visitor', () => {
-  test('brings what was missed and then what is written, on each process, each once and in order', async () => {
+describe('the live connection of a visitor', () => {
+  test('sends missed messages and then new ones, on each process, each once and in order', async () => {
     const { token, say } = await talk();
     for (let n = 1; n <= 120; n += 1) await say(String(n));
     const pages = [
@@ -106,7 +106,7 @@ describe('the connection of a visitor', () => {
     for (const page of pages) page.end();
   });
 
-  test('brings what was written while no word of it was heard', async () => {
+  test('sends messages that were written while notifications were lost', async () => {
     const { token, say } = await talk();
     const page = await openVisitor(here.url, token);
     await say('first');
@@ -118,7 +118,7 @@ describe('the connection of a visitor', () => {
     page.end();
   });
 
-  test('never brings a note, and an agent has it in its place', async () => {
+  test('never sends a note; an agent receives it in order', async () => {
     const { id, token, say } = await talk();
     const page = await openVisitor(here.url, token);
     const agent = await openAgent(there.url, workspace.tenantId, workspace.jwt);
@@ -143,7 +143,7 @@ describe('the connection of a visitor', () => {
     for (const one of [page, again, agent]) one.end();
   });
 
-  test('is a stream where sockets are blocked, which goes on after the last event', async () => {
+  test('is an event stream where WebSockets are blocked, and resumes after the last event', async () => {
     const { token, say } = await talk();
     for (const text of ['one', 'two']) await say(text);
     const texts = (stream: { received: { event: string; data: object }[] }) =>
@@ -166,7 +166,7 @@ describe('the connection of a visitor', () => {
     ['is removed', (id: string) => removeVisitorSessions(database, id)],
     ['is over', (id: string) => expireVisitorSessions(database, { conversationId: id })],
     ['is of a visitor who is blocked', (id: string) => blockVisitorOf(database, id)],
-  ])('is closed on both processes once the session %s, though nobody tells', async (_what, change) => {
+  ])('is closed on both processes once the session %s, also without a notification', async (_what, change) => {
     const { id, token } = await talk();
     const other = await talk();
     const pages = [await openVisitor(here.url, token), await openVisitor(there.url, token)];
@@ -177,7 +177,7 @@ describe('the connection of a visitor', () => {
     bystander.end();
   });
 
-  test('is opened by pages of the hub alone, and by tokens that count', async () => {
+  test('is opened only by pages of the hub, and only with valid tokens', async () => {
     const { token } = await talk();
     const own = await openVisitor(here.url, token, 0, { origin: here.url });
     own.end();
@@ -190,7 +190,7 @@ describe('the connection of a visitor', () => {
     await expect(openAgent(here.url, workspace.tenantId, stranger.jwt)).rejects.toThrow('404');
   });
 
-  test('is closed for rubbish, for too many frames and for too large ones, and not for what it does not know', async () => {
+  test('is closed for invalid, too many or too large frames, and not for unknown types', async () => {
     const { token } = await talk();
     const close = async (work: (socket: WebSocket) => void) => {
       const page = await openVisitor(here.url, token, null);
@@ -209,7 +209,7 @@ describe('the connection of a visitor', () => {
     await expect.poll(() => page.closed).toBe(4429);
   });
 
-  test('is cut when its reader takes nothing, and comes back to all of it', { timeout: 60_000 }, async () => {
+  test('is closed when its client does not read, and delivers everything after a reconnect', { timeout: 60_000 }, async () => {
     const { token, say } = await talk();
     const page = await openVisitor(here.url, token);
     await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
@@ -230,8 +230,8 @@ describe('the connection of a visitor', () => {
   });
 });
 
-describe('the connection of an agent', () => {
-  test('is closed on both processes once the member is removed or signs out, told or not', async () => {
+describe('the live connection of an agent', () => {
+  test('is closed on both processes when the member is removed or signs out, with and without a notification', async () => {
     for (const isTold of [true, false]) {
       const agent = await join();
       const pages = [
@@ -252,7 +252,7 @@ describe('the connection of an agent', () => {
     await expect.poll(() => page.closed).toBe(4401);
   });
 
-  test('tells who types and who looks at what, to the agents of the same workspace and no others', async () => {
+  test('sends typing and viewing status to the agents of the same workspace only', async () => {
     const { id, token } = await talk();
     const ann = await join();
     await ann.client.call('updateMe', { body: { displayName: 'Ann B.' } });
@@ -290,7 +290,7 @@ describe('the connection of an agent', () => {
     for (const one of [watching, foreign, visitor]) one.end();
   });
 
-  test('tells what a visitor has read, and a visitor that an agent is there', async () => {
+  test('sends the read marks of a visitor, and sends the presence of agents to the visitor', async () => {
     const own = await here.workspace();
     const { id, token, say } = await talk(own);
     const visitor = await openVisitor(here.url, token);
@@ -312,7 +312,7 @@ describe('the connection of an agent', () => {
     for (const one of [visitor, agent]) one.end();
   });
 
-  test('says what came of a frame that could not be carried out', async () => {
+  test('answers a frame that could not be carried out with an error', async () => {
     const { id, token, say } = await talk();
     const visitor = await openVisitor(here.url, token);
     await say('hello');
@@ -328,7 +328,7 @@ describe('the connection of an agent', () => {
     visitor.end();
   });
 
-  test('brings no message again once the page of its visitor is closed', async () => {
+  test('sends no message again after the page of its visitor is closed', async () => {
     const own = await here.workspace();
     const { token, say } = await talk(own);
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
@@ -348,7 +348,7 @@ describe('the connection of an agent', () => {
     agent.end();
   });
 
-  test('names in its sync what changed while no word of it was heard, and is a stream, too', async () => {
+  test('lists the changes during lost notifications in its sync, and also works as an event stream', async () => {
     const own = await here.workspace();
     const { id, say } = await talk(own);
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
@@ -369,11 +369,11 @@ describe('the connection of an agent', () => {
   });
 });
 
-describe('assignment', () => {
+describe('automatic assignment', () => {
   const open = (own: TestWorkspace, hub: TestHub, name: string) =>
     hub.client(own.keys.chat as string).call('createChatConversation', { body: { name } });
 
-  test('by two processes at once gives nobody more than the capacity, and what waits to whoever comes', async () => {
+  test("by two concurrent processes exceeds no agent's capacity, and assigns waiting conversations to the next agent", async () => {
     const own = await here.workspace();
     await setAssignment(own, { capacity: 3 });
     const agents = [await join(own), await join(own)];
@@ -404,7 +404,7 @@ describe('assignment', () => {
     for (const one of [...pages, page]) one.end();
   });
 
-  test('ends when an agent is gone for good or for long, and goes to another', async () => {
+  test('ends when an agent signs out or is away for long, and the conversation goes to another agent', async () => {
     const own = await here.workspace();
     await setAssignment(own, { capacity: 20 });
     const leaver = await join(own);
@@ -432,7 +432,7 @@ describe('assignment', () => {
     stayer.end();
   });
 
-  test('goes on to an agent whose coming could not be noted', async () => {
+  test('continues for an agent whose arrival could not be recorded', async () => {
     const own = await here.workspace();
     await setAssignment(own, {});
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
@@ -444,7 +444,7 @@ describe('assignment', () => {
     agent.end();
   });
 
-  test('finds what waits among much that rests or is pending by an index', async () => {
+  test('finds waiting conversations among many snoozed or pending ones by an index', async () => {
     const own = await here.workspace();
     await setAssignment(own, {});
     const ids = await makeConversations(database, own.tenantId, 4_000);
@@ -460,7 +460,7 @@ describe('assignment', () => {
     agent.end();
   });
 
-  test('leaves what was given to somebody who was not there with them', async () => {
+  test('leaves conversations that were assigned to an absent agent with that agent', async () => {
     const own = await here.workspace();
     await setAssignment(own, { enabled: false });
     const { id } = await open(own, here, 'kept');
@@ -471,7 +471,7 @@ describe('assignment', () => {
     expect(await assigneesOf(own)).toEqual([agent.id]);
   });
 
-  test('waits for a snoozed conversation until it wakes, of which agents hear', async () => {
+  test('skips a snoozed conversation until it wakes, which agents are notified of', async () => {
     const own = await here.workspace();
     await setAssignment(own, {});
     const { id } = await open(own, here, 'resting');

@@ -90,7 +90,7 @@ const auditOf = async (targetId: string) =>
   (await agents.call('listAuditLog', { params: { tenantId }, query: { targetId } })).data;
 
 describe('visitors', () => {
-  test('are listed newest first in pages, all or those who are blocked or not', async () => {
+  test('are listed newest first in pages, with a filter for blocked visitors', async () => {
     const own = await hub.workspace();
     const key = hub.client(own.keys.chat);
     for (const externalId of ['one', 'two', 'three']) await key.call('createChatSession', { body: { externalId } });
@@ -106,7 +106,7 @@ describe('visitors', () => {
     expect((await list({ blocked: 'false' })).names).toEqual(['three', 'one']);
   });
 
-  test('are shown with their newest twenty conversations, notes and other visitors not among them', async () => {
+  test('are shown with their newest twenty conversations, without notes and other visitors', async () => {
     const { visitorId, externalId, conversationId } = await arrive();
     await arrive();
     const ids = [conversationId];
@@ -119,7 +119,7 @@ describe('visitors', () => {
     expect(shown.conversations[0]).toMatchObject({ lastMessage: { content: 'moves up' }, visitorName: 'Ann' });
   });
 
-  test('are changed by what is given, null takes it away, attributes merge, and the agents hear of it', async () => {
+  test('are updated with the given fields, null removes a field, attributes merge, and agents receive an event', async () => {
     const { visitorId, conversationId } = await arrive({ attributes: { plan: 'pro', seats: 3 } });
     using told = listen('conversation');
     const changed = await agents.call('updateInboxVisitor', {
@@ -145,7 +145,7 @@ describe('visitors', () => {
     expect(await agents.call('getInboxVisitor', { params: at(visitorId) })).toMatchObject({ display_name: 'Anna' });
   });
 
-  test('who are blocked are told so, and get in by no link or session, old or new, until they are unblocked', async () => {
+  test('who are blocked receive an error for every link and session, old or new, until they are unblocked', async () => {
     const { visitorId, conversationId, externalId, authenticate } = await arrive();
     const second = (await chat.call('createChatConversation', { body: { name: 'x', visitor: { externalId } } })).id;
     expect((await authenticate()).visitorId).toBe(visitorId);
@@ -174,7 +174,7 @@ describe('visitors', () => {
     ]);
   });
 
-  test('who are blocked while links are minted for them get in by none', async () => {
+  test('who are blocked while links are created for them cannot use any link', async () => {
     const { visitorId, externalId } = await arrive();
     const mints = Array.from({ length: 20 }, () =>
       chat.call('createChatSession', { body: { externalId } }).catch((error: unknown) => error as Error),
@@ -197,7 +197,7 @@ describe('visitors', () => {
     ).toMatchObject({ code: 'visitor_blocked' });
   });
 
-  test('are found by agents of their workspace alone, and exported and erased by its admins', async () => {
+  test('are found only by agents of their workspace, and exported and erased by its admins', async () => {
     const { visitorId } = await arrive();
     const stranger = await hub.workspace();
     const one = `visitors/${visitorId}`;
@@ -240,13 +240,13 @@ describe('visitors', () => {
     ['GET', 'visitors/none/export', undefined],
     ['DELETE', 'visitors/none', undefined],
     ['GET', 'ratings?cursor=none', undefined],
-  ])('%s %s %j is refused', async (method, path, body) => {
+  ])('%s %s with %j is rejected', async (method, path, body) => {
     expect((await request(method, path, workspace.jwt, body)).status).toBe(400);
   });
 });
 
 describe('an export', () => {
-  test('is the visitor with every conversation, message and rating, and no private note', async () => {
+  test('contains the visitor with every conversation, message and rating, and no private note', async () => {
     const { visitorId, conversationId, externalId } = await arrive();
     for (let n = 1; n <= 205; n += 1) await say(conversationId, `message ${n}`);
     await agents.call('sendInboxMessage', {
@@ -316,7 +316,7 @@ describe('erasing a visitor', () => {
     ]);
   const nothing = [0, 0, 0, 0, 0, 0, 0, 0];
 
-  test('leaves nothing but a line in the audit log, tells whoever looks, and spares others', async () => {
+  test('deletes everything except an audit log entry, notifies connected agents, and leaves other visitors unchanged', async () => {
     const bystander = await arrive();
     await say(bystander.conversationId, 'stays');
     const { visitorId, conversationId, externalId } = await arrive({ displayName: 'Forget Me' });
@@ -338,7 +338,7 @@ describe('erasing a visitor', () => {
     expect(again.conversationId).not.toBe(conversationId);
   });
 
-  test('leaves nothing of what is written and begun meanwhile either', async () => {
+  test('also deletes messages and conversations that are written meanwhile', async () => {
     const { visitorId, conversationId, externalId } = await arrive();
     let refused = 0;
     let written = 0;
@@ -371,7 +371,7 @@ describe('erasing a visitor', () => {
     }
   });
 
-  test('waits for whoever writes at that moment, and takes what they wrote along', async () => {
+  test('waits for concurrent writers, and deletes what they wrote', async () => {
     const { visitorId, conversationId } = await arrive();
     const written = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
@@ -393,7 +393,7 @@ describe('erasing a visitor', () => {
     expect(await left(visitorId, conversationId)).toEqual(nothing);
   });
 
-  test('ends the runs that their messages started, and leaves nothing of them in any table', async () => {
+  test('ends the runs that their messages started, and deletes their data from every table', async () => {
     const word = 'Schmetterlingsflügel';
     const { id: child } = await workspace.api.call('createAutomationWorkflow', {
       body: {
@@ -482,7 +482,7 @@ describe('erasing a visitor', () => {
     await expect.poll(() => count('erased_subjects', 'tenant_id = $1', tenantId)).toBe(0);
   });
 
-  test('ends runs of before it was known what they are about, and what they led to, whether it is found out before or after', async () => {
+  test('ends runs of earlier versions without a stored visitor, and their child runs, before and after the visitor is known', async () => {
     const { id: child } = await workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'child of before',
@@ -539,7 +539,7 @@ describe('erasing a visitor', () => {
     await agents.call('eraseInboxVisitor', { params: at(kept.visitorId) });
   });
 
-  test('goes on after a process that ended in the midst of it, and shows nobody who is half erased', async () => {
+  test('continues after its process crashed, and hides a partially erased visitor', async () => {
     const { visitorId, conversationId } = await arrive();
     await say(conversationId, 'half');
     await beginErasure(hub.database, visitorId);
@@ -552,7 +552,7 @@ describe('erasing a visitor', () => {
     expect(await left(visitorId, conversationId)).toEqual(nothing);
   });
 
-  test('takes conversations of more messages than go at once', async () => {
+  test('deletes conversations with more messages than one batch', async () => {
     const { visitorId, conversationId } = await arrive();
     await addMessages(hub.database, conversationId, { count: 12_000, content: 'x' });
     await agents.call('eraseInboxVisitor', { params: at(visitorId) });
@@ -561,7 +561,7 @@ describe('erasing a visitor', () => {
 });
 
 describe('retention', () => {
-  test('erases resolved and closed conversations beyond their days with their files, and anonymous visitors who had no other', async () => {
+  test('erases expired resolved and closed conversations with their files, and anonymous visitors without other conversations', async () => {
     const own = await hub.workspace();
     const key = hub.client(own.keys.chat);
     const params = { tenantId: own.tenantId };
@@ -604,7 +604,7 @@ describe('retention', () => {
     ]);
   });
 
-  test('takes what a page began and in which nobody wrote for a day, and whoever began it as nobody', async () => {
+  test('erases conversations without a message for a day, and their anonymous visitors', async () => {
     const scene = await chatScene(hub);
     await scene.set({ allowAnonymous: true });
     const begin = async () =>
@@ -624,7 +624,7 @@ describe('retention', () => {
     expect(await count('chat_visitors', 'external_id IS NULL AND tenant_id = $1', scene.tenantId)).toBe(2);
   });
 
-  test('leaves other workspaces, and what somebody writes into now, alone', async () => {
+  test('does not affect other workspaces and conversations that receive a message now', async () => {
     const own = await hub.workspace();
     const key = hub.client(own.keys.chat);
     const { id } = await key.call('createChatConversation', { body: { name: 'x' } });
@@ -646,7 +646,7 @@ describe('retention', () => {
   });
 });
 
-test('an answer under an Idempotency-Key does not outlive the erasure of the visitor that it shows, nor is the request done twice', async () => {
+test('erasing a visitor also deletes stored Idempotency-Key responses about the visitor, without repeating their requests', async () => {
   const own = await hub.workspace();
   const post = (body: object) =>
     send(hub.url, 'POST', '/v1/chat/sessions', {

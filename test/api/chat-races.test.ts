@@ -21,7 +21,7 @@ const rounds = (count: number, work: (index: number) => Promise<unknown>) =>
 const ofTenant = (id: string) => ({ tenantId: scene.tenantId, id });
 const settled = (calls: Promise<unknown>[]) => Promise.allSettled(calls);
 
-test('what a visitor writes while an agent reads stays unread', async () => {
+test('a message that a visitor writes while an agent reads stays unread', async () => {
   await rounds(25, async (index) => {
     const visitor = await scene.visitor(`reader ${index}`);
     const params = ofTenant(visitor.conversationId);
@@ -37,7 +37,7 @@ test('what a visitor writes while an agent reads stays unread', async () => {
   });
 });
 
-test('of two agents who reply at once to what both have seen, one is told of the other', async () => {
+test('of two agents who reply at the same time, one is notified of the reply of the other', async () => {
   const password = 'correct horse battery';
   const email = `second-${Date.now()}@example.org`;
   await scene.workspace.session.call('addMember', {
@@ -62,7 +62,7 @@ test('of two agents who reply at once to what both have seen, one is told of the
   });
 });
 
-test('who is blocked while they begin anew has no session that counts, and no deadlock keeps anybody', async () => {
+test('a visitor who is blocked while a session starts has no valid session, and no deadlock occurs', async () => {
   const before = await deadlocks();
   await rounds(12, async (index) => {
     const visitor = await scene.visitor(`blocked ${index}`);
@@ -90,7 +90,7 @@ const deadlocks = async () => {
   return Number(row?.deadlocks);
 };
 
-test('whose mark moved is told by the next look, also where word of it was lost', async () => {
+test('a moved read mark is sent by the next read, also after its notification was lost', async () => {
   const visitor = await scene.visitor('quiet');
   const params = ofTenant(visitor.conversationId);
   await visitor.api.call('sendVisitorMessage', { body: { content: 'one', clientId: '1' } });
@@ -100,7 +100,7 @@ test('whose mark moved is told by the next look, also where word of it was lost'
   expect(Date.parse(after.updatedAt)).toBeGreaterThan(Date.parse(before.updatedAt));
 });
 
-test('a visitor has so many sessions and no more, however often one is renewed, and their requests count together', async () => {
+test('a visitor has a limited number of sessions despite renewals, and their requests share one limit', async () => {
   const visitor = await scene.visitor('renewer');
   let newest = visitor.api;
   for (let count = 0; count < 40; count += 1) newest = hub.client((await newest.call('renewVisitorSession', {})).token);
@@ -120,14 +120,14 @@ test('a visitor has so many sessions and no more, however often one is renewed, 
   expect(remaining).toEqual([remaining[0], (remaining[0] as number) - 1, (remaining[0] as number) - 2]);
 });
 
-test('a live link does not open what a test began', async () => {
+test('a live link does not open the conversation of a test visitor', async () => {
   const tried = await scene.mint('both', 'test');
   const live = await scene.mint('both', 'live');
   expect(live.conversationId).not.toBe(tried.conversationId);
   expect((await scene.mint('both', 'test')).conversationId).toBe(tried.conversationId);
 });
 
-test('a rest that is over before it begins is refused', async () => {
+test('a snooze that ends before it begins is rejected', async () => {
   const { conversationId } = await scene.mint('sleeper');
   const refused = { status: 400, details: [{ path: 'body.snoozedUntil' }] };
   await expect(

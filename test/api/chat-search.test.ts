@@ -44,7 +44,7 @@ describe('search', () => {
     ['สวัสดีครับ ขอคืนเงินหน่อย', 'คืนเงิน', ['คืนเงิน']],
     ['أريد استرداد المَبْلَغ من فضلك', 'المبلغ استرداد', ['استرداد', 'المَبْلَغ']],
     ['東京都に住んでいます', '京都', ['京都']],
-  ])('finds %j by %j and tells where', async (content, q, words) => {
+  ])('finds %j by %j and returns the position', async (content, q, words) => {
     const id = await open();
     await say(id, content);
     const { data } = await search(q);
@@ -53,7 +53,7 @@ describe('search', () => {
     expect(hit?.highlights.map(({ start, end }) => content.slice(start, end))).toEqual(words);
   });
 
-  test('finds nothing that lacks one of the words, or has them in another script', async () => {
+  test('does not find a text that lacks one of the words, or has them in another script', async () => {
     const id = await open();
     await say(id, 'violet umbrella');
     expect(await found('violet umbrella')).toEqual(['violet umbrella']);
@@ -62,7 +62,7 @@ describe('search', () => {
     expect(await found('雨傘')).toEqual([]);
   });
 
-  test('shows notes to agents, alone where asked, or leaves them out', async () => {
+  test('includes notes for agents, returns only notes, or excludes them, as requested', async () => {
     const id = await open();
     await say(id, 'zebra said aloud');
     await note(id, 'zebra among us');
@@ -71,7 +71,7 @@ describe('search', () => {
     expect(await found('zebra', { private: 'false' })).toEqual(['zebra said aloud']);
   });
 
-  test('walks newest first through pages, and each message comes once while others arrive', async () => {
+  test('returns pages newest first, and each message once while others arrive', async () => {
     const own = await hub.workspace();
     const api = hub.client(own.keys.chat);
     const id = await open(api);
@@ -88,14 +88,14 @@ describe('search', () => {
   });
 
   test.each(["' | '", "x' & !y:*", '\\', "\\\\'", ':*', '!', '<->', '()', '%_', '"', '😀', '⁠', "a\\'b", 'walk:*:A'])(
-    'takes %j as it is typed',
+    'accepts the unfinished input %j',
     async (q) => {
       const { data } = await search(q);
       expect(data.filter(({ message }) => message.content.startsWith('My order'))).toEqual([]);
     },
   );
 
-  test('refuses what is no question, and cursors of other questions', async () => {
+  test('rejects an empty query, and cursors of other queries', async () => {
     for (const query of ['', 'q=', `q=${'x'.repeat(201)}`, 'q=a%00b', 'q=a&limit=0', 'q=a&private=maybe', 'q=a&z=1'])
       expect((await ask(query)).status, query).toBe(400);
     const id = await open();
@@ -105,7 +105,7 @@ describe('search', () => {
     expect(await ask(`q=cursors&private=true&cursor=${nextCursor}`)).toMatchObject({ status: 400 });
   });
 
-  test('is for agents who are signed in to this workspace, and finds nothing of another', async () => {
+  test('requires an agent of the workspace, and finds nothing of another workspace', async () => {
     const stranger = await hub.workspace();
     const id = await open();
     await say(id, 'treasure island');
@@ -116,7 +116,7 @@ describe('search', () => {
   });
 });
 
-describe('among many messages', () => {
+describe('search in many messages', () => {
   let own: TestWorkspace;
   beforeAll(async () => {
     own = await hub.workspace();
@@ -149,11 +149,11 @@ describe('among many messages', () => {
     ['in every message', 'common', 100, 2],
     ['rare', 'rare', 3, 4],
     ['common long ago and gone since', 'old', 100, 2],
-  ])('a word that is %s is found newest first, none left out', async (_how, word, limit, pages) => {
+  ])('finds all messages with a word that is %s, newest first', async (_how, word, limit, pages) => {
     expect(await walk(word, limit, pages)).toEqual(await newest(word, pages * limit));
   });
 
-  test('one that is rare is found by the index, which only a role past row-level security may look into', async () => {
+  test('finds a rare word by the index, which only a role that bypasses row-level security may read', async () => {
     const client = new Client({ connectionString: hub.database.url });
     await client.connect();
     try {

@@ -33,8 +33,8 @@ const request = (method: string, path: string, token: string | null, body?: unkn
   });
 const params = () => ({ tenantId });
 
-describe('the settings', () => {
-  test('are as they come until something is set, with a site key that stays and the script tag', async () => {
+describe('the chat settings', () => {
+  test('have defaults until they are set, with a constant site key and the script tag', async () => {
     const shown = await workspace.session.call('getChatSettings', { params: params() });
     expect(shown).toEqual({
       ...defaultChatSettings,
@@ -49,7 +49,7 @@ describe('the settings', () => {
     expect(siteKey).toBe(shown.siteKey);
   });
 
-  test('are changed one by one, also at the same moment, and what is left out stays', async () => {
+  test('are updated field by field, also concurrently, and omitted fields keep their values', async () => {
     const put = (body: object) => workspace.session.call('putChatSettings', { params: params(), body });
     await Promise.all([
       put({ title: 'Hello' }),
@@ -76,7 +76,7 @@ describe('the settings', () => {
     expect(await workspace.session.call('getChatSettings', { params: params() })).toEqual(saved);
   });
 
-  test('name the field of preChat that is left out or wrong, and what it takes', async () => {
+  test('name the missing or wrong field of preChat, and what it accepts', async () => {
     for (const [preChat, path, message] of [
       [{ name: 'off' }, 'body.preChat.email', 'is missing: send name and email, each "off", "optional" or "required"'],
       [{ name: 'maybe', email: 'off' }, 'body.preChat.name', 'must be "off", "optional" or "required"'],
@@ -86,7 +86,7 @@ describe('the settings', () => {
     }
   });
 
-  test('leave a line in the audit log that says which were changed, and to what not', async () => {
+  test('are recorded in the audit log with the names of the changed fields and without their values', async () => {
     await workspace.session.call('putChatSettings', { params: params(), body: { greeting: 'a private word' } });
     const { data } = await workspace.session.call('listAuditLog', {
       params: params(),
@@ -103,13 +103,13 @@ describe('the settings', () => {
     [{ retentionDays: 0 }, 'body.retentionDays'],
     [{ businessHours: { timeZone: 'Mars/Base', periods: [], awayMessage: '' } }, 'body.businessHours.timeZone'],
     [{ siteKey: 'wgt_mine' }, 'siteKey'],
-  ])('refuse %j and name %s', async (body, path) => {
+  ])('reject %j and name %s', async (body, path) => {
     const answer = await request('PUT', 'settings', workspace.jwt, body);
     expect(answer.status).toBe(400);
     expect(answer.text).toContain(path);
   });
 
-  test('are read by agents, changed by admins, and nobody of another workspace knows of them', async () => {
+  test('are read by agents and updated by admins of their workspace only', async () => {
     const agent = await agentOf(workspace);
     const stranger = await hub.workspace();
     expect((await request('GET', 'settings', agent.token)).status).toBe(200);
@@ -133,7 +133,7 @@ describe('canned replies', () => {
   const list = (query: object = {}, client = workspace.session) =>
     client.call('listCannedReplies', { params: params(), query });
 
-  test('are made, found by shortcut or content, changed and deleted', async () => {
+  test('are created, found by shortcut or content, updated and deleted', async () => {
     const hello = await create('hello', 'Good morning');
     const bye = await create('bye', '100% done_');
     expect((await list()).data.map(({ id }) => id)).toEqual([bye.id, hello.id]);
@@ -154,7 +154,7 @@ describe('canned replies', () => {
     expect((await request('PATCH', `canned-replies/${hello.id}`, workspace.jwt, { content: 'x' })).status).toBe(404);
   });
 
-  test('have shortcuts of their own in a workspace; a taken one is named', async () => {
+  test('have unique shortcuts in a workspace; a used one is named', async () => {
     await create('same', 'one');
     const second = await create('other', 'two');
     const conflict = { statusCode: 409, code: 'conflict', details: [{ path: 'body.shortcut' }] };
@@ -167,7 +167,7 @@ describe('canned replies', () => {
     expect(await create('same', 'in another', await hub.workspace())).toMatchObject({ shortcut: 'same' });
   });
 
-  test('are as many as a workspace may have', async () => {
+  test('are limited in number per workspace', async () => {
     for (const shortcut of ['a', 'b', 'c']) await create(shortcut, 'x');
     expect(
       (await request('POST', 'canned-replies', workspace.jwt, { shortcut: 'd', content: 'x' })).body,
@@ -175,7 +175,7 @@ describe('canned replies', () => {
     expect((await list()).data).toHaveLength(3);
   });
 
-  test('are filled in from a conversation: once, as text, with what stands for the unknown', async () => {
+  test('are filled in from a conversation once, as plain text, with a fallback for unknown values', async () => {
     const { id: conversationId } = await hub.client(workspace.keys.chat).call('createChatConversation', {
       body: {
         name: 'Order {{agent.email}}',
@@ -201,7 +201,7 @@ describe('canned replies', () => {
     expect(plain?.content).toContain('{{visitor.name|there}}');
   });
 
-  test('are refused with what looks like a variable and is none, which a visitor would read', async () => {
+  test('are rejected with an unknown variable, which a visitor would see', async () => {
     for (const content of ['Hello {{visitor.nme|there}}', '{{}}', '{{visitor.attributes.}}'])
       await expect(create('wrong', content)).rejects.toMatchObject({
         status: 400,
@@ -209,7 +209,7 @@ describe('canned replies', () => {
       });
   });
 
-  test('are no longer than a message when filled in', async () => {
+  test('are at most as long as a message after they are filled in', async () => {
     const { id: conversationId } = await hub.client(workspace.keys.chat).call('createChatConversation', {
       body: { name: 'x', visitor: { externalId: 'long', attributes: { long: '😀'.repeat(3_000) } } },
     });
@@ -222,13 +222,13 @@ describe('canned replies', () => {
     [{ shortcut: 'Upper', content: 'x' }, 'body.shortcut'],
     [{ shortcut: 'x', content: '' }, 'body.content'],
     [{ shortcut: 'x', content: '😀'.repeat(10_001) }, 'body.content'],
-  ])('refuse %j and name %s', async (body, path) => {
+  ])('reject %j and name %s', async (body, path) => {
     const answer = await request('POST', 'canned-replies', workspace.jwt, body);
     expect(answer.status).toBe(400);
     expect(answer.text).toContain(path);
   });
 
-  test('are for agents of their workspace alone', async () => {
+  test('require an agent of their workspace', async () => {
     const reply = await create('own', 'x');
     const stranger = await hub.workspace();
     const theirs = (await hub.client(stranger.keys.chat).call('createChatConversation', { body: { name: 'theirs' } }))

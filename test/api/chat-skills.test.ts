@@ -46,7 +46,7 @@ async function runSkill({ api }: TestWorkspace, skillId: string, input: object) 
   return { status: run.status, error: run.error, output: run.stepsResultJson[0]?.output };
 }
 
-test('a run that an event started answers the visitor, and leaves a note that only agents see', async () => {
+test('a run that an event started replies to the visitor, and adds a note that only agents see', async () => {
   const { chat, follow, written } = await begin();
   const post = (input: object) => ({
     type: 'skill',
@@ -68,7 +68,7 @@ test('a run that an event started answers the visitor, and leaves a note that on
   expect(data.map(({ content }) => content)).toEqual(['Welcome']);
 });
 
-test('each message that one step of an agent posts is written, a note and two replies', async () => {
+test('all messages that one agent step posts are stored: a note and two replies', async () => {
   const { workspace, chat, written } = await begin();
   await workspace.api.call('putAutomationModels', {
     body: {
@@ -126,7 +126,7 @@ test('the specified names and the earlier ones reach the same conversation, and 
     });
 });
 
-test('the catalog and a saved workflow name the specified fields', async () => {
+test('the catalog and a stored workflow use the specified fields', async () => {
   const { workspace } = await begin();
   const { skills } = await workspace.api.call('listAutomationSkillCatalog', {});
   const fieldsOf = (skillId: string) => {
@@ -159,7 +159,7 @@ test('the catalog and a saved workflow name the specified fields', async () => {
   });
 });
 
-test('a step that is carried out again writes its message once', async () => {
+test('a step that is executed again writes its message once', async () => {
   const { workspace, chat, written } = await begin();
   const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
   const step = { type: 'skill', skillId: 'chat.post_message', input: { conversationId: id, content: 'once' } };
@@ -179,7 +179,7 @@ test('a step that is carried out again writes its message once', async () => {
   expect(await written(id)).toEqual([['once', false, 'api']]);
 });
 
-test('workflows that answer each other end after eight runs', async () => {
+test('workflows that reply to each other end after eight runs', async () => {
   const { chat, follow, runsOf, written } = await begin();
   const workflowId = await follow('message.created', [
     {
@@ -197,7 +197,7 @@ test('workflows that answer each other end after eight runs', async () => {
   expect(await written(id)).toHaveLength(9);
 });
 
-test('a conversation is given to a member, and left with whoever has it where that is wanted', async () => {
+test('the assignment step assigns a member, and can keep an existing assignee', async () => {
   const { workspace, chat, runsOf, follow } = await begin();
   const me = (await workspace.session.call('readMe', {})).user.id;
   const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
@@ -210,7 +210,7 @@ test('a conversation is given to a member, and left with whoever has it where th
   await expect.poll(async () => (await runsOf(assigned)).length).toBe(2);
 });
 
-test('another workspace has no such conversation', async () => {
+test('a step cannot access a conversation of another workspace', async () => {
   const { chat } = await begin();
   const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
   const stranger = await hub.workspace();

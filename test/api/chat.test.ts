@@ -24,8 +24,8 @@ const other = async () => {
 };
 const post = (path: string, body: unknown) => send(hub.url, 'POST', path, { headers: { 'x-api-key': key }, body });
 
-describe('minting a session', () => {
-  test('answers a link that carries site key and token, and the same person has one conversation', async () => {
+describe('creating a session', () => {
+  test('returns a link with site key and token, and an existing person keeps one conversation', async () => {
     const first = await chat.call('createChatSession', {
       body: { externalId: 'ann', displayName: 'Ann', email: 'ann@example.org', attributes: { plan: 'pro', seats: 3 } },
     });
@@ -51,7 +51,7 @@ describe('minting a session', () => {
     expect(JSON.stringify(stored)).not.toContain(first.visitorToken);
   });
 
-  test('fifty at once for one person make one visitor, one conversation, one widget and fifty usage events', async () => {
+  test('fifty times at once for one person creates one visitor, one conversation, one widget and fifty usage events', async () => {
     const own = await hub.workspace();
     const api = hub.client((await own.createKey({ product: 'chat' })).key);
     const minted = await Promise.all(
@@ -70,7 +70,7 @@ describe('minting a session', () => {
     expect(counts).toEqual([{ visitors: 1, conversations: 1, widgets: 1, used: 50 }]);
   });
 
-  test('opens a new conversation where the last one is resolved or closed, and takes the one with the newest message else', async () => {
+  test('opens a new conversation if the last one is resolved or closed, otherwise uses the one with the newest message', async () => {
     const open = async () => (await chat.call('createChatSession', { body: { externalId: 'again' } })).conversationId;
     const first = await open();
     await setConversationStatus(hub.database, [first], 'closed');
@@ -97,18 +97,18 @@ describe('minting a session', () => {
     ],
     [{ externalId: 'x', attributes: { long: 'x'.repeat(17_000) } }, 'body.attributes'],
     [{ externalId: 'x', unknown: 1 }, 'body'],
-  ])('refuses %j and names %s', async (body, path) => {
+  ])('rejects %j and names %s', async (body, path) => {
     const answer = await post('/v1/chat/sessions', body);
     expect(answer.status).toBe(400);
     expect(JSON.stringify(answer.body)).toContain(path);
   });
 
-  test('counts code points: two hundred characters beyond the basic plane fit', async () => {
+  test('counts code points: two hundred characters beyond the basic plane are accepted', async () => {
     const { externalId } = await chat.call('createChatSession', { body: { externalId: '😀'.repeat(200) } });
     expect([...externalId]).toHaveLength(200);
   });
 
-  test('adds no attribute beyond the limit to those that there are, and changes nothing then', async () => {
+  test('rejects attributes beyond the limit, and then changes nothing', async () => {
     const many = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${from + n}`, n]));
     await chat.call('createChatSession', { body: { externalId: 'full', attributes: many(0, 50) } });
@@ -125,7 +125,7 @@ describe('minting a session', () => {
 describe('messages', () => {
   const conversation = async () => (await chat.call('createChatConversation', { body: { name: 'talk' } })).id;
 
-  test('of many senders at once are counted without a gap, and come back oldest first in pages', async () => {
+  test('of many concurrent senders are numbered without a gap, and listed oldest first in pages', async () => {
     const id = await conversation();
     await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
@@ -145,7 +145,7 @@ describe('messages', () => {
     expect(seen).toEqual(Array.from({ length: 60 }, (_, n) => n + 1));
   });
 
-  test('that are sent twice with one client id are one message, also at once', async () => {
+  test('sent twice with one client id are one message, also concurrently', async () => {
     const id = await conversation();
     const sent = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
@@ -160,7 +160,7 @@ describe('messages', () => {
     expect(theirs.seq).toBe(2);
   });
 
-  test('are refused in a closed conversation, empty, too long, and where there is none', async () => {
+  test('are rejected in a closed conversation, empty, too long, and in an unknown conversation', async () => {
     const id = await conversation();
     const path = `/v1/chat/conversations/${id}/messages`;
     for (const content of ['', 'x'.repeat(10_001)]) expect((await post(path, { content })).status).toBe(400);
@@ -177,7 +177,7 @@ describe('messages', () => {
     await expect(stranger.call('listChatMessages', { params: { id } })).rejects.toMatchObject({ status: 404 });
   });
 
-  test('tell workflows that follow them, with the sequence of their conversation', async () => {
+  test('start the workflows that subscribe to them, with the sequence of their conversation', async () => {
     const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'follow',
@@ -209,7 +209,7 @@ describe('messages', () => {
 });
 
 describe('the list of conversations', () => {
-  test('shows each conversation once in a walk, whatever moves meanwhile', { timeout: 120_000 }, async () => {
+  test('lists each conversation once, while other conversations change', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(11), { minLength: 12, maxLength: 30 }),
@@ -248,7 +248,7 @@ describe('the list of conversations', () => {
     );
   });
 
-  test('also shows one whose message was under way when the walk began where it was before', async () => {
+  test('also lists a conversation whose message was being written when the list began', async () => {
     const own = await hub.workspace();
     const api = hub.client((await own.createKey({ product: 'chat' })).key);
     const ids: string[] = [];
@@ -270,7 +270,7 @@ describe('the list of conversations', () => {
     }
   });
 
-  test('a source is free text, api when left out, and the filter compares it exactly', async () => {
+  test('accepts any text as source, defaults to api, and filters by the exact source', async () => {
     const api = hub.client((await (await hub.workspace()).createKey({ product: 'chat' })).key);
     for (const source of ['API', 'Mobile App', 'mobile app', undefined])
       await api.call('createChatConversation', { body: { name: 'n', ...(source === undefined ? {} : { source }) } });
@@ -284,7 +284,7 @@ describe('the list of conversations', () => {
     expect(await named('Mobile App')).toHaveLength(2);
   });
 
-  test('a visitor without an external id is a new visitor each time', async () => {
+  test('shows a new visitor for each session without an external id', async () => {
     const api = hub.client((await (await hub.workspace()).createKey({ product: 'chat' })).key);
     const visitor = { displayName: 'Ann', email: 'ann@example.org' };
     const made = [
@@ -298,7 +298,7 @@ describe('the list of conversations', () => {
     ]);
   });
 
-  test('filters, refuses unknown values, and takes no cursor of another list or workspace', async () => {
+  test('filters, rejects unknown values, and rejects cursors of another list or workspace', async () => {
     const own = await hub.workspace();
     const ownKey = (await own.createKey({ product: 'chat' })).key;
     const api = hub.client(ownKey);
@@ -316,7 +316,7 @@ describe('the list of conversations', () => {
   });
 });
 
-test('a visitor is found by the external id of the same workspace alone, and the list pages', async () => {
+test('a visitor is found by the external id within the same workspace only, and the list has pages', async () => {
   const own = await hub.workspace();
   const api = hub.client((await own.createKey({ product: 'chat' })).key);
   for (const externalId of ['a', 'b', 'c']) await api.call('createChatSession', { body: { externalId } });
@@ -330,7 +330,7 @@ test('a visitor is found by the external id of the same workspace alone, and the
   expect((await (await other()).call('listChatVisitors', { query: { externalId: 'b' } })).data).toEqual([]);
 });
 
-test('links whose day is over go with the sweep, and others stay', async () => {
+test('the sweep deletes expired links, and no other links', async () => {
   const mint = async (externalId: string) =>
     (await chat.call('createChatSession', { body: { externalId } })).conversationId;
   const [over, open] = [await mint('over'), await mint('open')];

@@ -31,7 +31,7 @@ const get = (path: string, headers: Record<string, string>, method: 'GET' | 'HEA
   });
 
 test.each(['/openapi.json', '/assets/scalar.js', '/assets/docs.js', '/assets/page.css'])(
-  '%s is sent compressed, with a tag that saves sending it again',
+  '%s is sent compressed, with an ETag that prevents sending it again',
   async (path) => {
     const plain = await get(path, {});
     expect(plain.headers['content-encoding']).toBeUndefined();
@@ -64,10 +64,10 @@ test('other spellings of a path are served from the same compressed copy', async
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(60_000_000);
 });
 
-describe('An answer of the API', () => {
+describe('an API response', () => {
   const catalog = '/v1/automations/skills/catalog';
 
-  test('without secrets is compressed for keys and bearer tokens that accept it, and for nobody else', async () => {
+  test('without secrets is compressed only for keys and bearer tokens that accept it', async () => {
     const { key, jwt } = await hub.workspace();
     const callers: Record<string, string>[] = [
       { 'x-api-key': key },
@@ -96,7 +96,7 @@ describe('An answer of the API', () => {
     expect(refused.headers['content-encoding']).toBeUndefined();
   });
 
-  test('that can hold secrets or text of outsiders is never compressed', async () => {
+  test('that can contain secrets or text of third parties is never compressed', async () => {
     const { key, keys, jwt, tenantId } = await hub.workspace();
     const name = 'w'.repeat(200);
     for (let count = 0; count < 8; count += 1)
@@ -114,7 +114,7 @@ describe('An answer of the API', () => {
     }
   });
 
-  test('is declared compressible only where it reads', () => {
+  test('is declared compressible only for reads', () => {
     const declared = operations.filter((operation) => operation.compressible === true);
     expect(declared.map(({ id }) => id).toSorted()).toEqual([
       'getAiUsage',

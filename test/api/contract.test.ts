@@ -51,7 +51,7 @@ describe('every operation', () => {
     expectError(await send(hub.url, operation.method, pathOf(operation, params())), 401);
   });
 
-  test.each(named(guarded))('%s answers 401 to made-up credentials', async (_name, operation) => {
+  test.each(named(guarded))('%s answers 401 to invalid credentials', async (_name, operation) => {
     for (const token of [
       'nonsense',
       'key_live_automations_abcdefgh_'.padEnd(79, 'A'),
@@ -80,7 +80,7 @@ describe('every operation', () => {
     },
   );
 
-  test.each(named(operations))('%s answers 405 with Allow to another method', async (_name, operation) => {
+  test.each(named(operations))('%s answers 405 with Allow for another method', async (_name, operation) => {
     const declared = operations.filter(({ path }) => path === operation.path).map(({ method }) => method as string);
     const method = ['PUT', 'DELETE', 'PATCH', 'POST'].find((candidate) => !declared.includes(candidate)) as string;
     const answer = await send(hub.url, method, pathOf(operation, params()));
@@ -89,7 +89,7 @@ describe('every operation', () => {
   });
 
   test.each(named(operations.filter(({ query }) => query !== undefined && 'limit' in query.shape)))(
-    '%s refuses limits out of range, unknown and doubled query fields',
+    '%s rejects limits out of range, unknown and repeated query fields',
     async (_name, operation) => {
       const headers = authorization(operation, workspace);
       const needed = Object.entries((operation.query as z.ZodObject).shape)
@@ -115,7 +115,7 @@ describe('every operation', () => {
 
   test.each(
     named(operations.filter((operation) => operation.body !== undefined && !allowsCaller(operation, 'device'))),
-  )('%s refuses bodies that are not JSON, too large or of the wrong shape', async (_name, operation) => {
+  )('%s rejects bodies that are not JSON, too large or of the wrong shape', async (_name, operation) => {
     const headers = authorization(operation, workspace);
     const path = pathOf(operation, params());
     const json = { ...headers, 'content-type': 'application/json' };
@@ -156,7 +156,7 @@ describe('every operation', () => {
   });
 
   test.each(named(operations.filter(({ params: shape }) => shape !== undefined)))(
-    '%s answers 400 to an id that is none',
+    '%s answers 400 for an invalid id',
     async (_name, operation) => {
       const answer = await send(
         hub.url,
@@ -168,14 +168,14 @@ describe('every operation', () => {
     },
   );
 
-  test.each(named(operations))('%s is described with its errors', (_name, operation) => {
+  test.each(named(operations))('%s documents its errors', (_name, operation) => {
     const described = document.paths[operation.path]?.[operation.method.toLowerCase()];
     expect(described?.operationId).toBe(operation.id);
     if (!allowsCaller(operation, 'public', 'pairing')) expect(described?.responses).toHaveProperty('401');
   });
 });
 
-describe('another workspace', () => {
+describe('an API key of another workspace', () => {
   /** A body that each operation would take, so that only the id is at fault. */
   const bodies: Record<string, unknown> = {
     updateAutomationWorkflow: { name: 'x' },
@@ -224,7 +224,7 @@ describe('another workspace', () => {
     };
   }
 
-  test('finds nothing of ours by any id, and learns nothing from the answer', async () => {
+  test('finds no resource of this workspace by id, and the response reveals nothing', async () => {
     const theirs = await ids();
     // What is only planned looks for nothing.
     const probed = operations.filter(
@@ -266,7 +266,7 @@ describe('another workspace', () => {
     }
   });
 
-  test('gets no row from a query that forgets its where', async () => {
+  test('receives no row from a query without a workspace filter', async () => {
     await ids();
     const tables = await hub.database.query<{ name: string; secured: boolean; is_part: boolean }>(
       `select c.relname as name, c.relrowsecurity as secured, c.relispartition as is_part from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
@@ -311,8 +311,8 @@ describe('another workspace', () => {
     queryAsWorkspace<{ tenant_id?: string; id?: string }>(hub.database, workspace.tenantId, query);
 });
 
-describe('what stands around the operations', () => {
-  test('keeps a harmless request id and replaces another', async () => {
+describe('the HTTP layer', () => {
+  test('keeps a valid request id and replaces an invalid one', async () => {
     const kept = await send(hub.url, 'GET', '/healthz', { headers: { 'x-request-id': 'abc.DEF-1_2' } });
     expect(kept.headers.get('x-request-id')).toBe('abc.DEF-1_2');
     const replaced = await send(hub.url, 'GET', '/nowhere', { headers: { 'x-request-id': 'a b<script>' } });
@@ -320,18 +320,18 @@ describe('what stands around the operations', () => {
     expectError(replaced, 404, 'not_found');
   });
 
-  test('sends security headers and says nothing of its make', async () => {
+  test('sends security headers and does not reveal the server software', async () => {
     const { headers } = await send(hub.url, 'GET', '/');
     expect(headers.get('x-powered-by')).toBeNull();
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toContain("default-src 'self'");
   });
 
-  test('shows the OpenAPI document of its version', async () => {
+  test('returns the OpenAPI document of its version', async () => {
     expect((await send(hub.url, 'GET', '/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(document)));
   });
 
-  test('names its public address as the first server, and production and staging with a host to fill in', async () => {
+  test('lists its public address as the first server, then production and staging with a host variable', async () => {
     await using addressed = await startHub({ PUBLIC_URL: 'https://hub.example.org' }, hub.database);
     const { servers } = (await send(addressed.url, 'GET', '/openapi.json')).body as unknown as {
       servers: { url: string; description: string; variables?: object }[];
@@ -343,7 +343,7 @@ describe('what stands around the operations', () => {
     ]);
   });
 
-  test('tells that it is up, ready and measured', async () => {
+  test('reports health, readiness and metrics', async () => {
     expect((await send(hub.url, 'GET', '/healthz')).body).toMatchObject({ status: 'ok' });
     expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({
       status: 'ready',
@@ -352,7 +352,7 @@ describe('what stands around the operations', () => {
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
   });
 
-  test('answers 400 to a path that can not be decoded, and survives it', async () => {
+  test('answers 400 for a path that cannot be decoded, and continues', async () => {
     expectError(await send(hub.url, 'GET', '/v1/automations/runs/%E0%A4%A'), 400);
     expect((await send(hub.url, 'GET', '/healthz')).status).toBe(200);
   });

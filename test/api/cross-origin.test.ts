@@ -71,7 +71,7 @@ test.each([inbox, ofOperator])('a browser may call the operations of signed-in u
   expect(answer.headers.get('vary')).toContain('Origin');
 });
 
-test('a page may read why it was refused, and sign in', async () => {
+test('a page may read the reason of a rejection, and sign in', async () => {
   const refused = await get('/auth/me', { origin: inbox, authorization: 'Bearer a.b.c' });
   expect([refused.status, corsOf(refused)]).toEqual([401, inbox]);
   const { email, password } = workspace;
@@ -93,7 +93,7 @@ test.each(lookAlikes)('%s may not, and gets no CORS header', async (origin) => {
   expect(corsOf(answer)).toBeNull();
 });
 
-test('an origin that another workspace allows is refused, and one that is removed is refused at once', async () => {
+test('an origin that only another workspace allows is rejected, and a removed origin is rejected immediately', async () => {
   const origin = 'https://only-there.example.com';
   await allow(other, [origin]);
   const ask = (of: TestWorkspace) => get('/auth/me', { origin, authorization: `Bearer ${of.jwt}` });
@@ -116,7 +116,7 @@ test('API keys get no CORS headers, whatever origin is allowed', async () => {
   expect([answer.status, corsOf(answer)]).toEqual([200, null]);
 });
 
-test('a cookie counts for nothing on a change from an allowed origin', async () => {
+test('a change from an allowed origin does not accept a cookie', async () => {
   const answer = await fetch(`${hub.url}/auth/logout`, {
     method: 'POST',
     headers: { origin: inbox, cookie: `outrigger_session=${workspace.jwt}` },
@@ -126,13 +126,13 @@ test('a cookie counts for nothing on a change from an allowed origin', async () 
 });
 
 test.each(['*', 'null', 'https://*.example.com', 'http://inbox.example.com', 'https://Inbox.example.com', `${inbox}/`])(
-  '%s can not be allowed',
+  '%s cannot be allowed',
   async (origin) => {
     await expect(allow(other, [origin])).rejects.toMatchObject({ status: 400, details: [{ path: 'body.origins[0]' }] });
   },
 );
 
-test('admins alone see and set the list, and each change is in the audit log', async () => {
+test('only admins read and update the list, and each change is in the audit log', async () => {
   const params = { tenantId: workspace.tenantId };
   const [email, password] = ['agent-of-origins@example.org', 'correct horse battery'];
   await workspace.session.call('addMember', { params, body: { email, password, role: 'agent' } });
@@ -161,7 +161,7 @@ function answerTo(path: string, headers: Record<string, string>, protocols: stri
   });
 }
 
-test('WebSockets open for an allowed origin with a token, and for no other origin and no cookie', async () => {
+test('WebSockets open for an allowed origin with a token, but not for another origin or with a cookie', async () => {
   const { tenantId, jwt } = workspace;
   const sockets = [
     [`/tenants/${tenantId}/chat/live`, [agentProtocol, `bearer.${jwt}`]],

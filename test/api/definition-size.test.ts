@@ -54,7 +54,7 @@ async function largeWorkflow(extra: Record<string, unknown> = {}): Promise<strin
   return id;
 }
 
-describe('a definition that is too large is refused by the name of its field', () => {
+describe('a definition that is too large is rejected with the name of its field', () => {
   test.each([
     ['text', longText, '^has 300[0-9]{3} bytes of JSON, and the limit is 262144 bytes'],
     ['many values', manyObjects, '^uses [0-9]{7} bytes of memory, and the limit is 2097152 bytes'],
@@ -87,7 +87,7 @@ describe('a definition that is too large is refused by the name of its field', (
   });
 });
 
-test('a large definition of an earlier version can be read and started, and changed where its steps stay', async () => {
+test('a large definition of an earlier version can be read and started, and updated with unchanged steps', async () => {
   const id = await largeWorkflow();
   expect(await request('GET', `/v1/automations/workflows/${id}`)).toMatchObject({ status: 200 });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
@@ -103,7 +103,7 @@ test('a large definition of an earlier version can be read and started, and chan
   );
 });
 
-test('a list of large rows has as many on a page as memory allows, and a cursor to the others', async () => {
+test('a list of large rows has as many per page as the memory limit allows, and a cursor to the others', async () => {
   const { tenantId, session } = await hub.workspace();
   const large = 'y'.repeat(1_500_000);
   const steps = comparing(large);
@@ -168,7 +168,7 @@ test('workflows of an event are measured once and read without steps, in pages b
   expect(pages).toEqual(['list_event_workflows', columns, columns, nextPage, columns, columns, nextPage, columns]);
 });
 
-test('a hook that opens several workflows starts each, one definition in memory at a time', async () => {
+test('a hook that starts several workflows starts each, with one definition in memory at a time', async () => {
   const token = 'a-token-of-several-workflows';
   const webhook = { triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token } } };
   const ids = [await largeWorkflow(webhook), await largeWorkflow(webhook)];
@@ -192,7 +192,7 @@ test('a hook that opens several workflows starts each, one definition in memory 
   expect(opened.map(({ steps }) => steps)).toEqual([[], []]);
 });
 
-test('a filter of an event trigger lists at most 1,000 values; a longer one of an earlier version stays while other fields change', async () => {
+test('a filter of an event trigger lists at most 1,000 values; a longer stored one stays while other fields change', async () => {
   const own = await hub.workspace();
   const listing = (length: number) => ({
     schemaVersion: 1 as const,
@@ -228,7 +228,7 @@ test('a filter of an event trigger lists at most 1,000 values; a longer one of a
   });
 });
 
-test('contacts that get a campaign are listed without their attributes', async () => {
+test('contacts of a campaign are listed without their attributes', async () => {
   const { tenantId, session } = await hub.workspace();
   const list = await session.call('createContactList', { body: { name: 'l' } });
   await session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'a@example.org' }] } });

@@ -68,7 +68,7 @@ function open(head: string): Call {
 
 const chunked = (bytes: number) => `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`;
 
-test('an upload that is refused has its answer before its body has left, on a connection that serves nothing else', async () => {
+test('a rejected upload is answered before its body is sent, and its connection is closed', async () => {
   const { socket, heard, ended } = open(`${upload(missingId, 8_000_000)}Content-Length: 8000000\r\n\r\n`);
   await expect.poll(heard).toMatch(/^HTTP\/1\.1 404 [^]*\r\nConnection: close\r\n[^]*"code":"not_found"[^]*}$/i);
   expect(ended()).toBe(null);
@@ -88,7 +88,7 @@ test('a body that turns out to be too large is answered, not cut off', async () 
   socket.destroy();
 });
 
-test('whoever goes on sending after its answer loses the connection', async () => {
+test('a client that continues to send after the response loses its connection', async () => {
   const { socket, heard, ended } = open(`${upload(missingId, 8_000_000)}Transfer-Encoding: chunked\r\n\r\n`);
   const timer = setInterval(() => socket.write(chunked(1_000)), 5);
   try {
@@ -100,7 +100,7 @@ test('whoever goes on sending after its answer loses the connection', async () =
   }
 });
 
-test('a small body of which some was read leaves the connection to the next request', async () => {
+test('a small, partly read body leaves the connection usable for the next request', async () => {
   const { socket, heard } = open(`${upload(await takeCommand(), 10)}Content-Length: 40\r\n\r\n${'x'.repeat(20)}`);
   await expect.poll(heard).toMatch(/^HTTP\/1\.1 413 /);
   socket.write(`${'x'.repeat(20)}GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n`);
@@ -108,7 +108,7 @@ test('a small body of which some was read leaves the connection to the next requ
   socket.destroy();
 });
 
-test('a small body that was not read leaves the connection to the next request', async () => {
+test('a small, unread body leaves the connection usable for the next request', async () => {
   const { socket, heard } = open(
     `POST /v1/automations/workflows HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n`,
   );

@@ -36,7 +36,7 @@ const countRuns = async () =>
   );
 const log = { type: 'log', message: 'ran' };
 
-describe('a workspace that automations were taken from starts nothing', () => {
+describe('a workspace that lost the automations entitlement starts no run', () => {
   const token = 'a-token-of-this-test-alone';
 
   test.each([
@@ -132,7 +132,7 @@ describe('a workspace that automations were taken from starts nothing', () => {
     expect((await call()).status).toBe(200);
   });
 
-  test('and a run that waited for an approval fails where it waited, without its error workflow', async () => {
+  test('and a run that waits for an approval fails at this step, without its error workflow', async () => {
     const onError = await create([log]);
     await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: onError } as never });
     const runId = await run(
@@ -153,7 +153,7 @@ describe('a workspace that automations were taken from starts nothing', () => {
   });
 });
 
-test('a run goes on without a product that was taken away meanwhile, and fails at the step that needs it', async () => {
+test('a run continues after another entitlement is removed, and fails at the step that needs it', async () => {
   const runId = await run(
     await create([
       { type: 'approval', title: 'Go?' },

@@ -60,8 +60,8 @@ async function outcome(runId: string): Promise<unknown[]> {
 }
 const simulated = ['succeeded', 'test'];
 
-describe('a test key sends nothing', () => {
-  test('by replaying a test run, nor does a live key by running that again', async () => {
+describe('a test key has no live effects', () => {
+  test('when it replays a test run, and a live key has none when it repeats this run', async () => {
     const id = await create(workspace.api, [deliver()]);
     const tested = await run(tester, id);
     expect(await outcome(tested)).toEqual(simulated);
@@ -74,7 +74,7 @@ describe('a test key sends nothing', () => {
     ).toEqual(simulated);
   });
 
-  test('by a schedule that it saves, until a live key saves it', async () => {
+  test('through a schedule that it saves, until a live key saves the schedule', async () => {
     const id = await create(tester, [deliver()], {
       type: 'schedule',
       schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() },
@@ -94,7 +94,7 @@ describe('a test key sends nothing', () => {
     expect(received).toEqual(['/']);
   });
 
-  test('by a hook, a spawn or an error workflow that it saves', async () => {
+  test('through a hook, a child run or an error workflow that it saves', async () => {
     const token = 'the-token-of-a-tested-hook';
     const id = await create(tester, [deliver()], { type: 'webhook', webhook: { token } });
     const started = await send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
@@ -122,7 +122,7 @@ describe('a test key sends nothing', () => {
     await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: null } as never });
   });
 
-  test('by a run that it spawned, or one that goes on after an approval', async () => {
+  test('through a child run of its run, or a run that continues after an approval', async () => {
     const id = await create(tester, [{ type: 'approval', title: 'Go?' }, deliver()]);
     const waiting = await run(workspace.api, id);
     await ended(waiting);
@@ -147,10 +147,10 @@ describe('a test key sends nothing', () => {
   });
 });
 
-describe('a test key changes nothing that is live', () => {
+describe('a test key changes no live data', () => {
   const refused = { code: 'test_key_not_allowed', status: 403 };
 
-  test('no workflow: neither its steps nor a version, and it deletes none', async () => {
+  test('of workflows: it changes neither steps nor versions, and deletes none', async () => {
     const id = await create(workspace.api, [deliver()]);
     await expect(
       tester.call('updateAutomationWorkflow', { params: { id }, body: { name: 'changed' } }),
@@ -169,7 +169,7 @@ describe('a test key changes nothing that is live', () => {
     await tester.call('deleteAutomationWorkflow', { params: { id: own } });
   });
 
-  test('no run: it cancels, retries and replays test runs only, one by one and many at once', async () => {
+  test('of runs: it cancels, retries and replays test runs only, one by one and in bulk', async () => {
     const id = await create(workspace.api, [{ type: 'approval', title: 'Go?' }]);
     const [live, tested] = [await run(workspace.api, id), await run(tester, id)];
     await expect(tester.call('cancelAutomationRun', { params: { id: live } })).rejects.toMatchObject(refused);
@@ -184,7 +184,7 @@ describe('a test key changes nothing that is live', () => {
     await tester.call('retryAutomationRun', { params: { id: tested } });
   });
 
-  test('it routes no live messages to an agent, publishes no pack and allows no commands on a machine', async () => {
+  test('of nodes, packs and routing: it assigns no agent, publishes no pack and allows no commands', async () => {
     const agent = { name: 'answers', systemPrompt: 'x', routeKeys: ['webhook'] };
     await expect(tester.call('createAutomationAgent', { body: agent })).rejects.toMatchObject(refused);
     await tester.call('createAutomationAgent', { body: { ...agent, routeKeys: [] } });
@@ -196,7 +196,7 @@ describe('a test key changes nothing that is live', () => {
     await tester.call('postAutomationSkillSdk', { body: { manifest: {} } });
   });
 
-  test('neither the knowledge of the AI nor a connection of a carrier', async () => {
+  test('of the knowledge of the AI and the connections of carriers', async () => {
     const { tenantId } = workspace;
     const { id } = await workspace.session.call('createCallConnection', {
       body: { provider: 'kamailio', name: 'live' },
@@ -216,7 +216,7 @@ describe('a test key changes nothing that is live', () => {
     expect(await voice.call('getCallConnection', { params: { id } })).toMatchObject({ name: 'live' });
   });
 
-  test('no approval of a live run is decided, also with approvals:decide', async () => {
+  test('of approvals: it decides no approval of a live run, even with approvals:decide', async () => {
     const { key } = await workspace.createKey({
       environment: 'test',
       permissions: ['automations:manage', 'approvals:decide'],
@@ -233,7 +233,7 @@ describe('a test key changes nothing that is live', () => {
     expect(await hub.client(key).call('decideAutomationApproval', tested)).toMatchObject({ status: 'approved' });
   });
 
-  test('no sequence, agent, tool profile, channel, node, model or policy, which live runs use', async () => {
+  test('of sequences, agents, tool profiles, channels, nodes, models and policies, which live runs use', async () => {
     const { id: sequenceId } = await workspace.api.call('createAutomationSequence', {
       body: { name: 'seq', steps: [{ type: 'log', message: 'hi' }] },
     });
@@ -259,7 +259,7 @@ describe('a test key changes nothing that is live', () => {
     expect(await ended(runId)).toMatchObject({ environment: 'test' });
   });
 
-  test('no live hook: its idempotency key does not stand for that of a live call, and it does not see the token', async () => {
+  test('of hooks: its idempotency key is separate from live calls, and it does not see the token', async () => {
     const token = 'the-token-of-a-live-hook';
     const id = await create(workspace.api, [deliver()], { type: 'webhook', webhook: { token } });
     const { triggerJson } = await tester.call('getAutomationWorkflow', { params: { id } });
@@ -277,7 +277,7 @@ describe('a test key changes nothing that is live', () => {
     expect(received).toEqual(['/']);
   });
 
-  test('no live call by event: a test workflow that refuses it is left out', async () => {
+  test('of live calls by event: a rejection by a test workflow does not affect them', async () => {
     const own = await hub.workspace();
     const trigger = { type: 'webhook', webhook: { events: ['order.shipped'] } };
     const live = await create(own.api, [deliver()], trigger);

@@ -26,7 +26,7 @@ const statuses = async (workspace: TestWorkspace, workflowId: string) =>
     ({ status }) => status,
   );
 
-test("200 runs of a workspace whose address never answers are in nobody's way: the runs of another are done before any of them", async () => {
+test('200 runs of a workspace with a hanging address do not delay the runs of another workspace', async () => {
   const address = await silentAddress();
   await using hub = await startHub({
     RATE_LIMIT_PER_MINUTE: '100000',
@@ -73,7 +73,7 @@ test("200 runs of a workspace whose address never answers are in nobody's way: t
   expect((await hub.database.query<{ n: number }>('select count(*)::int as n from outbox'))[0]?.n).toBe(0);
 });
 
-test('a backlog of one workspace stands before nobody: runs of another that come last are not last', async () => {
+test('a backlog of one workspace does not delay another: its later runs do not end last', async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', WORKER_CONCURRENCY: '2' });
   const [flooding, quick] = [await hub.workspace(), await hub.workspace()];
   const make = (workspace: TestWorkspace) =>
@@ -102,7 +102,7 @@ test('a backlog of one workspace stands before nobody: runs of another that come
   ).toEqual([{ lines: count }]);
 });
 
-test('schedules of one workspace that fall due at once starve nobody: a call of a hook of another is done before their runs are', async () => {
+test('schedules of one workspace that are due at once do not delay a hook call of another workspace', async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', WORKER_CONCURRENCY: '2' });
   const [flooding, quick] = [await hub.workspace(), await hub.workspace()];
   const { id } = await quick.api.call('createAutomationWorkflow', {
@@ -142,7 +142,7 @@ test('schedules of one workspace that fall due at once starve nobody: a call of 
   await expect.poll(ended).toBe(count);
 });
 
-test('calls of the inbound hook with an Idempotency-Key that wait for a lock leave connections to another workspace', async () => {
+test('inbound hook calls with an Idempotency-Key that wait for a lock leave connections to other workspaces', async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', HOOK_RATE_LIMIT_PER_MINUTE: '100000' });
   const [blocked, other] = [await hub.workspace(), await hub.workspace()];
   const token = 'webhook-token-of-the-blocked-workspace';

@@ -104,7 +104,7 @@ async function verdicts(runId: string, first: Member, second: Member): Promise<u
   return [refused.status, refused.body.code, (await decide(id, second.token)).status];
 }
 
-describe('a starter of a run does not decide its named approval', () => {
+describe('the starter of a run does not decide its named approval', () => {
   let author: Member;
   let other: Member;
   const asked = () => ({ type: 'approval' as const, title: 'ok?', approvers: [author.email, other.email] });
@@ -121,7 +121,7 @@ describe('a starter of a run does not decide its named approval', () => {
     other = await addMember('agent');
   });
 
-  test('as author of a workflow whose hook is called without a sign-in', async () => {
+  test('as author of a workflow whose hook is called without sign-in', async () => {
     const id = await create(author.session, [asked()], hookOf('a-token-of-a-webhook-1'));
     const runId = await callHook('a-token-of-a-webhook-1', { workflowId: id });
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
@@ -135,7 +135,7 @@ describe('a starter of a run does not decide its named approval', () => {
     expect(await verdicts(await latestOf(id), author, other)).toEqual(onlyOther);
   });
 
-  test('as creator of the API key that started it, by hand or by the hook', async () => {
+  test('as creator of the API key that started it, directly or by the hook', async () => {
     const admin = await addMember('admin');
     const { key } = await admin.session.call('createApiToken', {
       params: { tenantId: workspace.tenantId },
@@ -150,7 +150,7 @@ describe('a starter of a run does not decide its named approval', () => {
     expect(await verdicts(hooked.runId, admin, other)).toEqual(onlyOther);
   });
 
-  test('as the member who activated the workflow, or who wrote its steps, whoever renamed it since', async () => {
+  test('as the member who activated the workflow or wrote its steps, even if another member renamed it since', async () => {
     const third = await addMember('agent');
     const id = await create(author.session, [asked()], { ...hookOf('a-token-of-a-webhook-2'), active: false });
     const change = (as: Member, body: object) =>
@@ -180,7 +180,7 @@ describe('a starter of a run does not decide its named approval', () => {
     expect((await decide(approval.id, other.token)).status).toBe(200);
   });
 
-  test('in a retry and in a run that the run of their hook spawned', async () => {
+  test('in a retry and in a child run of the run of their hook', async () => {
     const inner = await create(workspace.session, [asked()]);
     const spawn = { type: 'skill' as const, skillId: 'subagent.spawn', input: { workflowId: inner } };
     const outer = await create(author.session, [spawn], hookOf('a-token-of-a-webhook-3'));
@@ -194,7 +194,7 @@ describe('a starter of a run does not decide its named approval', () => {
     expect(await verdicts(retry.id, author, other)).toEqual(onlyOther);
   });
 
-  test('nor by the links of the other approvers, which a starter cannot make', async () => {
+  test('through the links of the other approvers, which a starter cannot create', async () => {
     const id = await create(workspace.session, [asked()]);
     const { runId } = startedRun(await workspace.session.call('runAutomationWorkflow', { params: { id } }));
     const approval = await pendingOf(runId);
@@ -206,7 +206,7 @@ describe('a starter of a run does not decide its named approval', () => {
     expect((await makeLinks((await addMember('admin')).token)).status).toBe(200);
   });
 
-  test('a mailed link counts as the person it was mailed to', async () => {
+  test('a decision by a mailed link counts as a decision of the recipient', async () => {
     const id = await create(workspace.session, [asked()]);
     const { runId } = startedRun(await author.session.call('growthRunWorkflow', { params: { id } }));
     const approval = await pendingOf(runId);
@@ -237,7 +237,7 @@ describe('an approval of system.run', () => {
   const key = async (...permissions: ('automations:manage' | 'automations:run' | 'approvals:decide')[]) =>
     workspace.createKey({ permissions });
 
-  test('is decided by another key only if this carries approvals:decide itself', async () => {
+  test('can be decided by another key only if this key has approvals:decide itself', async () => {
     const { approvalId } = await startProgram();
     expect((await decide(approvalId, (await key('automations:manage')).key)).body).toMatchObject({
       statusCode: 403,
@@ -252,13 +252,13 @@ describe('an approval of system.run', () => {
     });
   });
 
-  test('is not decided by the key that started the run, whatever it carries', async () => {
+  test('cannot be decided by the key that started the run, regardless of its permissions', async () => {
     const { key: own } = await key('automations:manage', 'approvals:decide');
     const { approvalId } = await startProgram(hub.client(own));
     expect((await decide(approvalId, own)).body).toMatchObject({ statusCode: 403, code: 'approval_needs_person' });
   });
 
-  test('is not decided by a key that wrote the workflow', async () => {
+  test('cannot be decided by a key that wrote the workflow', async () => {
     const { nodeId } = await pairNode();
     const { key: writer } = await key('automations:manage', 'approvals:decide');
     const id = await create(hub.client(writer), [programStep(nodeId)]);
@@ -268,7 +268,7 @@ describe('an approval of system.run', () => {
     expect((await decide(approvalId, (await key('approvals:decide')).key)).status).toBe(200);
   });
 
-  test('is decided by a member who did not start the run, and not by one who did', async () => {
+  test('can be decided by a member who did not start the run, and not by the member who did', async () => {
     const starter = await addMember('agent');
     const other = await addMember('agent');
     const { approvalId } = await startProgram(starter.session);
@@ -282,7 +282,7 @@ describe('an approval of system.run', () => {
     });
   });
 
-  test('is decided by the only member of the workspace, signed in, unless the policy forbids it', async () => {
+  test('can be decided by the only member of the workspace, signed in, unless the policy forbids it', async () => {
     const { approvalId } = await startProgram(workspace.session);
     await workspace.session.call('putAutomationPolicy', { body: { soleMemberMayDecideOwnRuns: false } });
     expect((await decide(approvalId, workspace.jwt)).body).toMatchObject({
@@ -300,14 +300,14 @@ describe('an approval of system.run', () => {
       return { token: workspace.jwt, session: workspace.session };
     }
 
-    test('is decided by the only admin with a password who started it', async () => {
+    test('can be decided by the only admin with a password, who started it', async () => {
       await becomesAccount();
       const admin = await addMember('admin');
       const { approvalId } = await startProgram(admin.session);
       expect((await decide(approvalId, admin.token)).status).toBe(200);
     });
 
-    test('is not decided by the account, which says who decides and how to remove it', async () => {
+    test('cannot be decided by the account, and the error says who decides and how to remove it', async () => {
       const account = await becomesAccount();
       const admin = await addMember('admin');
       const { approvalId } = await startProgram(admin.session);
@@ -321,7 +321,7 @@ describe('an approval of system.run', () => {
       expect((await decide(approvalId, admin.token)).status).toBe(200);
     });
 
-    test('is decided by the account while no admin has a password, and an agent does not decide their own', async () => {
+    test('can be decided by the account while no admin has a password; an agent cannot decide their own', async () => {
       const account = await becomesAccount();
       const alone = await startProgram(account.session);
       expect((await decide(alone.approvalId, account.token)).status).toBe(200);
@@ -331,7 +331,7 @@ describe('an approval of system.run', () => {
       expect((await decide(approvalId, account.token)).status).toBe(200);
     });
 
-    test('is decided by another member where several have a password', async () => {
+    test('can be decided by another member if several have a password', async () => {
       await becomesAccount();
       const admin = await addMember('admin');
       const other = await addMember('agent');
@@ -341,7 +341,7 @@ describe('an approval of system.run', () => {
     });
   });
 
-  test('keeps its approvers when a key writes the policy', async () => {
+  test('keeps its approvers when a key updates the policy', async () => {
     const own = await hub.workspace();
     const put = (as: typeof own.api, body: Record<string, unknown>) =>
       as.call('putAutomationPolicy', { body: body as never });
@@ -362,7 +362,7 @@ describe('an approval of system.run', () => {
     });
   });
 
-  test('keeps its approvers when keys write the policy at the same time as an admin', async () => {
+  test('keeps its approvers when keys and an admin update the policy concurrently', async () => {
     const own = await hub.workspace();
     const put = (as: typeof own.api, body: Record<string, unknown>) =>
       as.call('putAutomationPolicy', { body: body as never });
@@ -378,7 +378,7 @@ describe('an approval of system.run', () => {
     }
   });
 
-  test('names the approvers that the policy demands, and is decided by them alone', async () => {
+  test('names the approvers that the policy requires, and only they can decide it', async () => {
     const approver = await addMember('agent');
     const other = await addMember('agent');
     await workspace.session.call('putAutomationPolicy', { body: { defaultApprovers: [approver.email] } });
@@ -389,7 +389,7 @@ describe('an approval of system.run', () => {
     expect((await decide(approvalId, approver.token)).status).toBe(200);
   });
 
-  test('shows who decided in the approval, the step of the run, the audit log and the command of the device', async () => {
+  test('shows its decider in the approval, the step of the run, the audit log and the command of the device', async () => {
     const { nodeId, device } = await pairNode();
     const starter = await addMember('agent');
     const other = await addMember('agent');
@@ -434,11 +434,11 @@ describe('a step approval without named approvers', () => {
     return (await pendingOf(runId)).id;
   };
 
-  test('is decided by the key that started it', async () => {
+  test('can be decided by the key that started it', async () => {
     expect((await decide(await startStep(), workspace.key)).status).toBe(200);
   });
 
-  test('is decided by a person where the policy demands it', async () => {
+  test('requires a decision by a user if the policy demands it', async () => {
     await workspace.session.call('putAutomationPolicy', { body: { stepApprovalsNeedPerson: true } });
     const [id, member] = [await startStep(), await addMember('agent')];
     expect((await decide(id, workspace.key)).body).toMatchObject({ statusCode: 403, code: 'approval_needs_person' });
@@ -448,7 +448,7 @@ describe('a step approval without named approvers', () => {
   });
 });
 
-test('a decision answers 400, 401, 403 and 404 to those who may not make it', async () => {
+test('a decision by an unauthorised caller returns 400, 401, 403 or 404', async () => {
   const id = await create(workspace.api, [{ type: 'approval', title: 'ok?' }]);
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
   const approval = await pendingOf(runId);
@@ -460,7 +460,7 @@ test('a decision answers 400, 401, 403 and 404 to those who may not make it', as
   expect((await decide(missingId, workspace.key)).status).toBe(404);
 });
 
-describe('a command that needs no approval', () => {
+describe('a command without approval', () => {
   test.each([
     ['user', async (id: string) => workspace.session.call('runAutomationWorkflow', { params: { id } })],
     ['key', async (id: string) => workspace.api.call('runAutomationWorkflow', { params: { id } })],
@@ -472,7 +472,7 @@ describe('a command that needs no approval', () => {
           body: { event: 'order.paid' },
         }),
     ],
-  ])('says that a %s started its run', async (kind, start) => {
+  ])('shows that a %s started its run', async (kind, start) => {
     const { nodeId, device } = await pairNode();
     const id = await create(
       workspace.api,
@@ -491,7 +491,7 @@ describe('a command that needs no approval', () => {
     expect(origin?.approvedBy).toBeUndefined();
   });
 
-  test('of a skill that is run by itself names no workflow', async () => {
+  test('of a skill that is called directly names no workflow', async () => {
     const { nodeId, device } = await pairNode();
     await workspace.api.call('runAutomationSkill', {
       params: { skillId: 'node.ping' },

@@ -26,7 +26,7 @@ const disk = mountSmall();
 const mib = 1024 * 1024;
 const roomBytes = 256 * 1024;
 
-describe.skipIf(disk === null)('a full disk under the artefacts (needs the right to mount a tmpfs)', () => {
+describe.skipIf(disk === null)('a full disk for artefacts (needs the right to mount a tmpfs)', () => {
   const folder = disk as string;
   let hub: TestHub;
   let workspace: TestWorkspace;
@@ -94,7 +94,7 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
   const statusOf = async (runId: string) =>
     (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status;
 
-  test('lets a piece be sent again from where there was no room for more', async () => {
+  test('allows a client to send a part again after an insufficient storage error', async () => {
     const { runId, path } = await take();
     const answer = await put(path, 0);
     expect(answer).toMatchObject(full);
@@ -111,7 +111,7 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
     expect(await statusOf(runId)).toBe('succeeded');
   });
 
-  test('lets a multipart result be sent again, and keeps nothing of the first', async () => {
+  test('allows a client to send a multipart result again, and stores nothing of the first attempt', async () => {
     const { runId, path } = await take();
     const answer = await multipart(path);
     expect(answer).toMatchObject(full);
@@ -122,7 +122,7 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
     expect(await statusOf(runId)).toBe('succeeded');
   });
 
-  test('lets a result with its artefact inside be sent again, and keeps nothing of the first', async () => {
+  test('allows a client to send a result with an inline artefact again, and stores nothing of the first attempt', async () => {
     const { runId, path } = await take();
     const result = {
       status: 'succeeded',
@@ -136,7 +136,7 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
     expect(await statusOf(runId)).toBe('succeeded');
   });
 
-  test('is told by /readyz while it lasts, and work without artefacts goes on', async () => {
+  test('is reported by /readyz while it lasts, and runs without artefacts continue', async () => {
     writeFileSync(join(folder, 'rest'), Buffer.alloc(roomBytes));
     const ready = async () => {
       const { status, body } = await send(hub.url, 'GET', '/readyz');

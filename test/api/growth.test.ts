@@ -25,8 +25,8 @@ const steps = [{ type: 'log' as const, message: 'x' }];
 const as = (jwt: string, method: string, path: string, body?: unknown) =>
   send(hub.url, method, path, { headers: { authorization: `Bearer ${jwt}` }, ...(body === undefined ? {} : { body }) });
 
-describe("the dashboard's own operations", () => {
-  test('let a change of a workflow name the version that it is based on', async () => {
+describe('the operations of the dashboard', () => {
+  test('accept the base version of a workflow in an update', async () => {
     const { id, version } = await workspace.session.call('growthCreateWorkflow', {
       body: { name: 'guarded', stepsJson: steps },
     });
@@ -41,7 +41,7 @@ describe("the dashboard's own operations", () => {
     expect(await change('second')).toMatchObject({ status: 409, body: { code: 'version_conflict' } });
   });
 
-  test('show and make what the token API shows and makes', async () => {
+  test('return and create the same data as the operations for keys', async () => {
     const { session, api } = workspace;
     const workflow = await session.call('growthCreateWorkflow', {
       body: { name: 'from the dashboard', stepsJson: steps },
@@ -77,7 +77,7 @@ describe("the dashboard's own operations", () => {
     ).toMatchObject({ dryRun: true, runnable: true });
   });
 
-  test('the console shows it all in one call', async () => {
+  test('the console returns all its data in one call', async () => {
     const { id } = await workspace.session.call('growthCreateWorkflow', {
       body: { name: 'ask', stepsJson: [{ type: 'approval', title: 'ok?' }] },
     });
@@ -106,7 +106,7 @@ describe("the dashboard's own operations", () => {
     ).toContain(decided.id);
   });
 
-  test('every resource can be changed and deleted by who may, and by nobody of another workspace', async () => {
+  test('every resource can be updated and deleted by permitted callers, and by no member of another workspace', async () => {
     const { api, session } = workspace;
     const channel = await api.call('putAutomationChannel', {
       body: { provider: 'webhook', name: 'c2', config: { inboundSecret: 'sixteen-characters' } },
@@ -178,7 +178,7 @@ describe("the dashboard's own operations", () => {
     ).toMatchObject({ allow: ['memory.read'], deny: ['memory.write'] });
   });
 
-  test('the audit log has every change, with who made it', async () => {
+  test('the audit log contains every change with its actor', async () => {
     const own = await hub.workspace();
     const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: steps } });
     await own.session.call('growthUpdateResource', { params: { resource: 'workflows', id }, body: { name: 'v' } });
@@ -207,7 +207,7 @@ describe("the dashboard's own operations", () => {
     expect((await as(workspace.jwt, 'GET', `/tenants/${own.tenantId}/audit`)).status).toBe(404);
   });
 
-  test('ask for the entitlement', async () => {
+  test('require the entitlement', async () => {
     const own = await hub.workspace();
     await hub
       .client('platform-admin-key-of-the-tests')

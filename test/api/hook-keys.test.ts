@@ -43,7 +43,7 @@ const runsOf = async (workflowId: string) =>
 describe('an idempotencyKey of the hook', () => {
   const idempotencyKey = 'order-42';
 
-  test('belongs to the workflow: the same key starts another one, and its caller learns nothing of the first run', async () => {
+  test('belongs to the workflow: the same key starts another workflow, and reveals nothing of the first run', async () => {
     const [first, second] = [await createHook(), await createHook()];
     const started = await call(first, { workflowId: first.id, idempotencyKey });
     const other = await call(second, { workflowId: second.id, idempotencyKey });
@@ -61,7 +61,7 @@ describe('an idempotencyKey of the hook', () => {
     });
   });
 
-  test('belongs, for an event alone, to the credential and the event', async () => {
+  test('belongs to the credential and the event for calls by event alone', async () => {
     const [first, second] = [await createHook(), await createHook()];
     const other = { key: (await workspace.createKey()).key };
     const own = { key: workspace.key };
@@ -82,7 +82,7 @@ describe('an idempotencyKey of the hook', () => {
     expect(await runsOf(first.id)).toHaveLength(4);
   });
 
-  test('starts one run for calls that come at once', async () => {
+  test('starts one run for concurrent calls', async () => {
     const hook = await createHook();
     const answers = await Promise.all(
       Array.from({ length: 8 }, async () => call(hook, { workflowId: hook.id, idempotencyKey })),
@@ -92,7 +92,7 @@ describe('an idempotencyKey of the hook', () => {
     expect(await runsOf(hook.id)).toHaveLength(1);
   });
 
-  test('of an earlier version of the hub still answers its run, and only for the workflow of that', async () => {
+  test('of an earlier version of the hub still returns its run, only for the workflow of this run', async () => {
     const [first, second] = [await createHook(), await createHook()];
     const { runId } = (await call(first, { workflowId: first.id, idempotencyKey: 'new' })).body;
     // Such rows have no scope.
@@ -108,7 +108,7 @@ describe('an idempotencyKey of the hook', () => {
 });
 
 describe('an event of the hook', () => {
-  test('starts the workflows that name it, and those that name none', async () => {
+  test('starts the workflows that name it and those that name no event', async () => {
     const paid = await createHook(['order.paid', 'order.refunded']);
     const sent = await createHook(['order.sent']);
     const any = await createHook();
@@ -118,7 +118,7 @@ describe('an event of the hook', () => {
     ]);
   });
 
-  test('that a token does not accept starts nothing, also right after one that it does', async () => {
+  test('that a token does not accept starts nothing, also directly after an accepted one', async () => {
     const hook = await createHook(['order.paid']);
     for (let round = 0; round < 3; round += 1) {
       expect((await call(hook, { event: 'order.paid' })).status).toBe(200);
@@ -129,7 +129,7 @@ describe('an event of the hook', () => {
     expect((await call(hook, { workflowId: hook.id, event: 'order.sent' })).status).toBe(200);
   });
 
-  test('is refused where a trigger names none or an empty one', async () => {
+  test('is rejected if a trigger names no event or an empty one', async () => {
     for (const events of [[], ['']])
       expect(
         (

@@ -64,7 +64,7 @@ async function report(caller: string, callId: string) {
 }
 
 describe('hosted SIP', () => {
-  test('is opted into, with credentials that are shown once and count at the SIP server until it is opted out of', async () => {
+  test('is enabled with credentials that are shown once and are valid at the SIP server until it is disabled', async () => {
     expect(await status()).toEqual({
       enabled: false,
       ready: true,
@@ -103,7 +103,7 @@ describe('hosted SIP', () => {
     expect(JSON.stringify(data)).not.toContain(password);
   });
 
-  test('lets the SIP server read accounts of entitled workspaces, and nothing else; nobody of the hub reads them so', async () => {
+  test('lets only the SIP server read the accounts of entitled workspaces, and nothing else', async () => {
     await optIn();
     for (const relation of ['hosted_sip', 'users', 'tenants', 'sip_trunks', 'sip_reports'])
       await expect(subscribers('outrigger_sip', relation)).rejects.toThrow('permission denied');
@@ -118,7 +118,7 @@ describe('hosted SIP', () => {
     await hub.client(adminKey).call('putEntitlements', { params, body: { business_calling: true } });
   });
 
-  test('gives the SIP server one view and one function, and no function of the hub to everybody', async () => {
+  test('grants the SIP server one view and one function, and grants no function to every role', async () => {
     const notOfPostgres = `nspname !~ '^(pg_|information_schema$)'`;
     const { rows: relations } = await observer.query<{ name: string }>(
       `SELECT format('%s.%s', nspname, relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -141,7 +141,7 @@ describe('hosted SIP', () => {
     await observer.query('ROLLBACK');
   });
 
-  test('and an own trunk exclude each other, whichever came last', async () => {
+  test('and an own trunk exclude each other, regardless of the order', async () => {
     await register();
     await optIn();
     expect(await ownTrunk()).toBeNull();
@@ -150,14 +150,14 @@ describe('hosted SIP', () => {
     expect(await subscribers()).toEqual([]);
   });
 
-  test('is on, or an own trunk is, after 50 requests for both at once', async () => {
+  test('or an own trunk is enabled, but not both, after 50 concurrent requests for each', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? optIn() : register())));
     const [{ enabled }, own] = await Promise.all([status(), ownTrunk()]);
     expect(enabled).toBe(own === null);
     expect(await subscribers()).toHaveLength(enabled ? 1 : 0);
   });
 
-  test('is of its workspace, for those who are signed in, and changed by admins alone', async () => {
+  test('requires a signed-in user of its workspace, and an admin for changes', async () => {
     await optIn();
     const other = await hub.workspace();
     expect(await status(other.session)).toMatchObject({ enabled: false });
@@ -183,7 +183,7 @@ describe('hosted SIP', () => {
     await expectRefused(optOut(agent), 403, 'role_required');
   });
 
-  test('says that the operator has no SIP server, and makes credentials once there is one, or another', async () => {
+  test('reports a missing SIP server of the operator, and creates credentials when one is configured or replaced', async () => {
     await optOut();
     const session = (of: TestHub) => of.client(workspace.jwt);
     await using without = await startHub({}, hub.database);
@@ -200,7 +200,7 @@ describe('hosted SIP', () => {
     expect(await status()).toMatchObject({ ready: true });
   });
 
-  test('has calls recorded as the SIP server tells of them, of workspaces that opted in alone', async () => {
+  test('records calls from the events of the SIP server, only for workspaces that enabled it', async () => {
     await optOut();
     const { credentials } = await optIn();
     const username = credentials?.username as string;

@@ -136,8 +136,8 @@ async function inSteps(
 const addressesOf = (text: string) => text.match(/[a-z]+:\/\/[^\s<>")\]]+/gi) ?? [];
 const textOf = (name: string) => hostileTexts.find((hostile) => hostile.name === name)?.text ?? '';
 
-describe('against a model that obeys whatever it can read', { timeout: 240_000 }, () => {
-  test('each text gives an order, and most answers would do harm', () => {
+describe('with a model that obeys every text it reads', { timeout: 240_000 }, () => {
+  test('each test text contains an instruction, and most answers would cause harm', () => {
     expect(hostileTexts.length).toBeGreaterThanOrEqual(100);
     expect(new Set(hostileTexts.map(({ name }) => name)).size).toBe(hostileTexts.length);
     const answers = hostileTexts.map(({ name, text }) => ({ name, ...obey(text) }));
@@ -145,7 +145,7 @@ describe('against a model that obeys whatever it can read', { timeout: 240_000 }
     expect(answers.filter(({ answer }) => reachedBy(answer).length > 0).length).toBeGreaterThan(100);
   });
 
-  test('the context of a run gets nothing out that was not given', async () => {
+  test('the context of a run exposes nothing that was not given', async () => {
     const harm: string[] = [];
     await forEach(hostileTexts, async ({ name, text }) => {
       const answer = await ask({ input: 'What do you know of it?', context: text, metadata: { note: secrets.caller } });
@@ -157,7 +157,7 @@ describe('against a model that obeys whatever it can read', { timeout: 240_000 }
     expectNothingTold();
   });
 
-  test('the input of a run gets back only the addresses that stand in it', async () => {
+  test('the input of a run returns only addresses that it contains', async () => {
     const harm: string[] = [];
     const direct = hostileTexts.filter(({ name }) => /^says|plainly/.test(name));
     await forEach(direct, async ({ name, text }) => {
@@ -169,7 +169,7 @@ describe('against a model that obeys whatever it can read', { timeout: 240_000 }
     expectNothingTold();
   });
 
-  test('ai.invoke gives back only the addresses that came with it', async () => {
+  test('ai.invoke returns only addresses from its input', async () => {
     const outputs = await inSteps((name) => ({
       type: 'skill',
       skillId: 'ai.invoke',
@@ -180,7 +180,7 @@ describe('against a model that obeys whatever it can read', { timeout: 240_000 }
     expectNothingTold();
   });
 
-  test('an agent calls no tool that was not listed, and its end shows nothing that was not given', async () => {
+  test('an agent calls only listed tools, and its final answer contains nothing that was not given', async () => {
     const { id: toolProfileId } = await workspace.api.call('putAutomationToolProfile', {
       body: { name: 'reads', allow: ['memory.diff'], deny: [] },
     });

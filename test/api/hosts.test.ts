@@ -61,22 +61,22 @@ function exchange(text: string, answers: number): Promise<string> {
   });
 }
 
-describe('a request that is refused before its path is looked at', () => {
-  test('has a status, one by one', async () => {
+describe('a request that is rejected before routing', () => {
+  test('gets a status when it is sent alone', async () => {
     expect(await exchange('GET /healthz HTTP/1.1\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 400 /);
     expect(await exchange('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 417 /);
     expect(await exchange('GET /healthz HTTP/1.0\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test.each(['GET / HTTP/1.1\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'])(
-    'counts among the pipelined ones: %j',
+    'is counted among pipelined requests: %j',
     async (request) => {
       const heard = await exchange(request.repeat(2_000), 2_000);
       expect(heard.split('HTTP/1.1 ').length - 1).toBeLessThanOrEqual(16);
     },
   );
 
-  test('has no long host or origin parsed', async () => {
+  test('with a long host or origin is rejected without parsing the value', async () => {
     const parse = vi.spyOn(URL, 'parse');
     try {
       const host = `a${'%CD%84'.repeat(2_000)}`;
@@ -94,7 +94,7 @@ describe('a request that is refused before its path is looked at', () => {
 });
 
 describe('a Host header', () => {
-  test('that names another site is believed neither for a change by cookie nor for links', async () => {
+  test('of another site is trusted neither for a change by cookie nor for links', async () => {
     const cookie = `outrigger_session=${workspace.jwt}`;
     const { port } = new URL(hub.url);
     for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example']) {
@@ -127,7 +127,7 @@ describe('a Host header', () => {
 });
 
 describe('/metrics', () => {
-  test('answers the machine of the hub, and others by METRICS_TOKEN alone', async () => {
+  test('answers the machine of the hub, and other machines with METRICS_TOKEN only', async () => {
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
     expect((await send(hub.url, 'GET', '/metrics', { headers: { 'x-forwarded-for': '203.0.113.9' } })).status).toBe(
       401,
@@ -145,7 +145,7 @@ describe('/metrics', () => {
 });
 
 describe('the log', () => {
-  test('names the route of a request and never the token in its path or query, even at debug', async () => {
+  test('contains the route of a request and never the token in its path or query, even at level debug', async () => {
     for (const path of [
       '/approve/apl_secret-of-a-link',
       '/unsubscribe/secret-of-a-link',
@@ -203,7 +203,7 @@ describe('the sign-in form, in a browser', () => {
   });
 
   test.each(['no-referrer', 'unsafe-url'])(
-    'signs nobody in from the page of another site that says %s',
+    'rejects a sign-in from the page of another site that sends %s',
     async (policy) => {
       const code = await codeOf(`of a stranger with ${policy}`);
       const foreign = createServer((_request, response) => {

@@ -69,7 +69,7 @@ test('a pack that a workspace publishes stays invisible to other workspaces', as
   });
 });
 
-test('a new version is the one that workspaces install, and what they installed stays until then', async () => {
+test('workspaces install the newest version, and installed versions stay unchanged until then', async () => {
   const pack = manifest();
   await publish(pack);
   await workspace.api.call('installAutomationSkill', { body: { packId: pack.id } });
@@ -102,7 +102,7 @@ test('a withdrawn version cannot be installed, stays where it is installed, and 
   ).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('the operator cannot replace a pack that a workspace published, and a workspace none of the operator', async () => {
+test('the operator cannot replace a pack of a workspace, and a workspace cannot replace a pack of the operator', async () => {
   const pack = manifest({ name: 'Ours' });
   await workspace.api.call('postAutomationSkillSdk', { body: { manifest: pack, publish: true } });
   await workspace.api.call('installAutomationSkill', { body: { packId: pack.id } });
@@ -114,7 +114,7 @@ test('the operator cannot replace a pack that a workspace published, and a works
   ).rejects.toMatchObject({ code: 'conflict' });
 });
 
-test('a pack that does more than it declares, a shipped id and an incomplete manifest are refused with the field', async () => {
+test('a pack with undeclared effects, a shipped id or an incomplete manifest is rejected with the field', async () => {
   await expect(publish(manifest({ skills: [] }))).rejects.toMatchObject({
     code: 'pack_invalid',
     details: expect.arrayContaining([
@@ -127,7 +127,7 @@ test('a pack that does more than it declares, a shipped id and an incomplete man
   });
 });
 
-test('only the platform admin key reads and changes what the operator publishes', async () => {
+test('only the platform admin key reads and changes the packs of the operator', async () => {
   const pack = manifest();
   await publish(pack);
   for (const authorization of ['', `Bearer ${workspace.key}`, `Bearer ${workspace.jwt}`])
@@ -155,12 +155,12 @@ test('the list of the operator is paged, newest first, and shows withdrawn versi
   expect(next.data).toMatchObject([{ packId: first.id, withdrawnAt: expect.any(String) as string }]);
 });
 
-test('a workspace cannot write to the packs of the hub, not even in the database', async () => {
+test('a workspace cannot write to the packs of the hub, even with direct database access', async () => {
   await publish(manifest());
   await expect(removeHubPacks(hub.app.db, workspace.tenantId)).rejects.toThrow('permission denied');
 });
 
-test('outrigger pack publishes, lists and withdraws, and names every problem of a manifest', async () => {
+test('outrigger pack publishes, lists and withdraws packs, and reports every problem of a manifest', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-packs-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'pack.json');

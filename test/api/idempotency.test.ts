@@ -63,7 +63,7 @@ function expectOnce(answers: Answer[], idOf: (answer: Answer) => unknown): void 
 }
 
 describe('Idempotency-Key', () => {
-  test('replays the first answer, and refuses the key for another body', async () => {
+  test('replays the first response, and rejects the key with another body', async () => {
     const first = await create('one');
     const second = await create('one');
     expect(second.body).toEqual(first.body);
@@ -73,7 +73,7 @@ describe('Idempotency-Key', () => {
     expect((await create('x'.repeat(256))).status).toBe(400);
   });
 
-  test('carries a request out once, however many come at the same moment, over two processes', async () => {
+  test('executes one of many concurrent requests, over two processes', async () => {
     await using second = await startHub({}, hub.database);
     const id = await workflow();
     const answers = await Promise.all(
@@ -85,7 +85,7 @@ describe('Idempotency-Key', () => {
     expect(await runsOf(id)).toHaveLength(1);
   });
 
-  test('is free again after a request that was refused, which left nothing behind', async () => {
+  test('can be used again after a rejected request, which changed nothing', async () => {
     expect((await create('three', '')).status).toBe(400);
     expect((await create('three')).status).toBe(200);
     const id = await workflow();
@@ -96,7 +96,7 @@ describe('Idempotency-Key', () => {
     expect(await runsOf(id)).toHaveLength(1);
   });
 
-  test('holds at the inbound hook, for a webhook token as for an API key, and for each caller apart', async () => {
+  test('applies to the inbound hook for webhook tokens and API keys, separately for each caller', async () => {
     const token = 'a-webhook-token-of-this-test';
     const id = await workflow({ schemaVersion: 1, type: 'webhook', webhook: { token } });
     const hook = (headers: Record<string, string>, payload: unknown = { n: 1 }) =>
@@ -115,7 +115,7 @@ describe('Idempotency-Key', () => {
     expect(await runsOf(id)).toHaveLength(2);
   });
 
-  test('starts the run that it answers, at once', async () => {
+  test('immediately starts the run in its response', async () => {
     const id = await workflow();
     const { body } = await post(`/v1/automations/workflows/${id}/run`, 'five', {});
     const run = await workspace.api.call('getAutomationRun', {
@@ -125,7 +125,7 @@ describe('Idempotency-Key', () => {
     expect(run.status).toBe('succeeded');
   });
 
-  test('keeps what an operation of several transactions did and answered, such as a cancel with its read', async () => {
+  test('stores the result of an operation with several transactions, such as a cancellation and its read', async () => {
     const { id } = await workspace.api.call('createAutomationWorkflow', {
       body: { name: 'w', stepsJson: [{ type: 'approval', title: 't', message: 'm' }] } as never,
     });
@@ -140,7 +140,7 @@ describe('Idempotency-Key', () => {
     expect((await post(`/v1/automations/runs/${runId}/cancel`, 'seven', undefined)).status).toBe(409);
   });
 
-  test('never brings back a request that was limited or failed here', async () => {
+  test('never replays a rate-limited request or an internal error', async () => {
     const own = await hub.workspace();
     await using limited = await startHub({ RATE_LIMIT_PER_MINUTE: '1' }, hub.database);
     const body = { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] };
@@ -163,7 +163,7 @@ describe('Idempotency-Key', () => {
     expect((await own.api.call('listAutomationWorkflows', {})).data).toHaveLength(2);
   });
 
-  test('keeps no secret of an answer in clear, yet answers it again', async () => {
+  test('encrypts the secrets of a stored response, and still replays it', async () => {
     const first = await post('/v1/automations/nodes', 'ten', {});
     const { pairingCode } = first.body as { pairingCode: string };
     expect(pairingCode).toMatch(/\w{4}-\w{4}/);
@@ -174,7 +174,7 @@ describe('Idempotency-Key', () => {
     expect((await post('/v1/automations/nodes', 'ten', {})).body).toEqual(first.body);
   });
 
-  test('shows what is shown once, to whoever asks again, too, so that nobody on the way keeps it', async () => {
+  test('replays secrets that are shown once with Cache-Control: no-store', async () => {
     const { tenantId, jwt, email, password, keys } = await hub.workspace();
     const asked: string[] = [];
     const ask = async (id: string, field: string, body: unknown, token?: string, ids: Record<string, string> = {}) => {
@@ -235,7 +235,7 @@ describe('Idempotency-Key', () => {
     ['written', null],
     ['committed', 'true'],
   ])(
-    'does it once although the process is killed when the request is %s',
+    'executes the request once although the process is killed when the request is %s',
     { timeout: 240_000 },
     async (stage, replayed) => {
       const home = await mkdtemp(join(tmpdir(), 'outrigger-idempotency-'));

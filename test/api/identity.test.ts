@@ -37,7 +37,7 @@ describe('API keys', () => {
     voice: ['key_live_voice', 'key_test_voice'],
   };
 
-  test.each(products)('of %s have the shape that the platform promises, and a checksum', (product) => {
+  test.each(products)('of %s have the specified format and a checksum', (product) => {
     for (const [index, environment] of (['live', 'test'] as const).entries()) {
       const { key } = newApiKey(product, environment);
       expect(key).toMatch(new RegExp(`^${shapes[product][index]}_[a-z0-9]{8}_[0-9A-Za-z]{49}$`));
@@ -47,7 +47,7 @@ describe('API keys', () => {
     }
   });
 
-  test('work in both headers, and not in two that differ', async () => {
+  test('are accepted in both headers, but not in two headers with different keys', async () => {
     expect((await list({ authorization: `Bearer ${workspace.key}` })).status).toBe(200);
     expect((await list({ 'x-api-key': workspace.key })).status).toBe(200);
     expect((await list({ 'x-api-key': workspace.key, authorization: `Bearer ${workspace.key}` })).status).toBe(200);
@@ -69,7 +69,7 @@ describe('API keys', () => {
     expect(rows.some(({ text }) => text.includes(key.split('_').at(-1) as string))).toBe(false);
   });
 
-  test('stop working at once on every process when they are revoked or expire', async () => {
+  test('stop working immediately on every process when they are revoked or expire', async () => {
     await using second = await startHub({}, hub.database);
     const { id, key } = await workspace.createKey();
     expect((await list({ 'x-api-key': key }, second.url)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('API keys', () => {
     expect(await list({ 'x-api-key': soon.key })).toMatchObject({ status: 401, body: { code: 'token_expired' } });
   });
 
-  test('are bound to their addresses, behind a trusted proxy too, and the proxy must be trusted', async () => {
+  test('are bound to their addresses, also behind a trusted proxy, and an untrusted proxy is ignored', async () => {
     const { key } = await workspace.createKey({ ipAllowlist: ['203.0.113.0/24', '2001:db8::/32'] });
     expect(await list({ 'x-api-key': key })).toMatchObject({ status: 403, body: { code: 'ip_not_allowed' } });
     expect((await list({ 'x-api-key': key, 'x-forwarded-for': '203.0.113.9' })).status).toBe(200);
@@ -98,7 +98,7 @@ describe('API keys', () => {
     expect(contains('::/0', '10.1.2.3')).toBe(false);
   });
 
-  test('name their workspace where they are made', async () => {
+  test('include the workspace in the response that creates them', async () => {
     const created = await workspace.session.call('createApiToken', {
       params: { tenantId: workspace.tenantId },
       body: { name: 'x', product: 'chat', permissions: ['chat:read'] },
@@ -106,7 +106,7 @@ describe('API keys', () => {
     expect(created).toMatchObject({ tenantId: workspace.tenantId, name: 'x' });
   });
 
-  test.each(products)('of %s say what they are and may do, and nothing more', async (product) => {
+  test.each(products)('of %s return their identity and permissions, and nothing more', async (product) => {
     const { id, key } = await workspace.createKey({ product, environment: 'test' });
     const own = await hub.client(key).call('readToken', {});
     expect(own).toEqual({
@@ -124,7 +124,7 @@ describe('API keys', () => {
     await expect(hub.client(bound.key).call('readToken', {})).rejects.toMatchObject({ code: 'ip_not_allowed' });
   });
 
-  test('are refused at creation with permissions of another product, bad blocks and past times', async () => {
+  test('are rejected on creation with permissions of another product, invalid address blocks or past times', async () => {
     const create = (body: Record<string, unknown>) =>
       refused(
         workspace.session.call('createApiToken', {
@@ -148,7 +148,7 @@ describe('API keys', () => {
     });
   });
 
-  test('lose their API with the entitlement, and their workflows what it covers', async () => {
+  test('lose API access with the entitlement, and their workflows lose what it covers', async () => {
     const own = await hub.workspace();
     const platform = hub.client(adminKey);
     await platform.call('putEntitlements', { params: { tenantId: own.tenantId }, body: { automations: false } });
@@ -166,8 +166,8 @@ describe('API keys', () => {
   });
 });
 
-describe('people', () => {
-  test('sign up, in and out; a session ends at once when they sign out', async () => {
+describe('users', () => {
+  test('sign up, sign in and sign out; a session ends immediately on sign-out', async () => {
     const signedIn = await hub
       .client()
       .call('logIn', { body: { email: workspace.email.toUpperCase(), password: workspace.password } });
@@ -191,7 +191,7 @@ describe('people', () => {
     });
   });
 
-  test('sign up only where the operator lets them; the operator can make workspaces and people all the same', async () => {
+  test('sign up only if the operator allows it; the operator can always create workspaces and users', async () => {
     await using closed = await startHub({ SIGN_UP: '' }, hub.database);
     const email = `closed.${Date.now()}@example.org`;
     const body = { email, password: 'a long enough password', workspaceName: `of ${email}` };
@@ -212,7 +212,7 @@ describe('people', () => {
     );
   });
 
-  test('with the role agent may not do what only an admin may', async () => {
+  test('with the role agent cannot call operations of admins', async () => {
     const email = 'agent@example.org';
     await workspace.session.call('addMember', {
       params: { tenantId: workspace.tenantId },
@@ -225,7 +225,7 @@ describe('people', () => {
     expect(await hub.client(token).call('readEntitlements', {})).toHaveProperty('automations');
   });
 
-  test('of the sign-in links of one person the newest five work, and an older one ends', async () => {
+  test('have at most five valid sign-in links; an older link is invalid', async () => {
     const name = `many links ${Date.now()}`;
     await hub.workspace(name);
     const codes: string[] = [];
@@ -238,7 +238,7 @@ describe('people', () => {
       expect((await hub.client().call('redeemSignInLink', { body: { code } })).token).not.toBe('');
   });
 
-  test('enter by a link once, and by a form that another site can not send', async () => {
+  test('sign in by a link once, and by a form that another site cannot submit', async () => {
     const name = `linked ${Date.now()}`;
     await hub.app.identity.createWorkspace(name);
     const code = await hub.app.identity.createSignInCode(name);
@@ -269,7 +269,7 @@ describe('people', () => {
     expect((await refused(hub.client().call('redeemSignInLink', { body: { code } }))).status).toBe(401);
   });
 
-  test('leave by the page at / that they are on, and by no page of another site', async () => {
+  test('sign out by the page at / on which they are, and by no page of another site', async () => {
     const { jwt, email, session } = await hub.workspace();
     const cookie = `outrigger_session=${jwt}`;
     const home = await send(hub.url, 'GET', '/', { headers: { cookie } });
@@ -292,7 +292,7 @@ describe('people', () => {
     for (const path of ['/sign-in', '/voice']) expect(away.text).toContain(`href="${path}"`);
   });
 
-  test('have a session cookie that only this host can set where the hub is reached by https; of two, none counts', async () => {
+  test('have a session cookie that only this host can set over HTTPS; two cookies are rejected', async () => {
     await using secure = await startHub(
       { PUBLIC_URL: 'https://hub.example.org', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000' },
       hub.database,
@@ -315,7 +315,7 @@ describe('people', () => {
     expect(await status(secure, `${plain}; ${own}`)).toBe(200);
   });
 
-  test('enter by a password on the page, as by the operation, and are led to a page of the hub alone', async () => {
+  test('sign in by a password on the page as by the operation, and are redirected only to a page of the hub', async () => {
     const { email, password } = await hub.workspace();
     const enter = (fields: Record<string, string>, origin = hub.url) =>
       send(hub.url, 'POST', '/sign-in', {
@@ -339,7 +339,7 @@ describe('people', () => {
   });
 
   test.each(['/sign-in', '/approve/x'])(
-    'who sends a form to %s that can not be read is told why, on a page',
+    'who send an unreadable form to %s see the reason on a page',
     async (path) => {
       const type = 'application/x-www-form-urlencoded';
       for (const [status, said, headers, raw] of [
@@ -360,8 +360,8 @@ describe('people', () => {
   );
 });
 
-describe('limits', () => {
-  test('a key has exactly its requests a minute, over two processes at once', async () => {
+describe('rate limits', () => {
+  test('allow a key exactly its requests per minute, over two processes', async () => {
     const env = { RATE_LIMIT_PER_MINUTE: '60' };
     await using one = await startHub(env);
     await using two = await startHub(env, one.database);
@@ -387,7 +387,7 @@ describe('limits', () => {
     ).toBe(true);
   });
 
-  test('wrong pairing codes lock their address out, and it alone', async () => {
+  test('block an address after wrong pairing codes, and no other address', async () => {
     const claim = (code: string, address: string) =>
       send(hub.url, 'POST', '/v1/automations/nodes/claim', {
         headers: { 'x-forwarded-for': address },
@@ -404,7 +404,7 @@ describe('limits', () => {
   });
 });
 
-describe('somebody who leaves', () => {
+describe('a user who leaves', () => {
   const join = async (own: TestWorkspace, role: 'admin' | 'agent' = 'agent') => {
     const email = `leaver.${process.hrtime.bigint()}@example.org`;
     await own.session.call('addMember', {
@@ -419,7 +419,7 @@ describe('somebody who leaves', () => {
     };
   };
 
-  test('is signed out at once and can not come back', async () => {
+  test('is signed out immediately and cannot sign in again', async () => {
     const own = await hub.workspace();
     const { email, session } = await join(own);
     await session.call('readMe', {});
@@ -436,7 +436,7 @@ describe('somebody who leaves', () => {
     ).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('leaves no key behind that nobody hears of: those that they made are named, and revoked if that is wanted', async () => {
+  test('leaves no unknown key: keys that the user created are named, and revoked on request', async () => {
     const own = await hub.workspace();
     const key = async (session: TestWorkspace['session'], name: string) =>
       session.call('createApiToken', {
@@ -461,7 +461,7 @@ describe('somebody who leaves', () => {
     }
   });
 
-  test('is signed out at once by another password, and comes in by that alone', async () => {
+  test('is signed out immediately by a password change, and signs in with the new password only', async () => {
     const own = await hub.workspace();
     const { email, session } = await join(own);
     await hub.app.identity.members.setPassword(own.tenantId, { email, password: 'another horse battery' }, 'cli');
@@ -474,7 +474,7 @@ describe('somebody who leaves', () => {
     });
   });
 
-  test('is not the last admin, however many leave at once', async () => {
+  test('is never the last admin, also when several leave at once', async () => {
     const own = await hub.workspace();
     const other = await join(own, 'admin');
     const outcomes = await Promise.allSettled(

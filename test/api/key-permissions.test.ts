@@ -87,7 +87,7 @@ async function connect(
   ]);
 }
 
-test('the voice WebSocket takes a key in the Authorization header, and neither in the query nor as a subprotocol', async () => {
+test('the voice WebSocket accepts a key in the Authorization header, and neither in the query nor as a subprotocol', async () => {
   const { key } = await workspace.createKey({ product: 'ai', permissions: ['ai:voice'] });
   const { key: lacking } = await workspace.createKey({ product: 'ai', permissions: ['ai:speak'] });
   expect(await connect('', { authorization: `Bearer ${key}` })).toBeInstanceOf(WebSocket);
@@ -97,7 +97,7 @@ test('the voice WebSocket takes a key in the Authorization header, and neither i
   expect(await connect(`?token=${workspace.jwt}`, {})).toBeInstanceOf(WebSocket);
 });
 
-test('a voice WebSocket of a key answers a turn, and is closed when the key is revoked', async () => {
+test('a voice WebSocket with a key answers a turn, and is closed when the key is revoked', async () => {
   const { id, key } = await workspace.createKey({ product: 'ai', permissions: ['ai:voice'] });
   const socket = (await connect('', { authorization: `Bearer ${key}` })) as WebSocket;
   const frames: string[] = [];
@@ -112,7 +112,7 @@ test('a voice WebSocket of a key answers a turn, and is closed when the key is r
   expect([code, String(reason)]).toEqual([4401, 'token_revoked']);
 });
 
-test('a workspace without the entitlement business_phone is refused its key', async () => {
+test('a key of a workspace without the entitlement business_phone is rejected', async () => {
   const { key } = await other.createKey({ product: 'ai', permissions: ['ai:speak', 'ai:voice'] });
   await hub
     .client(adminKey)

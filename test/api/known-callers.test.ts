@@ -65,7 +65,7 @@ const runsOf = async (workflowId: string) =>
   (await database.query<{ n: number }>('select count(*)::int as n from runs where workflow_id = $1', [workflowId]))[0]
     ?.n as number;
 
-describe('a webhook workflow that both processes know', () => {
+describe('a webhook workflow that both processes have cached', () => {
   test.each([
     [
       'is switched off',
@@ -92,7 +92,7 @@ describe('a webhook workflow that both processes know', () => {
       ({ tenantId }: TestWorkspace) => setEntitlement(database, tenantId, 'automations', false),
       403,
     ],
-  ])('and %s starts nothing from then on at either, though nobody hears of it', async (what, change, status) => {
+  ])('and that %s starts nothing afterwards on either process, without a notification', async (what, change, status) => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of what ${what} ${workspace.tenantId}`);
     await unheard(() => change(workspace, id));
@@ -102,7 +102,7 @@ describe('a webhook workflow that both processes know', () => {
     expect(await runsOf(id)).toBe(before);
   });
 
-  test('and gets other steps runs those from then on', async () => {
+  test('and whose steps change starts runs with the new steps only', async () => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of changing steps ${workspace.tenantId}`);
     await unheard(() =>
@@ -125,7 +125,7 @@ describe('a webhook workflow that both processes know', () => {
     }
   });
 
-  test('and shares its token with another from now on starts both', async () => {
+  test('and whose token another workflow now shares starts both workflows', async () => {
     const workspace = await here.workspace();
     const token = `token of two ${workspace.tenantId}`;
     const { id, call } = await webhook(workspace, token);
@@ -141,7 +141,7 @@ describe('a webhook workflow that both processes know', () => {
     expect([await runsOf(id), await runsOf(other.id)]).toEqual([before + 2, 2]);
   });
 
-  test('and gets inputs refuses what does not fit them at once', async () => {
+  test('and that gets inputs immediately rejects payloads that do not match', async () => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of inputs ${workspace.tenantId}`);
     await unheard(() =>
@@ -158,7 +158,7 @@ describe('a webhook workflow that both processes know', () => {
   });
 });
 
-describe('an API key that both processes know', () => {
+describe('an API key that both processes have cached', () => {
   const get = async (hub: TestHub, key: string, path: string) => {
     const response = await fetch(hub.url + path, { headers: { 'x-api-key': key } });
     const { code } = (await response.json()) as { code?: string };
@@ -189,7 +189,7 @@ describe('an API key that both processes know', () => {
       ({ tenantId }: TestWorkspace) => setEntitlement(database, tenantId, 'automations', false),
       refused(403, 'product_not_entitled'),
     ],
-  ])('and %s is told nothing from then on by either, though nobody hears of it', async (_what, change, expected) => {
+  ])('and that %s gets no data afterwards from either process, without a notification', async (_what, change, expected) => {
     const workspace = await here.workspace();
     const { id, key } = await workspace.createKey();
     const workflow = await workspace.api.call('createAutomationWorkflow', {
@@ -207,7 +207,7 @@ describe('an API key that both processes know', () => {
       expect(await Promise.all([there, here].map((hub) => get(hub, key, each)))).toEqual([expected, expected]);
   });
 
-  test('and moves to another workspace sees that one and nothing of the first', async () => {
+  test('and that moves to another workspace reads this workspace only', async () => {
     const [first, second] = [await here.workspace(), await here.workspace()];
     const { id, key } = await first.createKey();
     const list = async (hub: TestHub) => {
@@ -226,7 +226,7 @@ describe('an API key that both processes know', () => {
     for (const hub of [here, there, here]) expect(await list(hub)).toEqual(['of the second']);
   });
 
-  test('is read for in one flush while it is confirmed, and changes nothing before', async () => {
+  test('is verified in the same flush as the reads, and changes nothing before it is verified', async () => {
     const workspace = await here.workspace();
     const api = here.client(workspace.key);
     await api.call('listAutomationWorkflows', {});
@@ -250,7 +250,7 @@ describe('an API key that both processes know', () => {
   });
 });
 
-describe('a device that both processes know', () => {
+describe('a device that both processes have cached', () => {
   const info = { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
   const pair = async (workspace: TestWorkspace) => {
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
@@ -278,7 +278,7 @@ describe('a device that both processes know', () => {
   };
   const names = (recorder: StatementRecorder) => recorder.statements.map(({ name }) => name);
 
-  test('is told nothing and changes nothing from the moment on at which it is revoked, though nobody hears of it', async () => {
+  test('receives and changes nothing after it is revoked, without a notification', async () => {
     const workspace = await here.workspace();
     const { nodeId, ask, asks } = await pair(workspace);
     for (const hub of [here, there, here, there]) {
@@ -313,7 +313,7 @@ describe('a device that both processes know', () => {
     expect(await commandOf()).toMatchObject({ status: 'pending', handed_out_at: null });
   });
 
-  test('is let in by no other secret, and another device by none of its own', async () => {
+  test('is not accepted with another secret, and its secret is not accepted for another device', async () => {
     const workspace = await here.workspace();
     const [one, other] = [await pair(workspace), await pair(workspace)];
     for (const hub of [here, there]) {
@@ -327,7 +327,7 @@ describe('a device that both processes know', () => {
     }
   });
 
-  test('that polls for nothing costs one statement, a heartbeat one, and neither a look at its secret beside it', async () => {
+  test('needs one statement for an empty poll and one for a heartbeat, without a separate check of its secret', async () => {
     const { asks } = await pair(await here.workspace());
     await asks.poll(here);
     await asks.heartbeat(here);
@@ -346,7 +346,7 @@ describe('a device that both processes know', () => {
     }
   });
 
-  test('and many others are heard by one statement', async () => {
+  test('and many others send heartbeats with one statement', async () => {
     const workspace = await here.workspace();
     const devices = await Promise.all(Array.from({ length: 12 }, () => pair(workspace)));
     await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));

@@ -61,7 +61,7 @@ async function begin() {
 
 const lists = `[${'[],'.repeat(3_500_000)}[]]`;
 
-test('a result with millions of values is refused before it is parsed, as JSON and as a form', async () => {
+test('a result with millions of values is rejected before it is parsed, as JSON and as a form', async () => {
   const { report, reportForm, ended } = await begin();
   expect((await report(lists)).body.code).toBe('payload_too_large');
   expect((await reportForm(lists)).body.code).toBe('payload_too_large');
@@ -69,7 +69,7 @@ test('a result with millions of values is refused before it is parsed, as JSON a
   expect(await ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('results that come slowly keep no other workspace from sending large bodies', async () => {
+test('slow results do not prevent other workspaces from sending large bodies', async () => {
   const values = `[${'{},'.repeat(390_000)}{}]`;
   for (const { reportSlowly } of await Promise.all([begin(), begin(), begin(), begin()])) await reportSlowly(values);
   await delay(500);
@@ -82,7 +82,7 @@ test('results that come slowly keep no other workspace from sending large bodies
   expect(runId).not.toBe('');
 });
 
-test('a command whose output is larger than an output may be fails', async () => {
+test('a command with too large an output fails', async () => {
   const { report, ended } = await begin();
   expect((await report(JSON.stringify('x'.repeat(6 * 1024 * 1024)))).status).toBe(200);
   expect(await ended()).toMatchObject({ status: 'failed', error: { code: 'output_too_large' } });

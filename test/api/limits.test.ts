@@ -24,8 +24,8 @@ const each = (work: (index: number) => Promise<Answer>) =>
   Promise.all(Array.from({ length: tries }, (_value, index) => work(index)));
 const countOf = (answers: Answer[], status: number) => answers.filter((answer) => answer.status === status).length;
 
-describe('limits by address', () => {
-  test('count what one customer gets: an IPv4 address, however it is written, and a /64 of IPv6', () => {
+describe('rate limits by address', () => {
+  test('count by customer: an IPv4 address in any notation, and a /64 of IPv6', () => {
     expect(addressBlock('2001:db8:1:2:3:4:5:6')).toBe(addressBlock('2001:0DB8:1:2::1'));
     expect(addressBlock('2001:db8:1:2::1')).not.toBe(addressBlock('2001:db8:1:3::1'));
     expect(addressBlock('::ffff:203.0.113.9')).toBe('203.0.113.9');
@@ -33,14 +33,14 @@ describe('limits by address', () => {
     expect(addressBlock('no address')).toBe('no address');
   });
 
-  test('hold for sign-in over all addresses of a /64, and leave the next one alone', async () => {
+  test('apply to sign-in over all addresses of a /64, and not to the next one', async () => {
     const answers = await each((index) => logIn(`2001:db8:1:2::${index.toString(16)}`, `nobody${index}@example.org`));
     expect(countOf(answers, 401)).toBeLessThanOrEqual(2 * limit);
     expect(countOf(answers, 429)).toBeGreaterThanOrEqual(limit);
     expect((await logIn('2001:db8:1:3::1', 'somebody@example.org')).status).toBe(401);
   });
 
-  test('hold for the form of a sign-in link', async () => {
+  test('apply to the form of a sign-in link', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded', origin: hub.url };
     const answers = await each((index) =>
       send(hub.url, 'POST', '/sign-in', {
@@ -53,7 +53,7 @@ describe('limits by address', () => {
     expect(answers.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
   });
 
-  test('hold for pages that strangers open', async () => {
+  test('apply to pages that are open to unauthenticated users', async () => {
     const answers: Answer[] = [];
     for (let round = 0; round < 6; round += 1)
       answers.push(
@@ -65,7 +65,7 @@ describe('limits by address', () => {
     expect(countOf(answers, 429)).toBeGreaterThan(0);
   });
 
-  test('hold for pairing codes over all addresses of a /64', async () => {
+  test('apply to pairing codes over all addresses of a /64', async () => {
     const device = { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
     const claim = (index: number) =>
       send(hub.url, 'POST', '/v1/automations/nodes/claim', {
@@ -77,7 +77,7 @@ describe('limits by address', () => {
   });
 });
 
-describe('calls that are refused', () => {
+describe('rejected calls', () => {
   const settings = { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_PER_MINUTE: String(limit) };
   const call = (url: string, address: string, key: string, path = '/v1/automations/workflows') =>
     send(url, 'GET', path, { headers: { 'x-forwarded-for': address, 'x-api-key': key } });
@@ -90,7 +90,7 @@ describe('calls that are refused', () => {
     expect(answer?.headers.get('x-request-id')).toBe(answer?.body.requestId);
   };
 
-  test('because a path parameter is malformed are authenticated first, and count', async () => {
+  test('with a malformed path parameter are authenticated first, and count', async () => {
     const own = await hub.workspace();
     const malformed = '/v1/automations/workflows/no-uuid';
     const refused = await call(hub.url, '2001:db8:f:9::1', 'no key', malformed);
@@ -106,7 +106,7 @@ describe('calls that are refused', () => {
     expect(device.body.code).toBe('validation_failed');
   });
 
-  test('with made-up keys are limited by address over all processes, and a key that counts is not', async () => {
+  test('with invalid keys are limited by address over all processes, and a valid key is not', async () => {
     await using first = await startHub(settings, hub.database);
     await using second = await startHub(settings, hub.database);
     const own = await hub.workspace();
@@ -129,7 +129,7 @@ describe('calls that are refused', () => {
     expect((await call(first.url, '2001:db8:f:2::1', 'x')).status).toBe(401);
   });
 
-  test('with the platform admin key guessed are limited by address', async () => {
+  test('with wrong platform admin keys are limited by address', async () => {
     await using limited = await startHub(settings, hub.database);
     const answers = await each((index) =>
       send(limited.url, 'PUT', `/tenants/${workspace.tenantId}/entitlements`, {
@@ -145,7 +145,7 @@ describe('calls that are refused', () => {
     );
   });
 
-  test('for want of a permission count towards the limit of the key, and say so', async () => {
+  test('without the permission count towards the limit of the key, and their headers say so', async () => {
     await using limited = await startHub(settings, hub.database);
     const { key } = await workspace.createKey({ product: 'chat', permissions: ['visitors:read'] });
     const from = (index: number) => `2001:db8:f:${(index + 256).toString(16)}::1`;
@@ -160,7 +160,7 @@ describe('calls that are refused', () => {
     );
   });
 
-  test('a call that succeeds asks the shared limits for nothing of its address', async () => {
+  test('do not include successful calls, which do not use the shared limits of their address', async () => {
     await using limited = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' }, hub.database);
     expect((await call(limited.url, '2001:db8:f:4::1', workspace.key)).status).toBe(200);
     using recorder = new StatementRecorder(1000);
@@ -170,7 +170,7 @@ describe('calls that are refused', () => {
     expect(JSON.stringify(recorder.statements.map(({ values }) => values))).not.toContain('refused:');
   });
 
-  test('of one operation name the limit of that operation, not that of the key', async () => {
+  test('of one operation name the limit of this operation, not of the key', async () => {
     const own = await hub.workspace();
     const answers = await Promise.all(
       Array.from({ length: 15 }, () =>
@@ -183,7 +183,7 @@ describe('calls that are refused', () => {
     );
   });
 
-  test('for a made-up secret of a hook or a channel are refused before a large body is parsed', async () => {
+  test('with an invalid secret of a hook or a channel are rejected before a large body is parsed', async () => {
     const large = `{"event":"paid","payload":[${'{},'.repeat(300_000)}`;
     const headers = { 'content-type': 'application/json', 'x-service-automation-token': 'made-up' };
     const hook = await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers, raw: large });
@@ -193,7 +193,7 @@ describe('calls that are refused', () => {
     expect(channel.body.code).toBe('channel_secret_invalid');
   });
 
-  test('without a credential have at most 64 KiB', async () => {
+  test('without a credential are rejected above 64 KiB', async () => {
     const answer = await send(hub.url, 'POST', '/auth/login', {
       headers: { 'content-type': 'application/json', 'x-forwarded-for': '2001:db8:f:6::1' },
       raw: JSON.stringify({ email: 'x'.repeat(70_000) }),
@@ -240,7 +240,7 @@ describe('an account', () => {
     limited = await start();
   };
 
-  test('is tried so often from one address, which closes it to no other', async () => {
+  test('is locked for one address after failed sign-ins, and for no other address', async () => {
     const statuses: number[] = [];
     for (let index = 0; index < 2 * perAddress + 1; index += 1) {
       await nextMinute();
@@ -250,7 +250,7 @@ describe('an account', () => {
     expect((await tryFrom('2001:db8:a:b::1', workspace.email, workspace.password)).status).toBe(200);
   });
 
-  test('is not locked for its owner where they were before, however many others guess, known or not', async () => {
+  test('is not locked for its owner at known addresses, despite failed sign-ins from other addresses', async () => {
     const [owner, home] = [await hub.workspace(), '2001:db8:b0b::1'];
     expect((await tryFrom(home, owner.email, owner.password)).status).toBe(200);
     const [known, unknown] = [await guess('c1', owner.email), await guess('c2', 'not.known@example.org')];
@@ -270,7 +270,7 @@ describe('an account', () => {
     expect((await tryFrom('2001:db8:d::1', owner.email, owner.password)).status).toBe(200);
   });
 
-  test('forgets where its owner was with their password, and all but the last few places', async () => {
+  test('forgets the known addresses of its owner on a password change, and all but the latest few addresses', async () => {
     const owner = await hub.workspace();
     const placesOf = async () =>
       (
@@ -292,7 +292,7 @@ describe('an account', () => {
 });
 
 describe('a session', () => {
-  test('has so many requests a minute, as a key has', async () => {
+  test('has a rate limit per minute like a key', async () => {
     await using limited = await startHub({ RATE_LIMIT_PER_MINUTE: String(limit) }, hub.database);
     const answers = await each(() =>
       send(limited.url, 'GET', '/auth/me', { headers: { authorization: `Bearer ${workspace.jwt}` } }),
@@ -304,7 +304,7 @@ describe('a session', () => {
 });
 
 describe('a device', () => {
-  test('has so many requests a minute at all processes together, and takes none from another', async () => {
+  test('has a rate limit per minute over all processes, separate from other devices', async () => {
     const settings = { NODE_RATE_LIMIT_PER_MINUTE: String(limit) };
     await using first = await startHub(settings, hub.database);
     await using second = await startHub(settings, hub.database);

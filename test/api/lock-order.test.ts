@@ -74,7 +74,7 @@ test('cancelling a run while its device reports the result never deadlocks', asy
   await expectOrder(before, statuses);
 });
 
-test('cancelling a run while the one that it waits for ends never deadlocks', async () => {
+test('cancelling a run while the run that it waits for ends never deadlocks', async () => {
   const child = await makeWorkflow([
     { type: 'log', message: 'x' },
     { type: 'log', message: 'y' },
@@ -120,7 +120,7 @@ test('cancelling a run while its approval is decided never deadlocks', async () 
   await expectOrder(before, statuses);
 });
 
-test('a list of sequences waits for nobody who holds the workflow of one', async () => {
+test('a list of sequences does not wait for a locked workflow of a sequence', async () => {
   const sequence = await workspace.api.call('createAutomationSequence', {
     body: { name: 's', steps: [{ type: 'log', message: 'x' }] } as never,
   });

@@ -34,7 +34,7 @@ async function run(steps: (Record<string, unknown> & { type: Step['type'] })[], 
   return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
 }
 
-test('email.send sends one mail through SMTP, and is recorded', async () => {
+test('email.send sends one mail through SMTP, and records it', async () => {
   mail.mails.length = 0;
   const done = await run([
     { type: 'skill', skillId: 'email.send', input: { to: ['ann@example.org'], subject: 'Hello', body: 'A text' } },
@@ -49,7 +49,7 @@ test('email.send sends one mail through SMTP, and is recorded', async () => {
   });
 });
 
-test('a deliver step of email goes out the same way; in the test environment nothing leaves', async () => {
+test('a deliver step of type email sends in the same way; in the test environment it sends nothing', async () => {
   mail.mails.length = 0;
   await run([{ type: 'deliver', provider: 'email', to: 'ann@example.org', subject: 'S', text: 'T' }]);
   expect(mail.mails.length).toBe(1);
@@ -65,7 +65,7 @@ test('a deliver step of email goes out the same way; in the test environment not
   });
 });
 
-test('a mail that the server never takes fails at once as a bad gateway would, one that it takes later is tried again', async () => {
+test('a mail that the server rejects permanently fails immediately; a temporary rejection is retried', async () => {
   mail.mails.length = 0;
   mail.refuse = () => ({ code: 550, message: 'no such person' });
   expect(
@@ -90,7 +90,7 @@ test('a mail that the server never takes fails at once as a bad gateway would, o
   mail.refuse = () => null;
 });
 
-test('a campaign reaches each contact once, whatever is retried, with a way out of it', async () => {
+test('a campaign reaches each contact once despite retries, with an unsubscribe link', async () => {
   mail.mails.length = 0;
   const list = await workspace.session.call('createContactList', { body: { name: 'Friends' } });
   const contacts = [
@@ -177,7 +177,7 @@ test('a campaign reaches each contact once, whatever is retried, with a way out 
   ).toEqual(['bob@example.org', 'cem@example.org']);
 });
 
-test('a mail that nobody knows the fate of is not sent a second time, by a step or a campaign', async () => {
+test('a mail with an unknown result is not sent again, by a step or a campaign', async () => {
   mail.mails.length = 0;
   mail.breaks = true;
   try {
@@ -215,7 +215,7 @@ test('a mail that nobody knows the fate of is not sent a second time, by a step 
   }
 });
 
-test('a mail that a crash cut off is not sent again', async () => {
+test('a mail that a crash interrupted is not sent again', async () => {
   const list = await workspace.session.call('createContactList', { body: { name: 'Cut' } });
   await workspace.session.call('addContacts', {
     params: { id: list.id },
@@ -232,7 +232,7 @@ test('a mail that a crash cut off is not sent again', async () => {
   expect(done.stepsResultJson[0]?.output).toMatchObject({ sent: 1, total: { sent: 1, unknown: 1 } });
 });
 
-test('lists and campaigns are changed and deleted, in their order, and foreign ones are not found', async () => {
+test('lists and campaigns are updated and deleted in order, and those of another workspace are not found', async () => {
   const list = await workspace.session.call('createContactList', { body: { name: 'Gone' } });
   await workspace.session.call('addContacts', {
     params: { id: list.id },
@@ -276,7 +276,7 @@ test('lists and campaigns are changed and deleted, in their order, and foreign o
   });
 });
 
-test('attributes of a contact have at most 50 keys and 16 KiB, also after they are merged', async () => {
+test('attributes of a contact have at most 50 keys and 16 KiB, also after a merge', async () => {
   const { jwt, session } = await hub.workspace();
   const list = await session.call('createContactList', { body: { name: 'Attributes' } });
   const add = (...attributes: (Record<string, unknown> | undefined)[]) =>
@@ -311,7 +311,7 @@ test('attributes of a contact have at most 50 keys and 16 KiB, also after they a
   expect(await add(undefined)).toMatchObject({ body: { updated: 1 } });
 });
 
-test('what a workspace is not entitled to is refused at save and at run', async () => {
+test('a workflow without the entitlement is rejected on save and fails at run', async () => {
   const own = await hub.workspace();
   const steps = [
     { type: 'skill' as const, skillId: 'email.send', input: { to: ['a@example.org'], subject: 'S', text: 'T' } },
@@ -365,7 +365,7 @@ test('what a workspace is not entitled to is refused at save and at run', async 
   ).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
 });
 
-test('a channel of mail has a name and an address for answers of its own, and never a sender of its own', async () => {
+test('a mail channel has its own name and reply address, and never its own sender', async () => {
   const put = (config: Record<string, unknown>) =>
     send(hub.url, 'POST', '/v1/automations/channels', {
       headers: { 'x-api-key': workspace.key },

@@ -70,7 +70,7 @@ async function addAgent(workspace: { session: { call: TestHubCall }; tenantId: s
 }
 type TestHubCall = ReturnType<TestHub['client']>['call'];
 
-test('a picture of an agent is shown to visitors and colleagues under a path of its own, and disappears when it is deleted', async () => {
+test('a picture of an agent is shown to visitors and agents under its own path, and disappears when it is deleted', async () => {
   const { workspace, tenantId, visitor: begin } = await chatScene(hub);
   const { session, jwt } = workspace;
   const visitor = await begin();
@@ -160,7 +160,7 @@ test('an admin sets and deletes the picture of a member; agents and other worksp
 
 const plainSized = () => png(32);
 
-test('what is no still picture of a sensible size is refused', async () => {
+test('anything but a still picture of a valid size is rejected', async () => {
   const { workspace } = await chatScene(hub);
   const { jwt, session } = workspace;
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
@@ -192,7 +192,7 @@ test('what is no still picture of a sensible size is refused', async () => {
   expect((await session.call('readMe')).user.picture).toBeNull();
 });
 
-test('a picture that is huge, empty, or sent too often is refused with what to do', async () => {
+test('a picture that is huge, empty, or sent too often is rejected with a remedy', async () => {
   const { workspace } = await chatScene(hub);
   const put = (raw: Buffer) => change('PUT', '/auth/me/picture', workspace.jwt, raw);
   const huge = await put(Buffer.concat([png(64), Buffer.alloc(1024 * 1024)]));
@@ -207,7 +207,7 @@ test('a picture that is huge, empty, or sent too often is refused with what to d
   expect((await put(png(16))).body.message).toMatch(/More than 10 pictures in a minute; try again in \d+ seconds/);
 });
 
-test('metadata and what follows the end of a picture are not kept', async () => {
+test('metadata and data after the end of a picture are not stored', async () => {
   const { workspace } = await chatScene(hub);
   const told = tellingPng();
   expect([told.includes(secret), told.includes(tail)]).toEqual([true, true]);

@@ -53,7 +53,7 @@ test('visitors see the display name of an agent, never a part of their email add
   live.end();
 });
 
-test('a display name that is empty, too long or made to mislead is refused by name, and so is who is not signed in', async () => {
+test('an empty, too long or misleading display name is rejected with its field, and an unauthenticated caller too', async () => {
   const { workspace } = await chatScene(hub);
   const patch = (displayName: unknown, token = workspace.jwt) =>
     send(hub.url, 'PATCH', '/auth/me', { headers: { authorization: `Bearer ${token}` }, body: { displayName } });

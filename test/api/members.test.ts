@@ -35,7 +35,7 @@ const remove = (token: string, userId: string, query = '', tenantId = workspace.
 const ownId = async () => (await workspace.session.call('readMe', {})).user.id;
 
 describe('the members of a workspace', () => {
-  test('are listed page by page, newest first, and nobody of another workspace among them', async () => {
+  test('are listed in pages, newest first, without members of another workspace', async () => {
     const members = [await join(), await join('admin')];
     await hub.workspace();
     const ids = [members[1]?.id, members[0]?.id, await ownId()];
@@ -53,7 +53,7 @@ describe('the members of a workspace', () => {
     expect(JSON.stringify([first, second])).not.toMatch(/password|hash/i);
   });
 
-  test('see each other, and admins alone when somebody last signed in', async () => {
+  test('see each other; only admins see the last sign-in', async () => {
     const before = Date.now() - 1_000;
     const { token, id } = await join();
     await workspace.session.call('addMember', {
@@ -72,7 +72,7 @@ describe('the members of a workspace', () => {
     expect(Date.parse(again.find((member) => member.id === id)?.lastSignInAt as string)).toBeGreaterThan(before);
   });
 
-  test('can not be listed by nobody, by a key, or by another workspace', async () => {
+  test('cannot be listed by an unauthenticated caller, a key, or another workspace', async () => {
     const other = await hub.workspace();
     expect((await list('none')).status).toBe(401);
     expect((await list(workspace.key)).status).toBe(401);
@@ -88,7 +88,7 @@ describe('the members of a workspace', () => {
 });
 
 describe('a member who is removed', () => {
-  test('is signed out at once, what they follow ends, and it is on record', async () => {
+  test('is signed out immediately, loses live streams, and appears in the audit log', async () => {
     const { id, email, token, client } = await join();
     const stream = await fetch(`${hub.url}/v1/automations/logs/live`, {
       headers: { authorization: `Bearer ${token}` },
@@ -112,7 +112,7 @@ describe('a member who is removed', () => {
     });
   });
 
-  test.each([false, true])('leaves keys that are named, and revoked if that is wanted: %s', async (revokeKeys) => {
+  test.each([false, true])('leaves keys that are listed, and revoked on request: %s', async (revokeKeys) => {
     const { id, client } = await join('admin');
     const theirs = await client.call('createApiToken', {
       params: { tenantId: workspace.tenantId },
@@ -125,7 +125,7 @@ describe('a member who is removed', () => {
     expect(used.status).toBe(revokeKeys ? 401 : 200);
   });
 
-  test('is never the last admin, not by themselves either, and may be oneself while another is left', async () => {
+  test('cannot be the last admin; members can remove themselves while another admin exists', async () => {
     await join();
     const me = await ownId();
     expect((await remove(workspace.jwt, me)).body).toMatchObject({ statusCode: 409, code: 'conflict' });
@@ -136,7 +136,7 @@ describe('a member who is removed', () => {
     expect((await remove(other.token, other.id)).body.code).toBe('conflict');
   });
 
-  test('is removed by an admin of that workspace alone', async () => {
+  test('can be removed only by an admin of the workspace', async () => {
     const { id, token } = await join();
     const other = await hub.workspace();
     expect((await remove('none', id)).status).toBe(401);
@@ -164,7 +164,7 @@ describe('the role of a member', () => {
       body: { role },
     });
 
-  test('is changed by an admin at once, on every process and for sessions that are open', async () => {
+  test('is changed immediately by an admin, on every process and for open sessions', async () => {
     await using second = await startHub({}, hub.database);
     const member = await join();
     const audit = () =>
@@ -180,7 +180,7 @@ describe('the role of a member', () => {
     await expect(audit()).rejects.toMatchObject({ status: 403, code: 'role_required' });
   });
 
-  test('stays admin for the last one, also when two give it up at once', async () => {
+  test('stays admin for the last admin, also when two give up the role concurrently', async () => {
     const own = await ownId();
     expect(await setRole(own, 'agent')).toMatchObject({ status: 409, body: { code: 'conflict' } });
     const member = await join('admin');
@@ -191,7 +191,7 @@ describe('the role of a member', () => {
     expect(data.filter(({ role }) => role === 'admin')).toHaveLength(1);
   });
 
-  test('is changed by no agent, and not for a member of another workspace', async () => {
+  test('cannot be changed by an agent, or for a member of another workspace', async () => {
     const member = await join();
     expect((await setRole(member.id, 'admin', member.token)).status).toBe(403);
     const other = await hub.workspace();
@@ -200,14 +200,14 @@ describe('the role of a member', () => {
   });
 });
 
-describe('the own password', () => {
+describe('the password of a signed-in user', () => {
   const change = (token: string, currentPassword: string, newPassword: string) =>
     send(hub.url, 'POST', '/auth/password', {
       headers: { authorization: `Bearer ${token}` },
       body: { currentPassword, newPassword },
     });
 
-  test('is changed with the current one, which ends all other sessions and is in the audit log', async () => {
+  test('is changed with the current password, which ends all other sessions and is recorded in the audit log', async () => {
     const member = await join();
     const { token: elsewhere } = await hub.client().call('logIn', { body: { email: member.email, password } });
     const next = 'another horse battery';
@@ -227,7 +227,7 @@ describe('the own password', () => {
     expect(JSON.stringify(data)).not.toContain('horse');
   });
 
-  test('can not be guessed with a session: wrong ones count as sign-ins', async () => {
+  test('cannot be guessed with a session: wrong passwords count as failed sign-ins', async () => {
     await using strict = await startHub({ SIGN_IN_RATE_LIMIT_PER_MINUTE: '5' }, hub.database);
     const member = await join();
     const statuses: number[] = [];

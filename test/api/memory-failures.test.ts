@@ -21,7 +21,7 @@ async function runOf(stepsJson: unknown[], { api } = workspace) {
   return api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
 }
 
-test('remembering something for a session that there is not fails the step as not found', async () => {
+test('writing a memory entry for an unknown session fails the step with not_found', async () => {
   const run = await runOf([
     { type: 'skill', skillId: 'memory.write', input: { key: 'a', value: 1, sessionId: '{{payload.sessionId}}' } },
   ]);
@@ -31,7 +31,7 @@ test('remembering something for a session that there is not fails the step as no
   ]);
 });
 
-test('a memory that is full fails the step as such, and a step that may fail lets its run go on', async () => {
+test('a full memory fails the step with memory_full, and a step with continueOnError lets its run continue', async () => {
   await addMemoryEntries(hub.database, workspace.tenantId, { count: 10_000, value: 1 });
   expect(await runOf([{ type: 'skill', skillId: 'memory.write', input: { key: 'one more', value: 1 } }])).toMatchObject(
     { status: 'failed', error: { code: 'memory_full' } },
@@ -47,7 +47,7 @@ test('a memory that is full fails the step as such, and a step that may fail let
   expect(await hub.database.query(`SELECT 1 FROM memory_entries WHERE key = 'one more'`)).toEqual([]);
 });
 
-test('expired entries do not count towards a full memory, and make room also before retention removes them', async () => {
+test('expired entries do not count towards a full memory, also before retention removes them', async () => {
   const other = await hub.workspace();
   const write = (key: string) => ({ type: 'skill', skillId: 'memory.write', input: { key, value: 1 } });
   const full = { status: 'failed', error: { code: 'memory_full' } };

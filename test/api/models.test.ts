@@ -85,7 +85,7 @@ const breakersOf = (of = workspace) =>
   );
 const halfOpen = () => makeModelBreakersHalfOpen(database, workspace.tenantId);
 
-test('a model that fails is left alone by all processes, and one call of all finds out that it is well again', async () => {
+test('a failing model is skipped by all processes, and a single probe call detects that it recovered', async () => {
   first.reply = () => ({ status: 500 });
   for (let call = 0; call < 3; call += 1)
     expect(outcomesOf(await invoke(hubs[0]))).toEqual(['alpha http_500', 'alpha http_500', 'beta answered']);
@@ -104,7 +104,7 @@ test('a model that fails is left alone by all processes, and one call of all fin
   expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha answered']);
 });
 
-test('a probe that fails opens the breaker for longer, and when all are open a call fails at once and says for how long', async () => {
+test('a failed probe opens the breaker for longer, and with all breakers open a call fails immediately with the duration', async () => {
   first.reply = () => ({ status: 401 });
   second.reply = () => ({ status: 401 });
   expect((await invoke(hubs[0])).error?.code).toBe('inference_failed');
@@ -119,7 +119,7 @@ test('a probe that fails opens the breaker for longer, and when all are open a c
 });
 
 test.each([401, 403, 404])(
-  'the admins are told once of a model that answers %d, in the audit log and by mail',
+  'the admins are notified once of a model that answers %d, in the audit log and by mail',
   async (status) => {
     first.reply = () => ({ status });
     for (let call = 0; call < 4; call += 1) await invoke(hubs[call % 2 === 0 ? 0 : 1]);
@@ -139,7 +139,7 @@ test.each([401, 403, 404])(
   },
 );
 
-test('a key that no header could carry is refused when it is set, by its place', async () => {
+test('a key that no header can contain is rejected when it is set, with its path', async () => {
   for (const apiKey of ['sk-…', 'two words', 'line\nline'])
     await expect(put(apiKey)).rejects.toMatchObject({
       status: 400,
@@ -150,7 +150,7 @@ test('a key that no header could carry is refused when it is set, by its place',
     });
 });
 
-test('a key that is set anew is tried at once, and what a workspace did wrong holds no other up', async () => {
+test('a newly set key is tried immediately, and errors caused by one workspace do not affect others', async () => {
   first.reply = ({ headers }) => (headers.authorization === 'Bearer right' ? 'an answer' : { status: 401 });
   await invoke(hubs[0]);
   await expect.poll(async () => (await breakersOf())[0]?.is_open).toBe(true);
@@ -167,7 +167,7 @@ test('a key that is set anew is tried at once, and what a workspace did wrong ho
   expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha answered']);
 });
 
-test('what came of a call with the old key says nothing of the new one', async () => {
+test('the result of a call with the old key does not affect the new key', async () => {
   const refusal = Promise.withResolvers<{ status: number }>();
   first.reply = ({ headers }) => (headers.authorization === 'Bearer right' ? 'an answer' : refusal.promise);
   const late = invoke(hubs[0]);
@@ -179,7 +179,7 @@ test('what came of a call with the old key says nothing of the new one', async (
   expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha answered']);
 });
 
-test("the hub's own model has one breaker for all workspaces, and no workspace is told of it", async () => {
+test('the model of the hub has one breaker for all workspaces, and workspaces receive no notification', async () => {
   own.reply = () => ({ status: 401 });
   const [one, other] = await Promise.all([hubs[0].workspace(), hubs[1].workspace()]);
   expect((await invoke(hubs[0], one, await workflowOf(one))).error?.message).toContain('of-the-hub answered 401');
@@ -193,7 +193,7 @@ test("the hub's own model has one breaker for all workspaces, and no workspace i
   ).toEqual([]);
 });
 
-test('steps of skills and of agents say which models were asked, and what they used', async () => {
+test('steps of skills and agents list the models that were called, and the tokens used', async () => {
   first.reply = () => ({ status: 403 });
   second.reply = () => 'FINAL: an answer';
   const steps = [{ type: 'agent', prompt: 'Why?' }, ...(askSteps as unknown[])] as never;
@@ -210,7 +210,7 @@ test('steps of skills and of agents say which models were asked, and what they u
   ]);
 });
 
-test('a call that is answered costs one look at the configuration and writes nothing', async () => {
+test('a successful call costs one read of the configuration and writes nothing', async () => {
   await invoke(hubs[0]);
   using recorder = new StatementRecorder();
   await invoke(hubs[0]);
@@ -222,7 +222,7 @@ test('a call that is answered costs one look at the configuration and writes not
   expect(names).toEqual(['read_models']);
 });
 
-test('the metrics count calls and tokens by provider and outcome, and open breakers, of no workspace by name', async () => {
+test('the metrics count calls and tokens by provider and outcome, and open breakers, without workspace names', async () => {
   first.reply = () => ({ status: 401 });
   await invoke(hubs[0]);
   await expect.poll(async () => (await breakersOf())[0]?.is_open).toBe(true);
@@ -242,7 +242,7 @@ test('the metrics count calls and tokens by provider and outcome, and open break
   expect(text).not.toContain(workspace.tenantId);
 });
 
-test('a refused key is told in the words of its provider, without the key, and attempts name the id of the model', async () => {
+test('a rejected key is reported with the message of its provider, without the key, and attempts name the id of the model', async () => {
   const apiKey = 'sk-proj-0123456789abcdef';
   await put(apiKey);
   const error = {
@@ -279,7 +279,7 @@ test('a refused key is told in the words of its provider, without the key, and a
   expect(JSON.stringify([run, attempts])).not.toMatch(/sk-pr/);
 });
 
-test('what a provider says of the request itself stays out, because it may quote the prompt', async () => {
+test("the provider's message about the request is omitted, because it may quote the prompt", async () => {
   for (const server of [first, second])
     server.reply = () => ({ status: 400, error: { message: 'Invalid input: Why?', code: 'bad' } });
   expect((await invoke(hubs[0])).error?.message).not.toContain('Invalid input');

@@ -49,7 +49,7 @@ const get = (path: string, headers: Record<string, string>) =>
   send(hub.url, 'GET', `/v1/automations/nodes/${path}`, { headers });
 
 describe('the facts of a node', () => {
-  test('are recorded on each change, newest first, but not for values that change all the time', async () => {
+  test('are recorded on each change, newest first, except for values that change constantly', async () => {
     await beat();
     await beat({
       facts: {

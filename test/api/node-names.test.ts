@@ -102,7 +102,7 @@ test('a step selects a node by its name, which may be a template, and follows a 
   });
 });
 
-test('saving a step that selects a node twice or not at all fails, also when other inputs are templates', async () => {
+test('saving a step that selects a node twice or not at all fails, even if other inputs are templates', async () => {
   const workspace = await hub.workspace();
   const headers = { 'x-api-key': workspace.key };
   const save = (input: object) =>

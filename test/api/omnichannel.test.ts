@@ -184,7 +184,7 @@ test('replies of agents and of the API are sent through the channel once, and re
   expect((await messages(conversationId)).filter(({ senderType }) => senderType === 'visitor')).toHaveLength(1);
 });
 
-test('a reply that cannot be sent is visible in its conversation as a note', async () => {
+test('a reply that cannot be sent adds a note to its conversation', async () => {
   const id = await channel();
   await receive(id, { text: 'Hello', from: 'ann', messageId: 'm1' });
   const conversationId = (await inbox())[0]?.id as string;
@@ -252,7 +252,7 @@ test('a loop with a program that answers each reply ends', async () => {
   expect(sent()).toHaveLength(60);
 }, 90_000);
 
-test('a message of a blocked visitor is in no conversation, and a workspace without Live Chat cannot ask for conversations', async () => {
+test('a message of a blocked visitor is in no conversation, and a workspace without Live Chat cannot enable conversations', async () => {
   const id = await channel();
   await receive(id, { text: 'Hello', from: 'ann', messageId: 'm1' });
   const [conversation] = await inbox();

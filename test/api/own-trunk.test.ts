@@ -76,7 +76,7 @@ describe('an own trunk', () => {
     expect(JSON.stringify(data)).not.toContain('secret');
   });
 
-  test('has its missed calls among the records of its workspace, once', async () => {
+  test('adds its missed calls once to the records of its workspace', async () => {
     await registered();
     const invite = [
       'INVITE sip:me@here SIP/2.0',
@@ -106,7 +106,7 @@ describe('an own trunk', () => {
     ]);
   });
 
-  test('is of its workspace, for those who are signed in, and changed by admins of an entitled one alone', async () => {
+  test('requires a signed-in user of its workspace, and an admin of an entitled workspace for changes', async () => {
     await set();
     const other = await hub.workspace();
     expect(await status(other.session)).toBeNull();
@@ -148,7 +148,7 @@ describe('an own trunk', () => {
     [{ password: 'a\r\nb' }, 'password'],
     [{ password: undefined }, 'password'],
     [{ transport: 'ws' }, 'transport'],
-  ])('that can not be is refused: %j', async (more, field) => {
+  ])('with an invalid setting is rejected: %j', async (more, field) => {
     const refused = set(more as never);
     await expectRefused(refused, 400, 'validation_failed');
     await expect(refused).rejects.toThrow(new RegExp(`body\\.${field}`));
