@@ -104,11 +104,9 @@ test.skipIf(!isLinux)(
     new ProcessGuard().announce('${mark}');
     spawn('${sleep[0]}', ${JSON.stringify(sleep.slice(1))}, { detached: true, stdio: 'ignore', env: { [commandMarker]: '${mark}' } });
     process.kill(process.pid, 'SIGKILL');`;
-    spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
-    await until(
-      () => running(...sleep).length > 0,
-      () => 'the program did not start',
-    );
+    const companion = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
+    const signal = await new Promise((done) => companion.once('exit', (_code, ending) => done(ending)));
+    expect(signal).toBe('SIGKILL');
     await expect.poll(() => running(...sleep)).toEqual([]);
   },
 );
