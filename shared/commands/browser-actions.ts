@@ -75,7 +75,7 @@ const selected = { selected: z.array(z.string().max(10_000)).max(1000).describe(
 export const browserSelect = defineArtifactCommand({
   type: 'browser.select',
   title: 'Select options',
-  summary: 'Selects options of a <select> by value or label; all others are deselected.',
+  summary: 'Selects options of a `select` element by value or label; all others are deselected.',
   gate: 'browser',
   acts: true,
   timeoutMs,

@@ -70,7 +70,10 @@ export function limitsPage(): string {
       ['text that a template renders', `${count(maxRenderedLength)} characters`],
       ['runs in one bulk request', count(maxBulkRuns)],
       ['value of a memory entry', bytes(maxMemoryValueBytes)],
-      ['messages of a session; older ones are deleted', count(maxSessionMessages)],
+      [
+        'messages of a session; a channel or an agent replaces the oldest one, others get `conflict`',
+        count(maxSessionMessages),
+      ],
     ]),
     '## Nodes',
     table([
