@@ -51,19 +51,22 @@ function expected({ id, method }: Operation): Permission[] {
 }
 
 describe('a key of Automations', () => {
-  test.each(named(ofAutomations))('%s accepts the permissions that contain it, and no others', async (_id, operation) => {
-    expect(acceptedPermissions(operation)).toEqual(expected(operation));
-    for (const permission of productPermissions.automations) {
-      const { body } = await send(hub.url, operation.method, pathOf(operation), {
-        headers: { 'x-api-key': keys[permission] },
-        ...(operation.body === undefined ? {} : { body: { nonsense: true } }),
-      });
-      expect([permission, body.code === 'missing_permission']).toEqual([
-        permission,
-        !expected(operation).includes(permission),
-      ]);
-    }
-  });
+  test.each(named(ofAutomations))(
+    '%s accepts the permissions that contain it, and no others',
+    async (_id, operation) => {
+      expect(acceptedPermissions(operation)).toEqual(expected(operation));
+      for (const permission of productPermissions.automations) {
+        const { body } = await send(hub.url, operation.method, pathOf(operation), {
+          headers: { 'x-api-key': keys[permission] },
+          ...(operation.body === undefined ? {} : { body: { nonsense: true } }),
+        });
+        expect([permission, body.code === 'missing_permission']).toEqual([
+          permission,
+          !expected(operation).includes(permission),
+        ]);
+      }
+    },
+  );
 
   test('reads its permissions from GET /v1/me', async () => {
     const { key } = await workspace.createKey({ permissions: ['automations:read', 'approvals:decide'] });

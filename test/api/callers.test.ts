@@ -42,28 +42,28 @@ describe('a user has the operations of API keys', () => {
     expect(shared.length).toBeGreaterThan(55);
   });
 
-  test.each(named(shared))('%s is available to the lowest role that it names, and to no lower role', async (_id, operation) => {
-    const answers = await Promise.all([
-      call(operation, { authorization: `Bearer ${workspace.jwt}` }),
-      call(operation, { authorization: `Bearer ${member}` }),
-    ]);
-    const refused = answers.map(({ status, body }) => status === 401 || body.code === 'role_required');
-    expect(refused).toEqual([false, operation.role === 'admin']);
-  });
-
   test.each(named(shared))(
-    '%s rejects a caller without credentials and an invalid JWT',
+    '%s is available to the lowest role that it names, and to no lower role',
     async (_id, operation) => {
-      for (const headers of [
-        {},
-        { authorization: 'Bearer a.b.c' },
-        { authorization: 'Bearer key_live_automations_x' },
-        { cookie: 'outrigger_session=x' },
-      ] as Record<string, string>[]) {
-        expect((await call(operation, { ...headers, 'sec-fetch-site': 'same-origin' })).status).toBe(401);
-      }
+      const answers = await Promise.all([
+        call(operation, { authorization: `Bearer ${workspace.jwt}` }),
+        call(operation, { authorization: `Bearer ${member}` }),
+      ]);
+      const refused = answers.map(({ status, body }) => status === 401 || body.code === 'role_required');
+      expect(refused).toEqual([false, operation.role === 'admin']);
     },
   );
+
+  test.each(named(shared))('%s rejects a caller without credentials and an invalid JWT', async (_id, operation) => {
+    for (const headers of [
+      {},
+      { authorization: 'Bearer a.b.c' },
+      { authorization: 'Bearer key_live_automations_x' },
+      { cookie: 'outrigger_session=x' },
+    ] as Record<string, string>[]) {
+      expect((await call(operation, { ...headers, 'sec-fetch-site': 'same-origin' })).status).toBe(401);
+    }
+  });
 
   test('as the user: a run that they start or retry, and an approval that they decide, names them', async () => {
     const { id } = await workspace.session.call('createAutomationWorkflow', {

@@ -144,12 +144,15 @@ describe('a file', () => {
     ['<!doctype html><script>alert(1)</script>', 'photo.png', 'photo.png.txt'],
     ['<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'drawing.svg', 'drawing.svg.txt'],
     ['@echo off', 'setup.bat', 'setup.bat.txt'],
-  ])('%s with the name %s is stored as text with the name %s, and no browser shows it as a page', async (content, name, kept) => {
-    const { sent, read } = await roundTrip(Buffer.from(content), name);
-    expect(sent).toMatchObject({ contentType: 'text/plain', name: kept });
-    expect(read.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-    expect(read.headers.get('content-disposition')).toMatch(/^attachment;/);
-  });
+  ])(
+    '%s with the name %s is stored as text with the name %s, and no browser shows it as a page',
+    async (content, name, kept) => {
+      const { sent, read } = await roundTrip(Buffer.from(content), name);
+      expect(sent).toMatchObject({ contentType: 'text/plain', name: kept });
+      expect(read.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(read.headers.get('content-disposition')).toMatch(/^attachment;/);
+    },
+  );
 
   test.each([
     ['../../etc/passwd', 'passwd.txt'],
@@ -585,12 +588,15 @@ describe('a picture that is made to exhaust the hub', () => {
     ['GIF', crumbledGif, 9_999],
     ['WebP', crumbledWebp, 9_999],
     ['MP4', crumbledMp4, 10_000],
-  ] as const)('is rejected as a %s of more than 10,000 parts; a smaller one is accepted', async (kind, crumbled, most) => {
-    expect((await upload(await scene.visitor(), crumbled(most))).status).toBe(200);
-    const answer = await upload(await scene.visitor(), crumbled(10_001));
-    expect(answer).toMatchObject({
-      status: 415,
-      body: { message: expect.stringContaining(`This ${kind} has more than 10000 parts.`) as string },
-    });
-  });
+  ] as const)(
+    'is rejected as a %s of more than 10,000 parts; a smaller one is accepted',
+    async (kind, crumbled, most) => {
+      expect((await upload(await scene.visitor(), crumbled(most))).status).toBe(200);
+      const answer = await upload(await scene.visitor(), crumbled(10_001));
+      expect(answer).toMatchObject({
+        status: 415,
+        body: { message: expect.stringContaining(`This ${kind} has more than 10000 parts.`) as string },
+      });
+    },
+  );
 });

@@ -92,15 +92,18 @@ describe('a webhook workflow that both processes have cached', () => {
       ({ tenantId }: TestWorkspace) => setEntitlement(database, tenantId, 'automations', false),
       403,
     ],
-  ])('and that %s starts nothing afterwards on either process, without a notification', async (what, change, status) => {
-    const workspace = await here.workspace();
-    const { id, call } = await webhook(workspace, `token of what ${what} ${workspace.tenantId}`);
-    await unheard(() => change(workspace, id));
-    const before = await runsOf(id);
-    const answers = await Promise.all([there, here, there, here].map((hub) => call(hub)));
-    expect(answers.map((answer) => answer.status)).toEqual([status, status, status, status]);
-    expect(await runsOf(id)).toBe(before);
-  });
+  ])(
+    'and that %s starts nothing afterwards on either process, without a notification',
+    async (what, change, status) => {
+      const workspace = await here.workspace();
+      const { id, call } = await webhook(workspace, `token of what ${what} ${workspace.tenantId}`);
+      await unheard(() => change(workspace, id));
+      const before = await runsOf(id);
+      const answers = await Promise.all([there, here, there, here].map((hub) => call(hub)));
+      expect(answers.map((answer) => answer.status)).toEqual([status, status, status, status]);
+      expect(await runsOf(id)).toBe(before);
+    },
+  );
 
   test('and whose steps change starts runs with the new steps only', async () => {
     const workspace = await here.workspace();
@@ -189,23 +192,26 @@ describe('an API key that both processes have cached', () => {
       ({ tenantId }: TestWorkspace) => setEntitlement(database, tenantId, 'automations', false),
       refused(403, 'product_not_entitled'),
     ],
-  ])('and that %s gets no data afterwards from either process, without a notification', async (_what, change, expected) => {
-    const workspace = await here.workspace();
-    const { id, key } = await workspace.createKey();
-    const workflow = await workspace.api.call('createAutomationWorkflow', {
-      body: { name: 'secret', stepsJson: [{ type: 'log', message: 'x' }] },
-    });
-    const path = `/v1/automations/workflows/${workflow.id}`;
-    for (const hub of [here, there, here, there]) {
-      const answer = await get(hub, key, path);
-      expect(answer.status).toBe(200);
-      expect(answer.etag).not.toBeNull();
-    }
-    await unheard(() => change(workspace, id));
-    // Also what is wrong with the request is told to nobody who is not let in.
-    for (const each of [path, path, `/v1/automations/workflows?limit=x`, `/v1/automations/workflows/${id}`])
-      expect(await Promise.all([there, here].map((hub) => get(hub, key, each)))).toEqual([expected, expected]);
-  });
+  ])(
+    'and that %s gets no data afterwards from either process, without a notification',
+    async (_what, change, expected) => {
+      const workspace = await here.workspace();
+      const { id, key } = await workspace.createKey();
+      const workflow = await workspace.api.call('createAutomationWorkflow', {
+        body: { name: 'secret', stepsJson: [{ type: 'log', message: 'x' }] },
+      });
+      const path = `/v1/automations/workflows/${workflow.id}`;
+      for (const hub of [here, there, here, there]) {
+        const answer = await get(hub, key, path);
+        expect(answer.status).toBe(200);
+        expect(answer.etag).not.toBeNull();
+      }
+      await unheard(() => change(workspace, id));
+      // Also what is wrong with the request is told to nobody who is not let in.
+      for (const each of [path, path, `/v1/automations/workflows?limit=x`, `/v1/automations/workflows/${id}`])
+        expect(await Promise.all([there, here].map((hub) => get(hub, key, each)))).toEqual([expected, expected]);
+    },
+  );
 
   test('and that moves to another workspace reads this workspace only', async () => {
     const [first, second] = [await here.workspace(), await here.workspace()];
