@@ -59,7 +59,7 @@ const hostile: readonly (readonly [string, string, string[]?])[] = [
 ];
 
 describe('the shipped packs', () => {
-  test('are seven, each can be installed as it is, and shows what it may do', async () => {
+  test('number seven, can each be installed unchanged, and show their powers', async () => {
     const { data } = await workspace.api.call('listAutomationSkills', {});
     expect(data.map(({ id }) => id)).toEqual([
       'daily-screen-report',
@@ -98,7 +98,7 @@ describe('the shipped packs', () => {
     ).toEqual(['maintenance-command', 'site-uptime-watch', 'weekly-run-digest']);
   });
 
-  test('make a workflow from their inputs, and refuse wrong ones at their names', async () => {
+  test('create a workflow from their inputs, and reject invalid inputs with their names', async () => {
     const node = '01890000-0000-7000-8000-000000000001';
     const make = (packId: string, inputs: Record<string, unknown>) =>
       request('POST', `/v1/automations/skills/${packId}/workflow`, { inputs });
@@ -133,7 +133,7 @@ describe('the shipped packs', () => {
     ).toMatchObject({ details: [{ path: 'body.inputs.url', message: 'must not contain {{' }] });
   });
 
-  test('are used only once they are installed', async () => {
+  test('can be used only after they are installed', async () => {
     const own = await hub.workspace();
     expect((await request('POST', '/v1/automations/skills/weekly-run-digest/workflow', {}, own)).body).toMatchObject({
       statusCode: 409,
@@ -147,8 +147,8 @@ describe('the shipped packs', () => {
   });
 });
 
-describe("a pack of one's own", () => {
-  test('is checked, published once a version, seen in its own workspace only, and used', async () => {
+describe('a pack of a workspace', () => {
+  test('is checked, published once per version, visible in its own workspace only, and used', async () => {
     const check = await workspace.api.call('postAutomationSkillSdk', { body: { manifest: manifest() as never } });
     expect(check).toMatchObject({
       valid: true,
@@ -357,7 +357,7 @@ describe("a pack of one's own", () => {
       manifest({}, { trigger: { type: 'webhook', webhook: { token: 'known-to-its-publisher' } } }),
       'graph.trigger.webhook.token',
     ],
-  ] as [string, Record<string, unknown>, string][])('with %s is refused, with the path', async (_name, wrong, path) => {
+  ] as [string, Record<string, unknown>, string][])('with %s is rejected with the path', async (_name, wrong, path) => {
     const check = await workspace.api.call('postAutomationSkillSdk', { body: { manifest: wrong as never } });
     expect(check.valid).toBe(false);
     expect(check.errors.map((error) => error.path)).toContain(path);
@@ -374,7 +374,7 @@ describe("a pack of one's own", () => {
     'https://good.example/{{payload.path}}',
     'https://good.example?q={{payload.q}}',
     'https://other.example:8443/',
-  ])('may call %s of a declared host', async (url) => {
+  ])('can call %s of a declared host', async (url) => {
     const fitting = manifest(
       { skills: ['webhook.deliver'], hosts: ['good.example', 'other.example:8443'] },
       { steps: [{ type: 'skill', skillId: 'webhook.deliver', input: { url } }] },
@@ -393,7 +393,7 @@ describe("a pack of one's own", () => {
     return id;
   }
 
-  test('takes its inputs as values, however they are put together', async () => {
+  test('treats its inputs as values in every combination', async () => {
     const inputs = { properties: { a: { type: 'string', title: 'A' }, b: { type: 'string', title: 'B' } } };
     const id = await install(
       'breaking-pack',
@@ -413,7 +413,7 @@ describe("a pack of one's own", () => {
     });
   });
 
-  test('is bounded with its inputs in it', async () => {
+  test('has size limits that include its inputs', async () => {
     const id = await install(
       'growing-pack',
       { inputsSchema: { properties: { a: { type: 'string', title: 'A' } } } },
@@ -424,7 +424,7 @@ describe("a pack of one's own", () => {
     ).toMatchObject({ statusCode: 400, details: [{ message: expect.stringContaining('longer than') as string }] });
   });
 
-  test('goes to the host of its input and to no other, whatever the workflow of it is edited to', async () => {
+  test('calls the host of its input and no other, also after its workflow is edited', async () => {
     const id = await install(
       'calling-pack',
       { skills: ['webhook.deliver'], hosts: ['inputs.url'] },
@@ -459,7 +459,7 @@ describe("a pack of one's own", () => {
     expect(await run()).toBe('pack_grant_exceeded');
   });
 
-  test('made a workflow before packs were granted anything: it may do nothing until it is made anew, and says so', async () => {
+  test('that created a workflow before grants existed gives it no powers, and the error says to create it again', async () => {
     const id = await install('older-pack', {}, {});
     const make = async () =>
       (
@@ -488,7 +488,7 @@ describe("a pack of one's own", () => {
     expect(await run(await make())).toMatchObject({ status: 'succeeded' });
   });
 
-  test('is written by a schema that the SDK gives, with every skill', async () => {
+  test('is validated by the schema of the SDK, with every skill', async () => {
     const sdk = await workspace.api.call('getAutomationSkillSdk', {});
     expect(sdk.manifest).toMatchObject({
       type: 'object',

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-test('a page whose address ends with a slash is at the one without, behind a path of a proxy, too', async () => {
+test('a page path with a trailing slash redirects to the path without, also behind a proxy path', async () => {
   const { status, headers } = await fetch(`${hub.url}/voice/?a=1`, { redirect: 'manual' });
   const location = headers.get('location') ?? '';
   expect([status, new URL(location, 'https://proxy.example/hub/voice/?a=1').href]).toEqual([
@@ -26,7 +26,7 @@ test('a page whose address ends with a slash is at the one without, behind a pat
   expect((await fetch(`${hub.url}/voice`, { redirect: 'manual' })).status).toBe(200);
 });
 
-test('an address of slashes alone is no fault of the hub', async () => {
+test('a path of slashes only causes no server error', async () => {
   for (const path of ['//', '///', '//voice/', '/voice//'])
     expect((await fetch(`${hub.url}${path}`, { redirect: 'manual' })).status).toBeLessThan(500);
 });
@@ -77,14 +77,14 @@ const decide = (path: string, decision: string) =>
 const read = async (path: string) => (await send(hub.url, 'GET', path)).text;
 
 describe('the page of an approval', () => {
-  test('shows each argument of a command apart, an empty one and a space at an end as well', async () => {
+  test('shows each argument of a command separately, also an empty one or one that ends with a space', async () => {
     const text = await read((await link()).path);
     expect(text).toContain(
       `<li><code>${long}</code></li><li><b class="mark">empty</b></li><li><code>two words </code></li><li><code>--flag=<b class="mark">U+202E</b>fdp</code></li>`,
     );
   });
 
-  test('shows the deadline of the decision and the outcome when too few people decide', async () => {
+  test('shows the deadline of the decision and the outcome if too few approvers decide', async () => {
     expect(await read((await link({ expiresInSeconds: 600 })).path)).toMatch(
       /Until \d+ \w+ \d{4} at \d\d:\d\d UTC\. If too few people decide by then, it is rejected\./,
     );
@@ -94,7 +94,7 @@ describe('the page of an approval', () => {
     expect(await read((await link()).path)).not.toContain('Until ');
   });
 
-  test('offers buttons while it can be decided and no longer, and promises nothing that will not be done', async () => {
+  test('shows buttons only while the approval can be decided, and announces only what will happen', async () => {
     const open = await link();
     expect(await read(open.path)).toMatch(/If you approve, exactly this is done: system\.run[^]*<form/);
     const became = async ({ path }: { path: string }) => {
@@ -178,7 +178,7 @@ describe('in a browser', () => {
   })()`;
 
   test.each(['light', 'dark'] as const)(
-    'no page is wider than a small screen, whatever it shows, and all of it can be read in %s',
+    'no page is wider than a small screen, with any content, and all of it is readable in %s',
     async (colorScheme) => {
       const approved = await link();
       await decide(approved.path, 'approved');
@@ -200,7 +200,7 @@ describe('in a browser', () => {
     },
   );
 
-  test('what has the focus is outlined, in the order in which it is read', async () => {
+  test('the focused element is outlined, in reading order', async () => {
     const page = await open('light');
     await page.goto(`${hub.url}${(await link()).path}`);
     const focused: string[] = [];

@@ -81,7 +81,7 @@ describe('A password reset', () => {
     await expect(logIn(email, newPassword)).resolves.toBeDefined();
   });
 
-  test('of two links the use of one ends the other, also when both are used at once', async () => {
+  test('with one of two links invalidates the other, also when both are used concurrently', async () => {
     const { email } = await hub.workspace();
     const tokens = [await mailedToken(email), await mailedToken(email)];
     const passwords = ['the first new passphrase', 'the second new passphrase'];
@@ -91,7 +91,7 @@ describe('A password reset', () => {
     await expect(logIn(email, won)).resolves.toBeDefined();
   });
 
-  test('does not work after its time, with another token, or once the user changed the password', async () => {
+  test('fails after its expiry, with another token, or after the user changed the password', async () => {
     const { email, password, session } = await hub.workspace();
     const expired = await mailedToken(email);
     await expirePasswordResets(hub.database);
@@ -115,14 +115,14 @@ describe('A password reset', () => {
       expect(stored).not.toContain(form);
   });
 
-  test('leaves users of other workspaces alone', async () => {
+  test('does not affect users of other workspaces', async () => {
     const [one, other] = [await hub.workspace(), await hub.workspace()];
     expect((await reset(await mailedToken(one.email))).status).toBe(200);
     expect((await other.session.call('readMe', {})).user.email).toBe(other.email);
     await expect(logIn(other.email, newPassword)).rejects.toMatchObject({ code: 'invalid_credentials' });
   });
 
-  test('is answered alike for addresses without an account, which get no mail', async () => {
+  test('gets the same response for an address without an account, which receives no mail', async () => {
     const { email } = await hub.workspace();
     const answers = [await request(email), await request('nobody@example.org')];
     expect(answers.map(({ status, text }) => ({ status, text }))).toEqual([
@@ -136,7 +136,7 @@ describe('A password reset', () => {
     expect(mailsTo('nobody@example.org')).toEqual([]);
   });
 
-  test('answers before the account is looked up, so that its time shows nothing', async () => {
+  test('is answered before the account is looked up, so that its response time reveals nothing', async () => {
     const { email } = await hub.workspace();
     const client = new Client({ connectionString: hub.database.url });
     await client.connect();
@@ -156,7 +156,7 @@ describe('A password reset', () => {
     );
   });
 
-  test('is limited by account alike for addresses with and without one, and earlier links stay valid', async () => {
+  test('has the same limit for addresses with and without an account, and earlier links stay valid', async () => {
     const { email } = await hub.workspace();
     const first = await mailedToken(email);
     for (const address of [email, 'unknown@example.org']) {
@@ -168,7 +168,7 @@ describe('A password reset', () => {
     expect((await reset(first)).status).toBe(200);
   });
 
-  test('names the public address in its link, whatever Host and forwarding headers say', async () => {
+  test('uses the public address in its link, regardless of Host and forwarding headers', async () => {
     const { email } = await hub.workspace();
     await mailedToken(email, {
       host: 'evil.example',
@@ -178,7 +178,7 @@ describe('A password reset', () => {
     expect(mailsTo(email).at(-1)?.raw).not.toContain('evil');
   });
 
-  test('is refused by a hub that sends no mail, whose page names the command', async () => {
+  test('is rejected by a hub without mail, whose page names the command', async () => {
     await using without = await startHub();
     const { email } = await without.workspace();
     const answer = await send(without.url, 'POST', '/auth/password/reset-request', { body: { email } });
@@ -211,7 +211,7 @@ describe('The pages for passwords', () => {
   });
 
   test.each(['light', 'dark'] as const)(
-    'lead from / to a new password and change it again, at 320 px, %s, without a violation of the policy',
+    'set a new password from / and change it again, at 320 px, %s, without a violation of the policy',
     async (colorScheme) => {
       const { email } = await local.workspace();
       const context = await browser.newContext({ viewport: { width: 320, height: 640 }, colorScheme });

@@ -150,7 +150,7 @@ const lists = operations.filter(
   (operation) => operation.method === 'GET' && operation.query !== undefined && 'limit' in operation.query.shape,
 );
 
-test('every list finds its page by an index, whatever it is filtered by', { timeout: 180_000 }, async () => {
+test('every list finds its page by an index, with every filter', { timeout: 180_000 }, async () => {
   const ids: Record<string, string> = {
     getAutomationSession: crowd.session,
     listAutomationWorkflowVersions: crowd.busyWorkflow,
@@ -178,7 +178,7 @@ test('every list finds its page by an index, whatever it is filtered by', { time
 });
 
 test(
-  'what starts, moves and ends work finds its rows by an index, and so does every periodic task',
+  'every statement that starts, moves and ends work uses an index, and so does every periodic task',
   { timeout: 180_000 },
   async () => {
     const { api, session, tenantId } = workspace;
@@ -360,7 +360,7 @@ test(
   },
 );
 
-test('a statement without an index is found out: one that reads all, one that looks at too much, one that skips through', async () => {
+test('the check detects a statement that reads all rows, reads too many rows, or skips rows', async () => {
   const problemsOf =
     (role: 'outrigger_app' | 'outrigger_system', tenantId: string | null) =>
     async (text: string, ...values: unknown[]) =>

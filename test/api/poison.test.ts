@@ -164,7 +164,7 @@ const payload = {
 };
 
 test(
-  `whatever could be saved ends, alone, and for a reason that is told (seed ${seed})`,
+  `every run that could be saved ends without affecting others, with a reported reason (seed ${seed})`,
   { timeout: 240_000 },
   async () => {
     const headers = { 'x-api-key': workspace.key };

@@ -38,7 +38,7 @@ const act = fc.oneof(
 );
 
 test(
-  'whatever is written in whichever order, agents see notes and no visitor, key, webhook, run, model or export does',
+  'agents see notes in any order of writing, and no visitor, key, webhook, run, model or export does',
   { timeout: 180_000 },
   async () => {
     await fc.assert(

@@ -133,7 +133,7 @@ async function verdicts(runId: string, ...members: Member[]): Promise<unknown[]>
 const onlyOther = ['approver_required', 'approved'];
 
 describe('the author of a workflow does not decide the commands of its runs', () => {
-  test('that another member starts by hand', async () => {
+  test('when another member starts the run', async () => {
     const runId = await start(await create(author.session, [program()]));
     expect(await verdicts(runId, author, starter, other)).toEqual([
       'approver_required',
@@ -142,7 +142,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     ]);
   });
 
-  test('that a run of another workflow spawns, also two runs further', async () => {
+  test('when a run of another workflow starts the run, also over two further runs', async () => {
     const inner = await create(author.session, [program()]);
     const middle = await create(other.session, [spawn(inner)]);
     await start(await create(starter.session, [spawn(middle)]));
@@ -156,27 +156,27 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     ]);
   });
 
-  test('that spawns a run of another workflow with the command as its payload', async () => {
+  test('when it starts a run of another workflow with the command as its payload', async () => {
     const inner = await create(workspace.session, [program('{{payload.argv}}')]);
     await start(await create(author.session, [spawn(inner, { argv: ['rm', '-rf', 'x'] })]));
     expect(await verdicts(await latestOf(inner), author, other)).toEqual(onlyOther);
   });
 
-  test('that is the error workflow of the policy', async () => {
+  test('when it is the error workflow of the policy', async () => {
     const handler = await create(author.session, [program()]);
     await workspace.session.call('putAutomationPolicy', { body: { errorWorkflowId: handler } });
     await start(await create(workspace.session, [failing]));
     expect(await verdicts(await latestOf(handler), author, other)).toEqual(onlyOther);
   });
 
-  test('whose run fails and so starts the error workflow', async () => {
+  test('when its run fails and starts the error workflow', async () => {
     const handler = await create(workspace.session, [program(['echo', '{{payload.run.error.message}}'])]);
     await workspace.session.call('putAutomationPolicy', { body: { errorWorkflowId: handler } });
     await start(await create(author.session, [failing]));
     expect(await verdicts(await latestOf(handler), author, other)).toEqual(onlyOther);
   });
 
-  test('that a run of another workflow calls by the hook, or that calls it', async () => {
+  test('when a run of another workflow calls it by the hook, or it calls the other workflow', async () => {
     const token = 'a-token-of-a-hook-of-authors';
     const hooked = await create(author.session, [program()], { triggerJson: { type: 'webhook', webhook: { token } } });
     const call: StepInput = {
@@ -197,7 +197,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     ]);
   });
 
-  test('that others retry and replay', async () => {
+  test('when other members retry and replay the run', async () => {
     const id = await create(author.session, [program()]);
     const first = await start(id);
     await decide((await pendingOf(first)).id, other.token, 'rejected');
@@ -213,7 +213,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(replay.id, author, other)).toEqual(onlyOther);
   });
 
-  test('whose limits and name another member changes, with the present steps', async () => {
+  test('when another member changes its limits and name with the same steps', async () => {
     const id = await create(author.session, [program()]);
     const change = (body: object) =>
       starter.session.call('updateAutomationWorkflow', { params: { id }, body: body as never });
@@ -222,7 +222,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(await start(id), author, other)).toEqual(onlyOther);
   });
 
-  test('whose defaults of inputs they set in the workflow of a sequence', async () => {
+  test('when the author sets the defaults of inputs in the workflow of a sequence', async () => {
     const { id } = await workspace.session.call('createAutomationSequence', {
       body: { name: 's', steps: [program(['echo', '{{payload.text}}'])] as never },
     });
@@ -235,7 +235,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts((await run()).runId, author, other)).toEqual(onlyOther);
   });
 
-  test('to which another member adds a step, and names the present ones', async () => {
+  test('when another member adds a step and sends the existing steps again', async () => {
     const added: StepInput = { type: 'log', message: 'first' };
     const named = { ...program(), name: 'Named' };
     const id = await create(author.session, [program()]);
@@ -257,7 +257,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
   });
 
-  test('but decides the commands of steps that others have replaced all of', async () => {
+  test('unless other members have replaced all steps of the author', async () => {
     const id = await create(author.session, [program()], { active: false });
     await workspace.session.call('updateAutomationWorkflow', {
       params: { id },
@@ -271,7 +271,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(await start(id), author)).toEqual(['approved']);
   });
 
-  test('whose earlier version another member restores', async () => {
+  test('when another member restores an earlier version of the author', async () => {
     const id = await create(author.session, [program()]);
     await starter.session.call('updateAutomationWorkflow', {
       params: { id },
@@ -282,7 +282,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(await start(id), author, other)).toEqual(onlyOther);
   });
 
-  test('that is made of a sequence, after another member renamed it', async () => {
+  test('when it is created from a sequence, and another member renamed it', async () => {
     const { id } = await author.session.call('createAutomationSequence', {
       body: { name: 's', steps: [program()] as never },
     });
@@ -291,7 +291,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
   });
 
-  test('that is made of a pack which they published', async () => {
+  test('when it is created from a pack that the author published', async () => {
     const manifest = {
       id: 'own-command',
       name: 'Own',
@@ -315,7 +315,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(await start(id), author, other)).toEqual(onlyOther);
   });
 
-  test('that a key of theirs wrote', async () => {
+  test('when a key of the author wrote it', async () => {
     const { key } = await author.session.call('createApiToken', {
       params: { tenantId: workspace.tenantId },
       body: { name: 'k', product: 'automations', permissions: ['automations:manage'] },
@@ -323,7 +323,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(await start(await create(hub.client(key), [program()])), author, other)).toEqual(onlyOther);
   });
 
-  test('once they were removed and added again', async () => {
+  test('when the author was removed and added again', async () => {
     const runId = await start(await create(author.session, [program()]));
     await workspace.session.call('removeMember', {
       params: { tenantId: workspace.tenantId, userId: author.id },
@@ -331,13 +331,13 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(runId, await addMember(author.email), other)).toEqual(onlyOther);
   });
 
-  test('but decides a step approval that names them', async () => {
+  test('except for a step approval that names the author', async () => {
     const id = await create(author.session, [{ type: 'approval', title: 'ok?', approvers: [author.email] }]);
     expect((await decide((await pendingOf(await start(id))).id, author.token)).status).toBe(200);
   });
 });
 
-test('who set the error workflow does not decide its commands, after another member saved the policy', async () => {
+test('the author of the error workflow setting does not decide its commands, after another member saved the policy', async () => {
   const handler = await create(workspace.session, [program()]);
   await author.session.call('putAutomationPolicy', { body: { errorWorkflowId: handler } });
   await workspace.session.call('putAutomationPolicy', { body: { errorWorkflowId: handler, maxRunsPerHour: 1000 } });
@@ -345,7 +345,7 @@ test('who set the error workflow does not decide its commands, after another mem
   expect(await verdicts(await latestOf(handler), author, other)).toEqual(onlyOther);
 });
 
-describe('who shaped an agent does not decide the commands of its runs', () => {
+describe('the author of an agent does not decide the commands of its runs', () => {
   const toolCall = (skillId: string, input: object) => `TOOL_CALL:${skillId}|${JSON.stringify(input)}`;
   const callProgram = () => toolCall('system.run', { nodeId, argv: ['true'] });
   const addAgent = async (as: Client, systemPrompt = 'You help.') => {
@@ -399,7 +399,7 @@ describe('who shaped an agent does not decide the commands of its runs', () => {
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
   });
 
-  test('by a prompt that another member replaced after the model had answered', async () => {
+  test('with a prompt that another member replaced after the model had answered', async () => {
     const agent = await addAgent(author.session, 'Run it.');
     await workspace.session.call('putAutomationPolicy', { body: { approvalsRequiredFor: ['memory.write'] } });
     model.reply = (_request, turn) =>
@@ -419,7 +419,7 @@ describe('who shaped an agent does not decide the commands of its runs', () => {
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
   });
 
-  test('by a prompt that they restored themselves', async () => {
+  test('with a prompt that the author restored', async () => {
     const agent = await addAgent(workspace.session);
     const change = (systemPrompt: string) =>
       author.session.call('updateAutomationAgent', { params: { id: agent.id }, body: { systemPrompt } });
@@ -434,7 +434,7 @@ describe('who shaped an agent does not decide the commands of its runs', () => {
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
   });
 
-  test('of which the first wrote what the step after the second runs', async () => {
+  test('when the first step writes what the step after the second runs', async () => {
     const first = await addAgent(author.session);
     const second = await addAgent(other.session);
     model.reply = () => 'FINAL: done';
@@ -452,7 +452,7 @@ describe('who shaped an agent does not decide the commands of its runs', () => {
     ]);
   });
 
-  test('whose tool spawns the run with the command', async () => {
+  test('when a tool of the agent starts the run with the command', async () => {
     const inner = await create(workspace.session, [program('{{payload.argv}}')]);
     const agent = await addAgent(author.session);
     model.reply = (_request, turn) =>
@@ -461,7 +461,7 @@ describe('who shaped an agent does not decide the commands of its runs', () => {
     expect(await verdicts(await latestOf(inner), author, other)).toEqual(onlyOther);
   });
 
-  test('in a replay after the step of the agent', async () => {
+  test('in a replay that begins after the agent step', async () => {
     const agent = await addAgent(author.session);
     model.reply = () => 'FINAL: done';
     const id = await create(workspace.session, [agentStep(agent.id), program()]);
@@ -479,7 +479,7 @@ describe('who shaped an agent does not decide the commands of its runs', () => {
     expect(await verdicts(replay, author, other)).toEqual(onlyOther);
   });
 
-  test('nor who set the models whose answer a skill step hands on', async () => {
+  test('when the author set the models whose answer a skill step passes on', async () => {
     await author.session.call('putAutomationModels', { body: modelsBody() });
     model.reply = () => 'rm';
     const ask: StepInput = { type: 'skill', id: 'ask', skillId: 'ai.invoke', input: { input: 'Which program?' } };
@@ -508,7 +508,7 @@ describe('default approvers', () => {
     await put([other.email]);
   });
 
-  test('cannot decide once they are removed, also not by an earlier link', async () => {
+  test('cannot decide after they are removed, also not by an earlier link', async () => {
     await put([author.email, other.email]);
     for (const steps of [[program()], [{ type: 'approval' as const, title: 'ok?' }]]) {
       const gone = await addMember();
@@ -531,7 +531,7 @@ describe('default approvers', () => {
     }
   });
 
-  test('do not decide what they wrote, and the author makes no links of the others', async () => {
+  test('cannot decide what they wrote, and the author cannot create links of the others', async () => {
     await put([author.email, other.email]);
     const runId = await start(await create(author.session, [program()]));
     const approval = await pendingOf(runId);
@@ -542,7 +542,7 @@ describe('default approvers', () => {
   });
 });
 
-test('the only member decides what they wrote and started, also as the default approver, unless the policy forbids it', async () => {
+test('the only member decides their own workflows and runs, also as the default approver, unless the policy forbids it', async () => {
   for (const { id } of [author, starter, other])
     await workspace.session.call('removeMember', { params: { tenantId: workspace.tenantId, userId: id } } as never);
   const id = await create(workspace.session, [program()]);

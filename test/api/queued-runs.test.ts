@@ -49,7 +49,7 @@ async function fill(workspace: TestWorkspace): Promise<{ workflowId: string; run
   return { workflowId, runIds };
 }
 
-test('so many runs of a workspace wait to begin and no more, whoever starts them; another workspace is served, and what was accepted runs', async () => {
+test('a workspace has a limit of queued runs from all sources; other workspaces are not affected, and accepted runs execute', async () => {
   const [full, other] = [await hub.workspace(), await hub.workspace()];
   const headers = { 'x-api-key': full.key };
   const child = await create(full, {});
@@ -94,7 +94,7 @@ test('so many runs of a workspace wait to begin and no more, whoever starts them
     .toMatchObject({ runIds: [expect.any(String)] });
 });
 
-test('a fire for which there is no room is skipped with its reason, and nothing is caught up for it', async () => {
+test('a fire above the queue capacity is skipped with its reason, and is not repeated later', async () => {
   const workspace = await hub.workspace();
   const triggerJson = {
     type: 'schedule',

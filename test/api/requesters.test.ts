@@ -42,7 +42,7 @@ const decideAs = (name: string, id: string, decision: 'approved' | 'rejected') =
     body: { decision },
   });
 
-describe('nobody who started it approves', () => {
+describe('the user who started a run cannot approve it', () => {
   const workflow = async (steps: StepInput[], more: Record<string, unknown> = {}) =>
     (
       await workspace.api.call('createAutomationWorkflow', {
@@ -71,7 +71,7 @@ describe('nobody who started it approves', () => {
   }
   const onlyBob = ['approver_required', 'approved'];
 
-  test('in a run that the run spawned, and in one that this one spawned', async () => {
+  test('in its child run, and in the child run of the child run', async () => {
     const inner = await workflow([asked()]);
     const middle = await workflow([{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: inner } }]);
     await startAsAnn(await workflow([{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: middle } }]));
@@ -89,7 +89,7 @@ describe('nobody who started it approves', () => {
     }
   });
 
-  test('in a retry and a replay of the run by somebody else', async () => {
+  test('in a retry and a replay by another member', async () => {
     const id = await workflow([asked()]);
     const first = await startAsAnn(id);
     const approval = await pendingOf(first);
@@ -114,7 +114,7 @@ describe('nobody who started it approves', () => {
     expect(await verdicts(await latestOf(workflowId))).toEqual(onlyBob);
   });
 
-  test('in a workflow that the run starts over the inbound hook', async () => {
+  test('in a workflow that the run starts through the inbound hook', async () => {
     const token = 'token-of-the-hook-in-the-chain';
     const hooked = await workflow([asked()], { triggerJson: { type: 'webhook', webhook: { token } } });
     await startAsAnn(

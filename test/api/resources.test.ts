@@ -49,7 +49,7 @@ const request = (method: string, path: string, content?: unknown, on = workspace
   });
 
 describe('sequences', () => {
-  test('run as a linked workflow that is made once and follows their changes', async () => {
+  test('run as a linked workflow that is created once and updated with them', async () => {
     const sequence = await workspace.api.call('createAutomationSequence', {
       body: {
         name: 'Welcome',
@@ -96,7 +96,7 @@ describe('sequences', () => {
     expect((await request('PATCH', `/v1/automations/workflows/${first.workflowId}`, { name: 'x' })).status).toBe(404);
   });
 
-  test('hold no worker while they wait between their steps', async () => {
+  test('occupy no worker while they wait between their steps', async () => {
     const sequence = await workspace.api.call('createAutomationSequence', {
       body: {
         name: 'Slow',
@@ -122,7 +122,7 @@ describe('sequences', () => {
     ).toBeGreaterThanOrEqual(1_900);
   });
 
-  test('are refused where they could not run', async () => {
+  test('are rejected if they could not run', async () => {
     expect(
       (
         await request('POST', '/v1/automations/sequences', {
@@ -139,7 +139,7 @@ describe('sequences', () => {
 });
 
 describe('flows and attempts', () => {
-  test('a flow keeps its revision over cancel, retry and replay, and shows its runs', async () => {
+  test('a flow keeps its revision over cancel, retry and replay, and lists its runs', async () => {
     const runId = await start([
       { type: 'log', message: 'a' },
       { type: 'approval', title: 'go?' },
@@ -188,7 +188,7 @@ describe('flows and attempts', () => {
     });
   });
 
-  test('a dry run says what would be done, and does nothing', async () => {
+  test('a dry run lists the planned effects, and has none', async () => {
     const { id } = await workspace.api.call(
       'createAutomationWorkflow',
       body([
@@ -231,7 +231,7 @@ describe('flows and attempts', () => {
     expect((await workspace.api.call('listAutomationMemory', { query: { key: 'dry' } })).data).toEqual([]);
   });
 
-  test('a spawned run belongs to its parent: it fails with it, is cancelled with it, and its depth is bounded', async () => {
+  test('a child run fails and is cancelled with its parent, and its depth is limited', async () => {
     const child = await workspace.api.call('createAutomationWorkflow', body([{ type: 'approval', title: 'child' }]));
     const parent = await start([
       { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child.id, context: 'from above' } },
@@ -278,7 +278,7 @@ describe('flows and attempts', () => {
 });
 
 describe('memory', () => {
-  test('is kept by workspace and by session, forgotten by null and by time, and bounded', async () => {
+  test('is stored per workspace and per session, deleted by null and by expiry, and limited', async () => {
     const session = await workspace.api.call('createAutomationSession', { body: { scope: 'workspace', key: 'm' } });
     const put = (content: Record<string, unknown>) =>
       workspace.api.call('putAutomationMemory', { body: content as never });
@@ -325,7 +325,7 @@ describe('memory', () => {
     await removeMemoryEntries(hub.database, workspace.tenantId);
   });
 
-  test('finds what is new in a list since the last look', async () => {
+  test('returns the new items of a list since the last check', async () => {
     const steps: StepInput[] = [
       { type: 'skill', skillId: 'memory.diff', input: { key: 'files', items: '{{payload.items}}', by: 'name' } },
     ];
@@ -407,7 +407,7 @@ describe('logs and messages', () => {
     }
   }
 
-  test('are followed live, and go on after the last line that was seen', async () => {
+  test('are streamed live, and resume after the last received line', async () => {
     const stop = new AbortController();
     const stream = await open('/v1/automations/logs/live?level=warn', stop.signal);
     const first = stream.next();
@@ -427,7 +427,7 @@ describe('logs and messages', () => {
     again.abort();
   });
 
-  test('messages are followed live as well', async () => {
+  test('messages are streamed live as well', async () => {
     const { key } = await workspace.createKey({ environment: 'test' });
     const { id } = await workspace.api.call(
       'createAutomationWorkflow',
@@ -443,7 +443,7 @@ describe('logs and messages', () => {
     stop.abort();
   });
 
-  test('a run is followed live from step to step to its end', async () => {
+  test('the stream of a run sends each step until its end', async () => {
     const runId = await start([
       { type: 'log', message: 'a' },
       { type: 'approval', title: 'ok?' },
@@ -472,7 +472,7 @@ describe('logs and messages', () => {
 });
 
 describe('insight', () => {
-  test('the SLO counts what ended within its window, the same from sums as from rows', async () => {
+  test('the SLO counts runs that ended within its window, equally from sums and from rows', async () => {
     const own = await hub.workspace();
     const now = Date.now();
     const { id } = await own.api.call('createAutomationWorkflow', body([{ type: 'log', message: 'x' }]));
@@ -507,7 +507,7 @@ describe('insight', () => {
     });
   });
 
-  test('the SLO counts a run that goes on after its end once, by its last end, whether sums were made before or meanwhile', async () => {
+  test('the SLO counts a run that continues after its end once, by its last end, before and after sums are made', async () => {
     const own = await hub.workspace();
     const { id } = await own.api.call('createAutomationWorkflow', body([{ type: 'log', message: 'x' }]));
     const now = Date.now();
@@ -557,7 +557,7 @@ describe('insight', () => {
     ).toMatchObject([{ failed: 1 }]);
   });
 
-  test('onboarding shows what this workspace has and lacks, with a next request that works', async () => {
+  test('onboarding lists what this workspace has and lacks, with a next request that succeeds', async () => {
     const own = await hub.workspace();
     const look = () => own.api.call('getAutomationOnboarding', {});
     expect(await look()).toMatchObject({
@@ -580,7 +580,7 @@ describe('insight', () => {
     }
   });
 
-  test('retention removes what is too old or too much, with all that belongs to it, and nothing else', async () => {
+  test('retention removes expired and excess rows with all dependent rows, and nothing else', async () => {
     const own = await hub.workspace();
     const ids: string[] = [];
     for (let index = 0; index < 4; index += 1)

@@ -21,7 +21,7 @@ const start = async (id: string) =>
   startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
 
 describe('the history of a run begins with queued', () => {
-  test('in the stream of the workspace, also for runs that begin as they are accepted', async () => {
+  test('in the stream of the workspace, also for runs that start immediately', async () => {
     const stream = await openStream(`${hub.url}/tenants/${workspace.tenantId}/events`, workspace.jwt);
     await expect.poll(() => stream.received[0]?.event).toBe('ready');
     const id = await create([{ type: 'log', message: 'x' }]);
@@ -33,7 +33,7 @@ describe('the history of a run begins with queued', () => {
     for (const runId of runIds) await expect.poll(() => statusesOf(runId)).toEqual(['queued', 'running', 'succeeded']);
   });
 
-  test('in the stream of the run, whenever somebody begins to follow it', async () => {
+  test('in the stream of the run, independent of when a client subscribes', async () => {
     const id = await create([
       { type: 'log', message: 'x' },
       { type: 'log', message: 'y', delaySeconds: 1 },
@@ -60,7 +60,7 @@ describe('the history of a run begins with queued', () => {
   });
 });
 
-test('a rejected run has failed, and can be retried, once its rejection is answered', async () => {
+test('a rejected run is failed and can be retried as soon as its rejection is answered', async () => {
   const id = await create([{ type: 'approval', title: 'ok?' }]);
   for (let round = 0; round < 5; round += 1) {
     const runId = await start(id);
@@ -76,7 +76,7 @@ test('a rejected run has failed, and can be retried, once its rejection is answe
   }
 });
 
-test('an address that guesses the platform admin key too often is answered 429, with the right key as well', async () => {
+test('an address with too many wrong platform admin keys gets 429, also with the right key', async () => {
   const guess = async (key: string) =>
     send(hub.url, 'PUT', `/tenants/${workspace.tenantId}/entitlements`, {
       headers: { authorization: `Bearer ${key}` },

@@ -41,7 +41,7 @@ async function pair({ api }: TestWorkspace) {
   return { nodeId, device: hub.client(deviceSecret) };
 }
 
-test('a run says why it does not go on, the same alone, in the list, in its flow and in the console', async () => {
+test('a waiting run shows the same reason by itself, in the list, in its flow and in the console', async () => {
   const workspace = await hub.workspace();
   const runId = await begin(workspace, [{ type: 'approval', title: 'go on?', expiresInSeconds: 3600 }, log]);
   await expect.poll(() => waitOf(workspace, runId)).not.toBeNull();
@@ -71,7 +71,7 @@ test('a run says why it does not go on, the same alone, in the list, in its flow
   expect((await workspace.api.call('listAutomationRuns', {})).data).toMatchObject([{ workflowName: 'Renamed' }]);
 });
 
-test('a run that a limit or a policy holds back names it, and says until when if time alone opens it', async () => {
+test('a run that a limit or a policy delays names it, and shows the end time if only time is missing', async () => {
   const workspace = await hub.workspace();
   const { api } = workspace;
   const question = { type: 'approval', title: 'wait' };
@@ -97,7 +97,7 @@ test('a run that a limit or a policy holds back names it, and says until when if
   await expect.poll(() => waitOf(workspace, quiet)).toEqual({ kind: 'quiet_hours', until: later });
 });
 
-test('a run that waits for a node says for which one, whether it can be reached and whether it has the command', async () => {
+test('a run that waits for a node shows the node, whether it is reachable and whether it has received the command', async () => {
   const workspace = await hub.workspace();
   const { nodeId, device } = await pair(workspace);
   const runId = await begin(workspace, [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
@@ -116,7 +116,7 @@ test('a run that waits for a node says for which one, whether it can be reached 
   });
 });
 
-test('a run that waits for a time, for another try or for another run says so', async () => {
+test('a run that waits for a time, a retry or another run says so', async () => {
   const workspace = await hub.workspace();
   const delayed = await begin(workspace, [log, { ...log, delaySeconds: 3600 }]);
   await expect.poll(() => waitOf(workspace, delayed)).toEqual({ kind: 'delay', stepIndex: 1, until: later });
@@ -168,7 +168,7 @@ test('a step that starts a workflow fails with timeout after its timeoutSeconds,
   expect(started).toMatchObject({ status: 'waiting_approval' });
 });
 
-test('the end of a child run that its step gave up does not shorten a later delay', async () => {
+test('the end of a child run after the step timed out does not shorten a later delay', async () => {
   const workspace = await hub.workspace();
   const child = await create(workspace, [{ type: 'approval', title: 'wait' }]);
   const spawn = { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } };
@@ -206,7 +206,7 @@ test('a step that starts a workflow waits for a child run that ends within its t
   ).toMatchObject({ status: 'succeeded' });
 });
 
-test('a page of runs is one statement, whatever they wait for, and shows nothing of another workspace', async () => {
+test('a page of runs needs one statement for all reasons to wait, and shows nothing of another workspace', async () => {
   const [workspace, other] = [await hub.workspace(), await hub.workspace()];
   const runId = await begin(workspace, [{ type: 'approval', title: 'wait' }]);
   const delayed = await begin(workspace, [log, { ...log, delaySeconds: 3600 }]);
@@ -221,7 +221,7 @@ test('a page of runs is one statement, whatever they wait for, and shows nothing
   expect((await other.api.call('listAutomationRuns', {})).data).toEqual([]);
 });
 
-test('a key that is revoked while it waits for a run gets 401 and not the run', async () => {
+test('a key that is revoked while it waits for a run gets 401 without the run', async () => {
   const workspace = await hub.workspace();
   const { id: tokenId, key } = await workspace.createKey();
   const { nodeId } = await pair(workspace);

@@ -29,8 +29,8 @@ const call = (token: string, body: unknown) =>
 const workflowOf = async (on: TestWorkspace, runId: unknown) =>
   (await on.api.call('getAutomationRun', { params: { id: String(runId) } })).workflowId;
 
-describe('a webhook token that a stranger saves as well', () => {
-  test("goes on to open the workflow of whoever had it first, and the stranger's own by its id alone", async () => {
+describe('a webhook token that another workspace saves as well', () => {
+  test('continues to start the workflow of its first workspace, and starts the other workflow only by id', async () => {
     const token = 'token-that-two-workspaces-have';
     // The stranger's workflow is older; it takes the token later.
     const theirs = await create(stranger, null);
@@ -51,7 +51,7 @@ describe('a webhook token that a stranger saves as well', () => {
     expect(await workflowOf(stranger, (await call(token, { event: 'x' })).body['runId'])).toBe(theirs);
   });
 
-  test('stays with the workspace that had it first while any of its workflows has it, whichever was made first', async () => {
+  test('stays with the first workspace while any of its workflows has it, independent of their age', async () => {
     const token = 'token-that-moves-between-workflows';
     const first = await create(mine, token);
     await create(stranger, token);
@@ -60,7 +60,7 @@ describe('a webhook token that a stranger saves as well', () => {
     expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(second);
   });
 
-  test('opens as many workflows as one call starts, which is told when one more is saved', async () => {
+  test('starts at most as many workflows as one call allows, which is reported on save', async () => {
     const token = 'token-of-very-many-workflows';
     await create(stranger, token);
     for (let made = 1; made < 100; made += 1) await create(stranger, token);
@@ -82,7 +82,7 @@ describe('a webhook token that a stranger saves as well', () => {
   });
 });
 
-test('a sequence that is run for the first time by many at once has one workflow', async () => {
+test('concurrent first runs of a sequence create one workflow', async () => {
   const { id } = await mine.api.call('createAutomationSequence', {
     body: { name: 'first', steps: [{ type: 'log', message: 'x' }] as never },
   });
@@ -92,7 +92,7 @@ test('a sequence that is run for the first time by many at once has one workflow
   expect(new Set(runs.map(({ workflowId }) => workflowId)).size).toBe(1);
 });
 
-test('an agent whose first messages come at once has one workflow', async () => {
+test('concurrent first messages to an agent create one workflow', async () => {
   const own = await hub.workspace();
   const { id: channelId } = await own.api.call('putAutomationChannel', {
     body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } },

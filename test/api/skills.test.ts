@@ -19,12 +19,12 @@ beforeEach(async () => {
 const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
 const validator = (schema: object) => new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
 
-describe('the catalogue of skills', () => {
+describe('the catalog of skills', () => {
   const read = async () => (await workspace.api.call('listAutomationSkillCatalog', {})).skills;
   const find = async (id: string) =>
     (await read()).find((skill) => skill.id === id) as Awaited<ReturnType<typeof read>>[0];
 
-  test('has every skill once, by id, with what it takes and puts out as JSON Schema', async () => {
+  test('lists every skill once, by id, with its input and output as JSON Schema', async () => {
     const skills = await read();
     const ids = skills.map(({ id }) => id);
     expect(ids).toEqual(ids.toSorted());
@@ -54,7 +54,7 @@ describe('the catalogue of skills', () => {
     );
   });
 
-  test('says whether a person approves: always, or as the policy of the workspace has it', async () => {
+  test('shows whether an approval is needed always or as the policy of the workspace requires', async () => {
     expect((await find('system.run')).needsApproval).toBe(true);
     expect((await find('memory.write')).needsApproval).toBe(false);
     await workspace.api.call('putAutomationPolicy', { body: { approvalsRequiredFor: ['memory.*'] } });
@@ -62,7 +62,7 @@ describe('the catalogue of skills', () => {
     expect((await find('log.write')).needsApproval).toBe(false);
   });
 
-  test('promises what its skills put out', async () => {
+  test('declares the actual outputs of its skills', async () => {
     const child = await workspace.api.call('createAutomationWorkflow', {
       body: { name: 'child', stepsJson: [{ type: 'log', message: 'x' }] },
     });
@@ -100,7 +100,7 @@ describe('the catalogue of skills', () => {
     }
   });
 
-  test('is for whoever manages automations', async () => {
+  test('requires a permission for automations', async () => {
     const get = (headers: Record<string, string>, query = '') =>
       send(hub.url, 'GET', `/v1/automations/skills/catalog${query}`, { headers });
     expect((await get({ authorization: `Bearer ${workspace.jwt}` })).status).toBe(200);
@@ -110,13 +110,13 @@ describe('the catalogue of skills', () => {
   });
 });
 
-describe('a skill that is called by itself', () => {
+describe('a skill that is called directly', () => {
   const call = (skillId: string, body: object, client = workspace.api) =>
     client.call('runAutomationSkill', { params: { skillId }, body: body as never });
   const post = (skillId: string, body: unknown, headers: Record<string, string> = { 'x-api-key': workspace.key }) =>
     send(hub.url, 'POST', `/v1/automations/skills/${skillId}/run`, { headers, body });
 
-  test('is a run of one step, whose output is that of the skill', async () => {
+  test('is a run of one step, with the output of the skill', async () => {
     const { runId, workflowId } = await call('memory.write', { input: { key: 'k', value: { a: 1 } } });
     const run = await settled(runId);
     expect(run).toMatchObject({
@@ -134,7 +134,7 @@ describe('a skill that is called by itself', () => {
     );
   });
 
-  test('gets its input byte for byte: nothing in it is a template, and nothing that looks like a broken one is refused', async () => {
+  test('receives its input byte for byte, without templates, and broken template syntax is accepted', async () => {
     const value = {
       '{{key}}': '{{payload.key}} {{secrets}} {{steps.x.output}} {{ {{ }} {{last.output',
       list: ['{{run.id}}', '{{context}}', '{{now}}', null, 1.5, '\u00e9\u{1f600}'],
@@ -154,7 +154,7 @@ describe('a skill that is called by itself', () => {
     }
   });
 
-  test('leaves one workflow for each skill, which no list shows and nothing counts as made', async () => {
+  test('uses one hidden workflow per skill, which no list shows and no limit counts', async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_value, index) =>
         call(index % 2 === 0 ? 'log.write' : 'memory.read', {
@@ -183,7 +183,7 @@ describe('a skill that is called by itself', () => {
     await settled(runId);
   });
 
-  test('finds its workflow as it should be, whatever somebody made of it', async () => {
+  test('repairs its hidden workflow if a member changed it', async () => {
     const { workflowId: id } = await call('log.write', { input: { message: 'x' } });
     for (const body of [
       { active: false },
@@ -206,7 +206,7 @@ describe('a skill that is called by itself', () => {
       expect(await settled(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { message } }] });
   });
 
-  test('waits for the approval that the policy asks for, and carries out exactly what was shown', async () => {
+  test('waits for the approval that the policy requires, and executes exactly the approved input', async () => {
     await workspace.api.call('putAutomationPolicy', { body: { approvalsRequiredFor: ['memory.write'] } });
     const input = { key: 'k', value: '{{payload.key}}' };
     const { runId } = await call('memory.write', { input });
@@ -231,7 +231,7 @@ describe('a skill that is called by itself', () => {
     });
   });
 
-  test('is tried as the call says', async () => {
+  test('is retried as the call specifies', async () => {
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
     const device = { name: 'd', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
     await hub.client().call('claimAutomationNode', { body: { pairingCode, device } });
@@ -258,7 +258,7 @@ describe('a skill that is called by itself', () => {
     });
   });
 
-  test('is refused at once with an input that it can not use, naming the field, and an unknown one is not found', async () => {
+  test('is rejected immediately with an invalid input and its field, and an unknown skill is not found', async () => {
     for (const [skillId, body, path] of [
       ['memory.write', {}, 'body.input.key'],
       ['memory.write', { input: { key: '' } }, 'body.input.key'],
@@ -280,7 +280,7 @@ describe('a skill that is called by itself', () => {
     expect((await workspace.api.call('listAutomationRuns', {})).data).toEqual([]);
   });
 
-  test('needs what the skill needs, and is once for an Idempotency-Key', async () => {
+  test('requires the permissions of the skill, and runs once for an Idempotency-Key', async () => {
     const headers = { 'x-api-key': workspace.key, 'idempotency-key': 'skill' };
     const input = { message: 'once' };
     const [first, again] = [await post('log.write', { input }, headers), await post('log.write', { input }, headers)];

@@ -97,7 +97,7 @@ async function answerNumbers(numbers: string[]): Promise<SipRequest[]> {
 }
 
 describe('a softphone in a call', () => {
-  test('speaks to the other side alone, by way of those who are in between', async () => {
+  test('exchanges messages only with the other side, through the proxies between them', async () => {
     const { workspace, caller, callee, inCall } = await talk();
     const before = server.messages.length;
     let sequence = 1;
@@ -134,7 +134,7 @@ describe('a softphone in a call', () => {
     expect((await audited(workspace)).map((each) => each['reason'])).toContain('Address Not Of This Call');
   });
 
-  test('that lost its connection goes on with the other side alone, which the SIP server knows', async () => {
+  test('that lost its connection resumes only with the other side that the SIP server knows', async () => {
     const { workspace, caller, callee, inCall } = await talk();
     await expect.poll(() => rows(workspace)).toBe(2);
     caller.socket.terminate();
@@ -150,7 +150,7 @@ describe('a softphone in a call', () => {
     await expect.poll(() => rows(workspace)).toBe(0);
   });
 
-  test('has the call until the other side says that it is over, whatever it says itself', async () => {
+  test('counts as in the call until the other side ends the call', async () => {
     const { workspace, caller, callee, jwt, inCall } = await talk();
     await expect.poll(() => rows(workspace)).toBe(2);
     caller.request('BYE', 'sip:x@y.invalid', { ...inCall, 'Max-Forwards': '0', CSeq: '2 BYE' });
@@ -167,7 +167,7 @@ describe('a softphone in a call', () => {
     await expect.poll(() => rows(workspace)).toBe(0);
   });
 
-  test('ends no call by an answer to what it was not asked', async () => {
+  test('cannot end a call by a response to a request that it did not receive', async () => {
     const { workspace, phone } = await workspaceWithPhone();
     await phone.register();
     const caller = await open(workspace.jwt);
@@ -183,7 +183,7 @@ describe('a softphone in a call', () => {
     expect(caller.messages.map((message) => message.kind === 'response' && message.status)).toEqual([200]);
   });
 
-  test('has so many calls to numbers at once, whatever it says of them', async () => {
+  test('has a limit of concurrent calls to numbers, regardless of the names in its messages', async () => {
     const { workspace, phone } = await workspaceWithPhone();
     const numbers = Array.from({ length: 10 }, (_, at) => `+4977${at}`);
     const taken = await answerNumbers(numbers);
@@ -204,7 +204,7 @@ describe('a softphone in a call', () => {
     expect(await rows(workspace, 'is_counted')).toBe(3);
   });
 
-  test('is busy for others with 16 calls, so that none is unknown to the hub', async () => {
+  test('is busy for others with 16 calls, so that the hub knows all of them', async () => {
     const { phone } = await workspaceWithPhone();
     await phone.register();
     const before = server.messages.length;
@@ -218,8 +218,8 @@ describe('a softphone in a call', () => {
   });
 });
 
-describe('a softphone of somebody in distress', () => {
-  test('calls an emergency number whatever it had before, however it is written, which is in the audit log', async () => {
+describe('a softphone in an emergency', () => {
+  test('can always call an emergency number in any notation, and the audit log records the call', async () => {
     const { workspace, phone } = await workspaceWithPhone();
     const callee = await open(workspace.jwt);
     await callee.register();
@@ -246,8 +246,8 @@ describe('a softphone of somebody in distress', () => {
   });
 });
 
-describe('what a softphone was refused', () => {
-  test('is in the audit log whatever it dialled, and of a flood how much it was', async () => {
+describe('a rejected call of a softphone', () => {
+  test('is recorded in the audit log for any number, and a flood is recorded with its count', async () => {
     const { workspace, phone } = await workspaceWithPhone();
     const dialled = ['%00%01a', `${'x'.repeat(63)}%F0%9F%98%80`, '%C2%85%E2%80%AEb'];
     for (const [at, user] of dialled.entries())

@@ -105,7 +105,7 @@ async function talk() {
 }
 
 describe('a softphone', () => {
-  test('speaks in the name of who is signed in, and calls colleagues at other processes', async () => {
+  test('acts in the name of its signed-in user, and calls colleagues at other processes', async () => {
     const { caller, callee } = await talk();
     expect(server.users).toEqual(expect.arrayContaining([caller.user, callee.user]));
     const to = { To: `<sip:${callee.user}@sip.example.com>;tag=theirs` };
@@ -133,7 +133,7 @@ describe('a softphone', () => {
     ['INVITE', { Contact: '<sip:a@a.invalid;alias=10.0.0.1~5060~1>' }],
     ['OPTIONS', { 'P-Asserted-Identity': '<sip:boss@sip.example.com>' }],
     ['INVITE', { 'Record-Route': '<sip:10.0.0.1;lr>' }],
-  ])('that says %s in the name of somebody else is closed: %j', async (method, headers) => {
+  ])('that uses the name of another user in %s is closed: %j', async (method, headers) => {
     const phone = await open(await workspaceWithPhones());
     const own = JSON.parse(JSON.stringify(headers).replaceAll('OWN', phone.user)) as Record<string, string>;
     const before = server.messages.length;
@@ -141,7 +141,7 @@ describe('a softphone', () => {
     await expect.poll(() => phone.closed).toBe(4403);
     expect(server.messages).toHaveLength(before);
   });
-  test('is refused a number that nobody allowed at once, which is in the audit log; an allowed one is called in its one form', async () => {
+  test('is refused a number that is not allowed, which is audited; an allowed number is called in its canonical form', async () => {
     const workspace = await workspaceWithPhones();
     const phone = await open(workspace);
     const before = server.messages.length;
@@ -163,7 +163,7 @@ describe('a softphone', () => {
       .toMatchObject([{ details: { dialled: '911' } }, { details: { dialled: '+331', reason: 'Number Not Allowed' } }]);
   });
 
-  test('whose person logs out at another process has its calls ended on both sides before it is closed', async () => {
+  test('ends its calls on both sides before it is closed when its user logs out at another process', async () => {
     const { workspace, caller, callee } = await talk();
     await other.client(workspace.jwt).call('logOut', {});
     await expect.poll(() => caller.closed).toBe(4401);
@@ -172,7 +172,7 @@ describe('a softphone', () => {
     expect(callee.closed).toBeNull();
   });
 
-  test('has a call that nobody answered yet taken back when its person logs out', async () => {
+  test('cancels its unanswered call when its user logs out', async () => {
     const workspace = await workspaceWithPhones();
     const colleague = await colleagueOf(workspace);
     const [caller, callee] = [await open(workspace), await open(colleague, other.url)];
@@ -184,7 +184,7 @@ describe('a softphone', () => {
     await expect.poll(() => caller.closed).toBe(4401);
   });
 
-  test('that loses its connection while it rings takes its call back, and is waited for by nobody who calls it', async () => {
+  test('that loses its connection while ringing cancels its call, and callers do not wait for it', async () => {
     const workspace = await workspaceWithPhones();
     const colleague = await colleagueOf(workspace);
     const [caller, callee] = [await open(workspace), await open(colleague, other.url)];
@@ -201,7 +201,7 @@ describe('a softphone', () => {
     expect(await running(workspace.tenantId)).toBe(0);
   });
 
-  test('that lost its connection in mid-call has its call ended with its session, by itself at another process or by nobody', async () => {
+  test('that lost its connection during a call loses the call with its session, also if its process is gone', async () => {
     const { workspace, caller, callee } = await talk();
     await expect.poll(() => answered(workspace.tenantId)).toBe(2);
     caller.socket.terminate();
@@ -221,7 +221,7 @@ describe('a softphone', () => {
     await expect.poll(() => running(alone.workspace.tenantId)).toBe(0);
   });
 
-  test('whose process died leaves its call to the others, as long as the SIP server knows it', async () => {
+  test('whose process died keeps its call in the limits of other processes, while the SIP server knows the call', async () => {
     const { workspace, caller, callee } = await talk();
     await expect.poll(() => answered(workspace.tenantId)).toBe(2);
     [caller, callee].forEach(({ socket }) => socket.terminate());
@@ -234,7 +234,7 @@ describe('a softphone', () => {
     expect(await running(workspace.tenantId)).toBe(0);
   });
 
-  test('of a call that the SIP server can not end keeps no other call from its end', async () => {
+  test('with a call that the SIP server cannot end does not delay the end of other calls', async () => {
     const pairs = [await talk(), await talk()];
     const tenants = pairs.map(({ workspace }) => workspace.tenantId);
     for (const tenantId of tenants) await expect.poll(() => answered(tenantId)).toBe(2);
@@ -250,7 +250,7 @@ describe('a softphone', () => {
     expect([await running(tenants[0] as string), await running(tenants[1] as string)]).toEqual([2, 0]);
   });
 
-  test('is kept although the database failed as its call was answered, and its time is charged from then on', async () => {
+  test('keeps its call when the database fails as the call is answered, and its time is charged from then on', async () => {
     const workspace = await hub.workspace();
     const { tenantId } = workspace;
     const sessionId = (
@@ -294,7 +294,7 @@ describe('a softphone', () => {
     ]);
   });
 
-  test('is told when the SIP server is killed in mid-call, and the record of its call is closed once that is back', async () => {
+  test('is notified when the SIP server is killed during a call, and its call record is closed after the restart', async () => {
     const { workspace, caller, callee } = await talk();
     const { tenantId } = workspace;
     await expect.poll(() => answered(tenantId)).toBe(2);
@@ -310,7 +310,7 @@ describe('a softphone', () => {
     expect(await records()).toMatchObject([{ state: 'ended', reason: 'no_final_event' }]);
   });
 
-  test('has its calls recorded although those of others, and one of its own, cannot be, which are tried again and left at last', async () => {
+  test('has its calls recorded although other records fail, which are retried and finally dropped', async () => {
     const [poisoned, { tenantId, session }] = [await hub.workspace(), await hub.workspace()];
     await refuseCallRecords(hub.database, poisoned.tenantId);
     onTestFinished(() => acceptCallRecords(hub.database));
@@ -334,7 +334,7 @@ describe('a softphone', () => {
     expect(await records()).toEqual(['good-1']);
   });
 
-  test('is closed when it floods the SIP server with registrations, most of which never get there', async () => {
+  test('is closed when it floods the SIP server with registrations, although most do not reach the server', async () => {
     const phone = await open(await workspaceWithPhones());
     const before = server.messages.length;
     for (let at = 0; at < 400; at += 1)
@@ -343,7 +343,7 @@ describe('a softphone', () => {
     expect(server.messages.length - before).toBeLessThan(350);
   });
 
-  test('is closed at every process, its calls ended, when its workspace goes to a trunk of its own', async () => {
+  test('is closed at every process and its calls are ended when its workspace changes to its own trunk', async () => {
     const { workspace, caller, callee } = await talk();
     const body = { host: 'sip.example.com', username: 'acme', password: 'secret' };
     await workspace.session.call('registerOwnTrunk', { body });
@@ -352,7 +352,7 @@ describe('a softphone', () => {
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
   });
 
-  test('is closed with a code that says what is wrong', async () => {
+  test('is closed with a code that names the problem', async () => {
     const workspace = await hub.workspace();
     const closed = async (act: (phone: Softphone) => void) => {
       const phone = await open({ jwt: workspace.jwt, user: 'me' });
@@ -373,7 +373,7 @@ describe('a softphone', () => {
     expect(await closed(() => undefined)).toBe(4429);
   });
 
-  test('that reads nothing is let go of, before much waits for it', async () => {
+  test('that does not read is disconnected before much data is buffered', async () => {
     const workspace = await workspaceWithPhones();
     const phone = await open(workspace);
     await phone.register();
@@ -405,7 +405,7 @@ describe('a softphone', () => {
     { 'Call-ID': 'a@b@c' },
     { 'Call-ID': 'x'.repeat(256) },
     { CSeq: '1 BYE' },
-  ])('is answered 400 to a call that two servers could know by two names: %j', async (headers) => {
+  ])('gets 400 for a call that two servers could identify differently: %j', async (headers) => {
     const phone = await open(await workspaceWithPhones());
     const own = JSON.parse(JSON.stringify(headers).replaceAll('OWN', phone.user)) as Record<string, string>;
     const before = server.messages.length;
@@ -414,7 +414,7 @@ describe('a softphone', () => {
     expect(server.messages).toHaveLength(before);
   });
 
-  test('is kept when the SIP server sends what nobody can read, and hears what is no UTF-8', async () => {
+  test('stays connected when the SIP server sends unreadable messages, and receives text that is not UTF-8', async () => {
     const phone = await open(await workspaceWithPhones());
     await phone.register();
     const before = server.messages.length;
@@ -438,7 +438,7 @@ describe('a softphone', () => {
     expect(JSON.stringify(server.messages.slice(before))).not.toContain('"own"');
   });
 
-  test('calls so many numbers at once, over all processes, however many are asked for at the same time', async () => {
+  test('has a limit of concurrent calls to numbers, over all processes and for concurrent requests', async () => {
     const workspace = await workspaceWithPhones();
     const dials = await dialsOf(workspace.tenantId);
     const asked = await Promise.all(Array.from({ length: 20 }, (_, at) => dials[at % 2]?.start() ?? 'none'));
@@ -455,7 +455,7 @@ describe('a softphone', () => {
     await expect.poll(() => running(workspace.tenantId)).toBe(2);
   });
 
-  test('begins no call to a number once the minutes of the day are used up, also by calls that last or whose process died', async () => {
+  test('starts no call to a number after the daily minutes are used up, also by calls in progress or of a dead process', async () => {
     const workspace = await workspaceWithPhones();
     const { tenantId } = workspace;
     const [dials] = await dialsOf(tenantId);
@@ -484,7 +484,7 @@ describe('a softphone', () => {
     expect(typeof (await dials?.start())).toBe('object');
   });
 
-  test('needs a session, of a workspace that is entitled', async () => {
+  test('needs a session of an entitled workspace', async () => {
     await expect(openSoftphone(hub.url, 'a.b.c', 'me')).rejects.toThrow('401');
     const { jwt } = await hub.workspace();
     const plain = await send(hub.url, 'GET', `/sip/ws?token=${jwt}`);

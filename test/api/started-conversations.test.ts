@@ -33,7 +33,7 @@ async function visitor({ environment = 'live' as 'live' | 'test', isOpen = false
 const start = (visitorId: string, more: Record<string, unknown> = {}, as = agents) =>
   as.call('startInboxConversation', { params: { tenantId }, body: { visitorId, content: 'Hello Ada', ...more } });
 
-test('an agent starts a conversation, which is theirs and tells events of the origin support', async () => {
+test('an agent starts a conversation, is assigned to it, and its events have the origin support', async () => {
   const { visitorId } = await visitor();
   for (const [type, origin] of [
     ['conversation.created', ' {{payload.origin}}'],
@@ -68,7 +68,7 @@ test('an agent starts a conversation, which is theirs and tells events of the or
     ]);
 });
 
-test('a session of the closed conversation says that it is continued, and opens the started one', async () => {
+test('a session of the closed conversation reports the continuation, and opens the started one', async () => {
   const { visitorId, visitorToken, siteKey } = await visitor();
   const open = () => hub.client().call('openVisitorSession', { body: { siteKey, token: visitorToken } });
   expect((await open()).conversation).toMatchObject({ status: 'closed', isContinued: false });
@@ -85,7 +85,7 @@ test('a session of the closed conversation says that it is continued, and opens 
 });
 
 test.each(['open', 'pending', 'resolved'] as const)(
-  'a visitor with a conversation that is %s gets no second one, and the answer names the first',
+  'a visitor with a conversation that is %s gets no second one, and the response names the first',
   async (status) => {
     const { visitorId, conversationId } = await visitor({ isOpen: true });
     await agents.call('updateInboxConversation', { params: at(conversationId), body: { status } });
@@ -105,12 +105,12 @@ test('two agents at the same time start one conversation', async () => {
     if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'conflict' });
 });
 
-test('a conversation with a visitor of the test environment is of the test environment', async () => {
+test('a conversation with a test visitor is a test conversation', async () => {
   const { visitorId } = await visitor({ environment: 'test' });
   expect(await start(visitorId)).toMatchObject({ environment: 'test' });
 });
 
-test('blocked, erased, unknown visitors and those of another workspace are refused', async () => {
+test('a conversation with a blocked, erased, unknown or foreign visitor is rejected', async () => {
   const blocked = await visitor();
   await agents.call('blockInboxVisitor', { params: at(blocked.visitorId) });
   await expect(start(blocked.visitorId)).rejects.toMatchObject({ status: 403, code: 'visitor_blocked' });

@@ -56,7 +56,7 @@ async function answer(device: Client, nodeId: string, artifacts: number): Promis
   });
 }
 
-test('a step shows what its skill was called with, its templates filled in, whether it succeeded, failed or was skipped', async () => {
+test('a step shows the rendered input of its skill, whether it succeeded, failed or was skipped', async () => {
   const payload = { city: 'Bern', list: [1, 2], no: false };
   const results = await runSteps(
     [
@@ -81,7 +81,7 @@ test('a step shows what its skill was called with, its templates filled in, whet
   ]);
 });
 
-test('a step that was stored before it had all the fields that a step has now runs, and shows what it has', async () => {
+test('a step of an earlier version without newer fields runs, and shows the fields that it has', async () => {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] },
   });
@@ -90,7 +90,7 @@ test('a step that was stored before it had all the fields that a step has now ru
   expect(await read(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ input: { message: 'x' } }] });
 });
 
-test('an input beyond 64 KiB, or that nests too deeply, is left out and said to be, and its step goes on', async () => {
+test('an input beyond 64 KiB or with too deep nesting is omitted and marked, and its step continues', async () => {
   const deep = JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`) as unknown;
   const [large, fits, nested] = await runSteps(
     [
@@ -114,7 +114,7 @@ test('an input beyond 64 KiB, or that nests too deeply, is left out and said to 
   expect(tooLarge).toMatchObject({ status: 'succeeded', input: null, inputOmitted: true });
 });
 
-test('what was approved is what is shown, and the input of a step that waited is kept when another worker ends it', async () => {
+test('the shown input is the approved one, and the input of a waiting step is kept when another worker ends it', async () => {
   const { nodeId, device } = await pair();
   const runId = await start(
     [{ type: 'approval', title: 'Ping {{payload.name}}?', message: 'm' }, skill('node.ping', { nodeId })],
@@ -139,7 +139,7 @@ test('what was approved is what is shown, and the input of a step that waited is
   });
 });
 
-test('a step names the artefacts that its commands brought, and a retry those of the steps that it keeps', async () => {
+test('a step names the artefacts of its commands, and a retry names those of the steps that it keeps', async () => {
   const { nodeId, device } = await pair();
   const ping = skill('node.ping', { nodeId });
   const runId = await start([ping, ping, skill('memory.read', { key: '{{payload}}' })]);
@@ -165,7 +165,7 @@ test('a step names the artefacts that its commands brought, and a retry those of
   expect((await read(replayed.id)).stepsResultJson.map(({ artifactIds }) => artifactIds)).toEqual([[], [], []]);
 });
 
-test('no worker reads the inputs of steps, and they are written with the steps themselves', async () => {
+test('workers do not read the inputs of steps, and write them together with the steps', async () => {
   using recorder = new StatementRecorder(100);
   const runId = await start([
     { type: 'log', message: 'one' },

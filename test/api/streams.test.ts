@@ -58,7 +58,7 @@ describe('a live stream', () => {
     expect(stream.text).toMatch(new RegExp(`event: end\\ndata: \\{"type":"end","code":"${code}"`));
   }
 
-  test('ends when its key is revoked, on whichever process, and no other stream does', async () => {
+  test('ends when its key is revoked, on any process, and other streams continue', async () => {
     const { id, key } = await workspace.createKey();
     const [stream, other] = [await open(key), await open(workspace.key)];
     await second.client(workspace.jwt).call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });
@@ -80,14 +80,14 @@ describe('a live stream', () => {
     await expectEnd(stream, 'product_not_entitled');
   });
 
-  test('ends when its key may not be used from its address any more', async () => {
+  test('ends when its key is no longer allowed from its address', async () => {
     const { id, key } = await workspace.createKey();
     const stream = await open(key);
     await setTokenAddresses(hub.database, id, ['203.0.113.0/24']);
     await expectEnd(stream, 'ip_not_allowed');
   });
 
-  test('is one of a share of its key and of its workspace, which others do not feel', async () => {
+  test('counts towards a limit of its key and of its workspace, separate from others', async () => {
     const own = await hub.workspace();
     const { key } = await own.createKey();
     const streams = [await open(own.key), await open(own.key), await open(own.key)];
@@ -105,7 +105,7 @@ describe('a live stream', () => {
       .toBe(200);
   });
 
-  test('is no stream any more when its reader went away before it began', async () => {
+  test('does not count when its client disconnects before it begins', async () => {
     const { key } = await workspace.createKey();
     const { hostname, port } = new URL(hub.url);
     for (let milliseconds = 0; milliseconds < 12; milliseconds += 0.25) {
@@ -128,7 +128,7 @@ describe('a live stream', () => {
     }
   });
 
-  test('replays so much and no more to a reader that comes back, and tells it where it was cut off', async () => {
+  test('replays a limited part to a reconnecting client, and reports the position where it stopped', async () => {
     const own = await hub.workspace();
     const { id } = await own.api.call('createAutomationWorkflow', {
       body: { name: 'w', stepsJson: [{ type: 'log', message: 'new line' }] } as never,
@@ -165,7 +165,7 @@ describe('a download', () => {
     return id;
   }
 
-  test('waits for its reader, counts among the streams of its key, and ends when that is revoked', async () => {
+  test('waits for its client, counts as a stream of its key, and ends when the key is revoked', async () => {
     const workspace = await hub.workspace();
     const path = `/v1/automations/artifacts/${await artifactOf(workspace)}`;
     const { id, key } = await workspace.createKey();

@@ -140,7 +140,7 @@ const arrived = (runId: string, count: number) =>
 const spanOf = (spans: Span[], name: string) => spans.find((span) => span.name === name) as Span;
 
 describe('a trace', () => {
-  test('leads from the hook over the run and its step to the command of the device', async () => {
+  test('connects the hook, the run, its step and the command of the device', async () => {
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
     const { deviceSecret } = await hub.client().call('claimAutomationNode', {
       body: {
@@ -203,7 +203,7 @@ describe('a trace', () => {
     for (const secret of ['the secret', token, workspace.key, deviceSecret]) expect(all).not.toContain(secret);
   });
 
-  test('takes the calling span of whoever proved who it is, and of nobody else', async () => {
+  test('continues the span of an authenticated caller, and of no other caller', async () => {
     const workflowId = await create(note, { type: 'webhook', webhook: { token: 'another-token-of-a-hook' } });
     const byKey = await start(workflowId, { traceparent: traceparent.replace(callerTrace, 'a'.repeat(32)) });
     await finished(byKey);
@@ -230,7 +230,7 @@ describe('a trace', () => {
     expect(run?.parentSpanId).toBe(request?.spanId);
   });
 
-  test('that its caller does not record is not sent', async () => {
+  test('that its caller does not sample is not exported', async () => {
     const workflowId = await create(note);
     const quiet = await start(workflowId, { traceparent: `00-${'c'.repeat(32)}-${callerSpan}-00` });
     await finished(quiet);
@@ -240,7 +240,7 @@ describe('a trace', () => {
     expect(collector.spans.filter(({ traceId }) => traceId === 'c'.repeat(32))).toEqual([]);
   });
 
-  test('goes on in a delivery and in a run that another one started', async () => {
+  test('continues in a delivery and in a run that another run started', async () => {
     const child = await create([
       { type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${receiverHost()}/` } },
     ]);
@@ -258,7 +258,7 @@ describe('a trace', () => {
     expect(delivered.at(-1)?.['traceparent']).toBe(`00-${delivering.traceId}-${delivering.spanId}-01`);
   });
 
-  test('tells how a run failed by its code alone', async () => {
+  test('describes the failure of a run by its error code only', async () => {
     const failing = await create([
       { type: 'skill', skillId: 'webhook.deliver', input: { url: 'https://10.0.0.1/the-secret-path' } },
     ]);
@@ -274,7 +274,7 @@ describe('a trace', () => {
   });
 });
 
-test('a run that is cancelled is told of, too', async () => {
+test('a cancelled run is exported, too', async () => {
   const id = await create([{ type: 'approval', title: 'Go on?', message: 'the secret question' }]);
   const runId = await start(id);
   await until(
@@ -297,7 +297,7 @@ describe('a collector that', () => {
     const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id } }));
     return finished(runId, own);
   };
-  test('hangs holds up neither runs nor the stop of the hub', async () => {
+  test('hangs delays neither runs nor the stop of the hub', async () => {
     await using hanging = await Collector.start();
     hanging.hangs = true;
     const traced = await startHub({ OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url, OTEL_EXPORTER_OTLP_TIMEOUT: '60000' });
@@ -310,7 +310,7 @@ describe('a collector that', () => {
     await traced[Symbol.asyncDispose]();
   });
 
-  test('is away holds up neither runs nor the stop of the hub', async () => {
+  test('is unreachable delays neither runs nor the stop of the hub', async () => {
     const away = await Collector.start();
     await away[Symbol.asyncDispose]();
     const traced = await startHub({ OTEL_EXPORTER_OTLP_ENDPOINT: away.url });
@@ -319,7 +319,7 @@ describe('a collector that', () => {
     await traced[Symbol.asyncDispose]();
   });
 
-  test('is there gets the last spans when the hub stops', async () => {
+  test('is reachable receives the last spans when the hub stops', async () => {
     await using last = await Collector.start();
     const traced = await startHub({ OTEL_EXPORTER_OTLP_ENDPOINT: last.url });
     await runOnce(traced);
@@ -328,7 +328,7 @@ describe('a collector that', () => {
   });
 });
 
-test('without the setting nothing is kept with a run and nothing goes along with a delivery', async () => {
+test('without the setting, runs store no trace and deliveries send no trace header', async () => {
   await using plain = await startHub({ EGRESS_ALLOW_HOSTS: receiverHost() });
   const own = await plain.workspace();
   const id = await create(

@@ -46,7 +46,7 @@ const becomeDue = (id: string, ago: TimeSpan) => makeSchedulesDue(hub.database, 
 
 describe('schedules', () => {
   test.each(['schedule', 'heartbeat'])(
-    'a %s fires when its time comes, shows when it fires next, and stops when it is switched off',
+    'a %s fires at its time, shows its next fire, and stops when it is switched off',
     async (type) => {
       const before = Date.now();
       const workflow = await create({ type, schedule: { kind: 'interval', everySeconds: 3600 } });
@@ -75,7 +75,7 @@ describe('schedules', () => {
     },
   );
 
-  test('a change of name keeps the next fire, a change of schedule makes another', async () => {
+  test('a new name keeps the next fire, a new schedule replaces it', async () => {
     const workflow = await create({
       type: 'schedule',
       schedule: { kind: 'cron', cron: '0 9 * * MON', timezone: 'Europe/Berlin' },
@@ -92,7 +92,7 @@ describe('schedules', () => {
     expect(moved.nextRunAt).not.toBe(workflow.nextRunAt);
   });
 
-  test('a time fires once and never again', async () => {
+  test('a time fires exactly once', async () => {
     const workflow = await create({
       type: 'schedule',
       schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() },
@@ -103,7 +103,7 @@ describe('schedules', () => {
     expect(data.find(({ id }) => id === workflow.id)?.nextRunAt).toBeNull();
   });
 
-  test('a workflow whose time has passed can be changed and run, and needs a new time to be switched on', async () => {
+  test('a workflow with a past time can be changed and run, and needs a new time to be switched on', async () => {
     const workflow = await create({
       type: 'schedule',
       schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() },
@@ -131,7 +131,7 @@ describe('schedules', () => {
     ['skip', 0],
     ['last', 1],
     ['all', 5],
-  ])('what was missed while nobody looked follows onMissed %s: %i runs', async (onMissed, count) => {
+  ])('fires that were missed while the hub was stopped follow onMissed %s: %i runs', async (onMissed, count) => {
     const workflow = await create({
       type: 'schedule',
       schedule: { kind: 'interval', everySeconds: 60, onMissed, maxCatchUp: 5 },
@@ -148,7 +148,7 @@ describe('schedules', () => {
     expect((await runsOf(workflow.id)).length).toBe(count);
   });
 
-  test('a fire that was entered before starts nothing a second time', async () => {
+  test('a fire that was already recorded starts nothing again', async () => {
     const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
     await becomeDue(workflow.id, { seconds: 1 });
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
@@ -173,7 +173,7 @@ describe('schedules', () => {
     expect((await runsOf(workflow.id)).length).toBe(1);
   });
 
-  test('while a run is under way, overlap skip leaves a fire out, queue lets it wait, allow starts it', async () => {
+  test('during a run, overlap skip omits a fire, queue delays it, allow starts it', async () => {
     for (const [overlap, statuses] of [
       ['skip', ['waiting_approval']],
       ['queue', ['queued', 'waiting_approval']],
@@ -216,7 +216,7 @@ describe('schedules', () => {
     }
   });
 
-  test('with jitter a run waits a little after its time', async () => {
+  test('with jitter, a run starts a short time after its fire', async () => {
     const workflow = await create({
       type: 'schedule',
       schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 },
@@ -230,7 +230,7 @@ describe('schedules', () => {
     expect(row?.later).toBe(true);
   });
 
-  test('the next fires can be looked at before anything is saved, over a change of the clocks', async () => {
+  test('the next fires can be previewed before the schedule is saved, over a change of the clocks', async () => {
     const { fires } = await workspace.api.call('previewAutomationSchedule', {
       body: {
         schedule: { kind: 'cron', cron: '30 2 * * *', timezone: 'Europe/Berlin' },
@@ -257,12 +257,12 @@ describe('schedules', () => {
     [{ kind: 'interval', everySeconds: 5, timezone: 'Mars/Olympus' }, 'body.triggerJson.schedule.timezone'],
     [{ kind: 'interval', everySeconds: 5, onMissed: 'maybe' }, 'body.triggerJson.schedule.onMissed'],
     [{ kind: 'weekly' }, 'body.triggerJson.schedule.kind'],
-  ])('%j is refused at its field', async (schedule, path) => {
+  ])('%j is rejected with its field', async (schedule, path) => {
     expect(await refused({ type: 'schedule', schedule })).toMatchObject({ statusCode: 400, details: [{ path }] });
   });
 });
 
-test('fields in the wrong place are refused with the name of the right one', async () => {
+test('fields in the wrong place are rejected with the name of the right one', async () => {
   const refuse = async (body: object) => {
     const headers = { authorization: `Bearer ${workspace.key}` };
     const { status, body: answer } = await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body });
@@ -301,7 +301,7 @@ describe('events of Live Chat', () => {
     committed();
   };
 
-  test('start the workflows that follow them and whose filter fits, in the transaction that caused them', async () => {
+  test('start the subscribed workflows whose filter matches, in the transaction that caused them', async () => {
     const all = await create(
       { type: 'event', event: { type: 'message.created' } },
       { stepsJson: [{ type: 'log', message: '{{payload.message.content}} by {{trigger.event}}' }] },
@@ -357,7 +357,7 @@ describe('events of Live Chat', () => {
     },
   );
 
-  test('are followed by no filter on a field that they never have: it is refused with those that there are', async () => {
+  test('cannot be filtered by a field that they never have: the error lists the existing fields', async () => {
     const { api } = await hub.workspace();
     const follow = (type: 'message.created' | 'conversation.assigned', path: string) =>
       api
@@ -393,7 +393,7 @@ describe('events of Live Chat', () => {
     ).rejects.toMatchObject({ code: 'workflow_invalid' });
   });
 
-  test('carry the depth of what caused them, and end a loop at 8', async () => {
+  test('have the depth of their cause, and end a loop at 8', async () => {
     const own = await hub.workspace();
     const { id } = await own.api.call('createAutomationWorkflow', {
       body: { name: 'loop', stepsJson: log, triggerJson: { type: 'event', event: { type: 'message.created' } } },
@@ -419,7 +419,7 @@ describe('events of Live Chat', () => {
     expect((await call('nonsense')).status).toBe(200);
   });
 
-  test('whose payload is not what they promise are refused where they are told', async () => {
+  test('with a payload that violates their schema are rejected where they are published', async () => {
     await expect(
       hub.app.db.workspace(workspace.tenantId, (tx) =>
         hub.app.chatEvents.emit(tx, 'csat.submitted', payload(workspace.tenantId, 'x')),
@@ -441,7 +441,7 @@ describe('limits of a workflow', () => {
     });
   };
 
-  test('queue lets runs wait their turn, however many workers look', async () => {
+  test('queue lets runs wait in order, with any number of workers', async () => {
     const { id } = await create({ type: 'manual' }, { limits: { maxConcurrentRuns: 2 }, stepsJson: waiting });
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) ids.push(await run(id));
@@ -459,7 +459,7 @@ describe('limits of a workflow', () => {
     await expect.poll(states).toEqual(Array.from({ length: 5 }, () => 'succeeded'));
   });
 
-  test('drop refuses what is too much, and replace cancels the oldest for it', async () => {
+  test('drop rejects excess runs, and replace cancels the oldest run', async () => {
     const dropping = await create(
       { type: 'manual' },
       { limits: { maxConcurrentRuns: 1, onLimit: 'drop' }, stepsJson: waiting },
@@ -481,7 +481,7 @@ describe('limits of a workflow', () => {
     await expect.poll(() => statusOf(second)).toBe('waiting_approval');
   });
 
-  test('hold for schedules too: drop leaves a fire out, replace cancels the run before it', async () => {
+  test('apply to schedules as well: drop omits a fire, replace cancels the previous run', async () => {
     const trigger = { type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } };
     for (const [onLimit, statuses] of [
       ['drop', ['waiting_approval']],
@@ -507,7 +507,7 @@ describe('limits of a workflow', () => {
     }
   });
 
-  test('a schedule that can not be reckoned any more holds up no other', async () => {
+  test('a schedule whose next fire cannot be calculated does not delay other schedules', async () => {
     const broken = await create({ type: 'schedule', schedule: { kind: 'cron', cron: '0 9 * * *' } });
     await storeCronExpression(hub.database, broken.id, 'nonsense');
     const sound = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
@@ -518,7 +518,7 @@ describe('limits of a workflow', () => {
     ]);
   });
 
-  test('a rate lets so many begin within a minute', async () => {
+  test('a rate limits the number of runs that start within a minute', async () => {
     const { id } = await create({ type: 'manual' }, { limits: { maxRunsPerMinute: 3 } });
     const ids = await Promise.all(Array.from({ length: 6 }, () => run(id)));
     await expect
@@ -540,7 +540,7 @@ describe('limits of a workflow', () => {
     [{ maxConcurrentRuns: 0 }],
     [{ maxRunsPerMinute: 5, onLimit: 'replace' }],
     [{ maxConcurrentRuns: 5, onLimit: 'explode' }],
-  ])('%j is refused', async (limits) => {
+  ])('%j is rejected', async (limits) => {
     expect(await refused({ type: 'manual' }, { limits })).toMatchObject({ statusCode: 400 });
   });
 });
@@ -550,7 +550,7 @@ describe('the policy of a workspace', () => {
     body: { name: 'policy', stepsJson: steps as never },
   });
 
-  test('quiet hours hold runs back until their end', async () => {
+  test('quiet hours delay runs until their end', async () => {
     const own = await hub.workspace();
     const clock = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString().slice(11, 16);
     await own.api.call('putAutomationPolicy', { body: { quietHours: { from: clock(-5), to: clock(30) } } });
@@ -570,7 +570,7 @@ describe('the policy of a workspace', () => {
     });
   });
 
-  test('so many runs begin within an hour, and the others wait', async () => {
+  test('limits the runs that start within an hour, and the others wait', async () => {
     const own = await hub.workspace();
     await own.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 2 } });
     const { id } = await own.api.call('createAutomationWorkflow', stepsOf(log));
@@ -580,7 +580,7 @@ describe('the policy of a workspace', () => {
       .toEqual(['queued', 'queued', 'succeeded', 'succeeded']);
   });
 
-  test('the error workflow runs with what failed, and not for its own failures', async () => {
+  test('the error workflow runs with the data of the failure, and not for its own failures', async () => {
     const own = await hub.workspace();
     const handler = await own.api.call(
       'createAutomationWorkflow',
@@ -616,7 +616,7 @@ describe('the policy of a workspace', () => {
     expect((await handled()).length).toBe(1);
   });
 
-  test('an error workflow keeps to its own limits', async () => {
+  test('an error workflow respects its own limits', async () => {
     const own = await hub.workspace();
     const handler = await own.api.call('createAutomationWorkflow', {
       body: { name: 'handler', stepsJson: waiting, limits: { maxConcurrentRuns: 1, onLimit: 'drop' } },
@@ -635,7 +635,7 @@ describe('the policy of a workspace', () => {
     expect((await own.api.call('listAutomationRuns', { query: { workflowId: handler.id } })).data.length).toBe(1);
   });
 
-  test('runs that a policy or a limit holds back begin once it is changed', async () => {
+  test('runs that a policy or a limit delays start after it is changed', async () => {
     const own = await hub.workspace();
     await own.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 1 } });
     const limits = { maxRunsPerMinute: 1, onLimit: 'queue' as const };
@@ -669,7 +669,7 @@ describe('the policy of a workspace', () => {
     await expect.poll(count).toBe(4);
   });
 
-  test('is refused with skills and workflows that there are not', async () => {
+  test('is rejected with unknown skills and workflows', async () => {
     const headers = { 'x-api-key': workspace.key };
     const put = async (body: unknown) =>
       (await send(hub.url, 'PUT', '/v1/automations/policies', { headers, body })).body;

@@ -154,7 +154,7 @@ async function multipart(
 }
 
 describe('an upload in pieces', () => {
-  test('goes on where it stopped, at any process of the hub, and becomes an artefact with the result that names it', async () => {
+  test('resumes where it stopped, at any process of the hub, and becomes an artefact with the result that names it', async () => {
     const device = await pair();
     const { runId, commandId } = await device.take();
     const whole = randomBytes(300_000);
@@ -190,7 +190,7 @@ describe('an upload in pieces', () => {
     expect(await database.query('select 1 from artifact_uploads where command_id = $1', [commandId])).toEqual([]);
   });
 
-  test('keeps what came before its connection was cut', async () => {
+  test('keeps the bytes that arrived before its connection was interrupted', async () => {
     const device = await pair();
     const { commandId } = await device.take();
     const whole = randomBytes(400_000);
@@ -206,7 +206,7 @@ describe('an upload in pieces', () => {
     expect((await put(device, commandId, whole, 250_000)).body).toMatchObject({ received: 400_000, complete: true });
   });
 
-  test('says what is wrong with a piece, and begins anew for other bytes', async () => {
+  test('rejects an invalid piece with the problem, and restarts for other bytes', async () => {
     const device = await pair();
     const { commandId } = await device.take();
     const whole = randomBytes(1000);
@@ -248,7 +248,7 @@ describe('an upload in pieces', () => {
     }
   });
 
-  test('is bounded for each command', async () => {
+  test('has a limit per command', async () => {
     const device = await pair();
     const { commandId } = await device.take();
     const whole = randomBytes(10);
@@ -262,8 +262,8 @@ describe('an upload in pieces', () => {
   });
 });
 
-describe('not one byte is written', () => {
-  test("for a command that is not there, not this device's, or over", async () => {
+describe('no byte is written', () => {
+  test('for a command that is unknown, of another device, or ended', async () => {
     const device = await pair();
     const { commandId } = await device.take();
     const stranger = await pair(await hub.workspace());
@@ -288,7 +288,7 @@ describe('not one byte is written', () => {
     expect(await partials()).toEqual(before);
   });
 
-  test('past the room of the workspace, whichever way the bytes come', async () => {
+  test('beyond the quota of the workspace, for every way of upload', async () => {
     const owner = await hub.workspace();
     const device = await pair(owner);
     const { commandId } = await device.take();
@@ -329,7 +329,7 @@ describe('not one byte is written', () => {
   });
 });
 
-test('artefacts of a failed result are dropped, whichever way they came', async () => {
+test('artefacts of a failed result are deleted, for every way of upload', async () => {
   const device = await pair();
   const failed = { status: 'failed', error: { code: 'failed', message: 'x' } };
   const before = await partials();
@@ -364,7 +364,7 @@ test('artefacts of a failed result are dropped, whichever way they came', async 
   expect(await partials()).toEqual(before);
 });
 
-test('a piece under way ends with its command, which it keeps alive until then', async () => {
+test('the upload of a piece keeps its command alive, and ends with it', async () => {
   const device = await pair();
   const { commandId } = await device.take();
   const whole = randomBytes(300_000);
@@ -407,7 +407,7 @@ test('a piece under way ends with its command, which it keeps alive until then',
   expect(passed).toBe(3);
 });
 
-test('a whole result under way ends with its command, too, and keeps it alive until then', async () => {
+test('the upload of a whole result keeps its command alive, and ends with it', async () => {
   const device = await pair();
   const { runId, commandId } = await device.take();
   const uploads = new ArtifactUploads({
@@ -444,7 +444,7 @@ test('a whole result under way ends with its command, too, and keeps it alive un
   expect(passed).toEqual([0, 1, 2]);
 });
 
-test('a content type that is none is a clear 400, whichever way it comes', async () => {
+test('an invalid content type gets 400, for every way of upload', async () => {
   const device = await pair();
   const { commandId } = await device.take();
   const result = { status: 'succeeded', output: {} };
@@ -467,7 +467,7 @@ test('a content type that is none is a clear 400, whichever way it comes', async
   }
 });
 
-test('what nobody goes on with is swept, and so are the bytes that a killed process left', async () => {
+test('the sweep deletes abandoned uploads and the bytes that a killed process left', async () => {
   const device = await pair();
   const [first, second] = [await device.take(), await device.take()];
   const whole = randomBytes(1000);
@@ -496,7 +496,7 @@ test('what nobody goes on with is swept, and so are the bytes that a killed proc
   expect(await partials()).not.toContain(alive);
 });
 
-test('partial bytes are kept to their size, and what breaks off stays', async () => {
+test('partial bytes are limited to the declared size, and an interrupted upload keeps its bytes', async () => {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
   const { partials: blobs } = await createFileBlobs(home);
   const id = missingId;
@@ -544,7 +544,7 @@ describe('a slow body', () => {
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join('')}\r\n`;
 
-  test('of an upload may take many times as long as any other, as long as it moves', async () => {
+  test('of an upload may take many times longer than other bodies, while bytes arrive', async () => {
     const device = await pair();
     const { commandId } = await device.take();
     const whole = randomBytes(2_000);
@@ -559,7 +559,7 @@ describe('a slow body', () => {
     expect(answer).toContain('"complete":true');
   });
 
-  test('of an upload that stands still is ended, and what came of it is kept', async () => {
+  test('of an upload without progress is ended, and the received bytes are kept', async () => {
     const device = await pair();
     const { commandId } = await device.take();
     const whole = randomBytes(2_000);
@@ -586,7 +586,7 @@ describe('a slow body', () => {
       () => ({ 'Content-Type': 'multipart/form-data; boundary=x' }),
     ],
     ['at no address at all', '/nothing/here', () => ({})],
-  ] as const)('%s is ended with its connection, however it moves', async (_name, path, headers) => {
+  ] as const)('%s is ended with its connection, even if bytes arrive', async (_name, path, headers) => {
     const pieces = Array.from({ length: 1_000 }, () => Buffer.from(' '));
     const { answer, sent } = await drip(headOf('POST', path, { ...headers(), 'Content-Length': 5_000 }), pieces, 20);
     expect(answer).toMatch(/^HTTP\/1\.1 (408|401|404) /);

@@ -42,7 +42,7 @@ const list = (query: Record<string, unknown> = {}) =>
 const subjectsOf = async (query: Record<string, unknown>) =>
   (await list(query)).data.map(({ subjectId }) => subjects.indexOf(subjectId));
 
-test('usage events list what was used, newest first, with its kind and environment', async () => {
+test('usage events list the use, newest first, with its kind and environment', async () => {
   expect((await list()).data).toMatchObject([
     { kind: 'ai.run', subjectId: subjects[2], environment: 'live' },
     { kind: 'chat.session', subjectId: subjects[1], environment: 'test' },
@@ -57,7 +57,7 @@ test('usage events are filtered by kind and time', async () => {
   expect(await subjectsOf({ from: between, kind: 'chat.session' })).toEqual([]);
 });
 
-test('pages of usage events miss and repeat none', async () => {
+test('pages of usage events neither omit nor repeat an event', async () => {
   const found: number[] = [];
   let cursor: string | undefined;
   do {

@@ -31,7 +31,7 @@ const entitle = (tenantId: string, value: boolean) =>
   setEntitlement(hub.database, tenantId, 'conversations_suite', value);
 
 describe('the page of a site key', () => {
-  test('shows what the workspace set, and nothing that is not for visitors', async () => {
+  test('shows the settings of the workspace, and nothing that visitors must not see', async () => {
     const own = await chatScene(hub);
     await own.set({ title: 'Ask us', allowedOrigins: ['https://secret.example.org'], colour: '#112233' });
     const page = await hub.client().call('getChatPage', { query: { siteKey: own.siteKey } });
@@ -48,7 +48,7 @@ describe('the page of a site key', () => {
     });
   });
 
-  test('says what the workspace wants said outside its business hours', async () => {
+  test('shows the text of the workspace outside its business hours', async () => {
     const own = await chatScene(hub);
     await own.set({ businessHours: { timeZone: 'Europe/Berlin', periods: [], awayMessage: 'Back on Monday.' } });
     expect(await hub.client().call('getChatPage', { query: { siteKey: own.siteKey } })).toMatchObject({
@@ -57,12 +57,12 @@ describe('the page of a site key', () => {
     });
   });
 
-  test('of nobody is not there, and needs to be named', async () => {
+  test('is not found for an unknown key, and requires a key', async () => {
     await expectRefused(hub.client().call('getChatPage', { query: { siteKey: 'wgt_made_up' } }), 404, 'not_found');
     expect((await send(hub.url, 'GET', '/widget/v1/page')).body.details).toMatchObject([{ path: 'query.siteKey' }]);
   });
 
-  test('of a workspace that is not entitled is refused', async () => {
+  test('is rejected for a workspace without the entitlement', async () => {
     const own = await chatScene(hub);
     await entitle(own.tenantId, false);
     await expectRefused(
@@ -74,7 +74,7 @@ describe('the page of a site key', () => {
 });
 
 describe('a link token', () => {
-  test('opens its conversation, in a session whose token is kept only as a hash', async () => {
+  test('opens its conversation, in a session whose token is stored only as a hash', async () => {
     const { token, conversationId } = await scene.mint();
     const answer = await send(hub.url, 'POST', '/widget/v1/token', { body: { siteKey: scene.siteKey, token } });
     expect(answer.status).toBe(200);
@@ -95,7 +95,7 @@ describe('a link token', () => {
     });
   });
 
-  test('that is over, changed, foreign, of another site key or revoked opens nothing and makes no anonymous visitor', async () => {
+  test('that is expired, changed, foreign, revoked or of another site key opens nothing and creates no anonymous visitor', async () => {
     const own = await chatScene(hub);
     await own.set({ allowAnonymous: true });
     const { token, conversationId } = await own.mint('ann');
@@ -115,7 +115,7 @@ describe('a link token', () => {
     expect(await count()).toEqual(before);
   });
 
-  test('counts for its visitor and not for its address, while refused tokens count for their address', async () => {
+  test('counts towards a limit of its visitor, while rejected tokens count towards a limit of their address', async () => {
     await forgetLimits();
     // A process of its own remembers which address is over its limit.
     await using office = await startHub({}, hub.database);
@@ -140,7 +140,7 @@ describe('a link token', () => {
     await forgetLimits();
   });
 
-  test('of a visitor whom an agent blocked is refused as that, as are their sessions, until they are unblocked', async () => {
+  test("of a blocked visitor is rejected as blocked, like the visitor's sessions, until the visitor is unblocked", async () => {
     const own = await chatScene(hub);
     await own.set({ allowAnonymous: true });
     const { token } = await own.mint('bob');
@@ -174,7 +174,7 @@ describe('a link token', () => {
     await expectRefused(known.api.call('getVisitorConversation'), 401, 'chat_token_expired');
   });
 
-  test('of a workspace that lost its entitlement is refused; so is the session that there was', async () => {
+  test('of a workspace that lost its entitlement is rejected, like its existing session', async () => {
     const own = await chatScene(hub);
     const { token } = await own.mint('bob');
     const visitor = await own.visitor('bob');
@@ -189,13 +189,13 @@ describe('a link token', () => {
     [{ siteKey: 'x', email: 'no' }, 'body.email'],
     [{ siteKey: 'x', name: 'n'.repeat(201) }, 'body.name'],
     [{ siteKey: 'x', visitorId: 'mine' }, 'body.visitorId'],
-  ])('in the bad body %j is refused by name', async (body, path) => {
+  ])('in the invalid body %j is rejected with the field', async (body, path) => {
     const answer = await send(hub.url, 'POST', '/widget/v1/token', { body });
     expect(answer.status).toBe(400);
     expect(answer.body.details?.map((detail) => detail.path)).toContain(path);
   });
 
-  test('leaves of the address what the workspace keeps', async () => {
+  test('stores the part of the address that the workspace setting keeps', async () => {
     const own = await chatScene(hub);
     const addressOf = async (id: string) =>
       (await hub.database.query('SELECT last_address FROM chat_visitors WHERE id = $1', [id]))[0];
@@ -208,12 +208,12 @@ describe('a link token', () => {
 });
 
 describe('an anonymous visitor', () => {
-  test('begins only where the workspace allows it', async () => {
+  test('can start only if the workspace allows it', async () => {
     await expectRefused(open(scene.siteKey), 401, 'unauthenticated');
     await expectRefused(open('wgt_made_up'), 401, 'chat_token_invalid');
   });
 
-  test('is nobody, whatever e-mail they give: each is a new one, unverified, and in a conversation of their own', async () => {
+  test('is a new, unverified visitor for each start with any email address, in a separate conversation', async () => {
     const own = await chatScene(hub);
     await own.set({ allowAnonymous: true });
     await own.api.call('createChatSession', { body: { externalId: 'ann', email: 'ann@example.org' } });
@@ -234,7 +234,7 @@ describe('an anonymous visitor', () => {
     expect(detail).toMatchObject({ source: 'widget', visitorVerified: false, visitor: { verified: false } });
   });
 
-  test('gives what the form asks for, and nothing else of it is kept', async () => {
+  test('sends the fields of the form, and other fields are not stored', async () => {
     const own = await chatScene(hub);
     await own.set({ allowAnonymous: true, preChat: { name: 'off', email: 'required' } });
     await expectRefused(open(own.siteKey, { name: 'Ann' }), 400, 'validation_failed');
@@ -243,7 +243,7 @@ describe('an anonymous visitor', () => {
     expect(row).toEqual({ display_name: null, email: 'ann@example.org' });
   });
 
-  test('is limited by address and site key, as the operator sets, and the log names TRUSTED_PROXIES once', async () => {
+  test('is limited by address and site key, as the operator configures, and the log names TRUSTED_PROXIES once', async () => {
     const logged: string[] = [];
     const logger = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) });
     const limits = { ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR: '5', ANONYMOUS_VISITORS_PER_WORKSPACE_PER_HOUR: '8' };
@@ -267,7 +267,7 @@ describe('an anonymous visitor', () => {
 });
 
 describe('a session', () => {
-  test('is renewed by another, beside which it holds for a minute at most', async () => {
+  test('is renewed by a new session, and stays valid for at most a minute more', async () => {
     await forgetLimits();
     const visitor = await scene.visitor();
     const renewed = await visitor.api.call('renewVisitorSession');
@@ -284,7 +284,7 @@ describe('a session', () => {
     await hub.client(renewed.token).call('getVisitorConversation');
   });
 
-  test('ends when its visitor ends it, and no other does', async () => {
+  test('ends when its visitor ends it, and other sessions continue', async () => {
     const visitor = await scene.visitor('two tabs');
     const tab = await scene.visitor('two tabs');
     expect(await visitor.api.call('endVisitorSession')).toEqual({ ended: true });
@@ -292,7 +292,7 @@ describe('a session', () => {
     await tab.api.call('getVisitorConversation');
   });
 
-  test('that is revoked leaves none that it was renewed by, also when both happen at once', async () => {
+  test('that is revoked also ends the sessions that renewed it, even if both happen concurrently', async () => {
     for (let round = 0; round < 5; round += 1) {
       const visitor = await scene.visitor();
       await Promise.allSettled([
@@ -307,7 +307,7 @@ describe('a session', () => {
     }
   });
 
-  test('of another person sees nothing of this one', async () => {
+  test('of another visitor cannot access this one', async () => {
     const [one, two] = [await scene.visitor(), await scene.visitor()];
     await write(one, 'mine');
     expect((await two.api.call('listVisitorMessages', { query: {} })).data).toEqual([]);
@@ -316,7 +316,7 @@ describe('a session', () => {
 });
 
 describe('messages', () => {
-  test('fifty at once with one client id are one message, and each is answered with it', async () => {
+  test('fifty concurrent ones with one client id are one message, and each response contains it', async () => {
     const visitor = await scene.visitor();
     // None is written before all have come.
     const holder = new Client({ connectionString: hub.database.url });
@@ -351,7 +351,7 @@ describe('messages', () => {
     expect(await visitor.api.call('getVisitorConversation')).toMatchObject({ lastSeq: 1, visitorReadSeq: 1 });
   });
 
-  test('come in pages forth from a message, back from a message, and the newest of all', async () => {
+  test('are paged forward from a message, backward from a message, and from the newest', async () => {
     const visitor = await scene.visitor();
     for (let n = 1; n <= 7; n += 1)
       await scene.api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content: `m${n}` } });
@@ -378,7 +378,7 @@ describe('messages', () => {
     [{ content: '😀'.repeat(10_001), clientId: 'a' }, 'body.content'],
     [{ content: '\0', clientId: 'a' }, 'body.content'],
     [{ content: 'x', clientId: 'a', attachmentIds: ['no'] }, 'body.attachmentIds[0]'],
-  ])('in the bad body %j are refused by name', async (body, path) => {
+  ])('in the invalid body %j are rejected with the field', async (body, path) => {
     const visitor = await scene.visitor();
     const answer = await send(hub.url, 'POST', '/widget/v1/messages', {
       headers: { authorization: `Bearer ${visitor.token}` },
@@ -388,7 +388,7 @@ describe('messages', () => {
     expect(JSON.stringify(answer.body.details)).toContain(path);
   });
 
-  test('beyond twenty in ten seconds are refused with a time to try again; what was sent already is still answered', async () => {
+  test('beyond twenty in ten seconds are rejected with Retry-After; a repeated message is still answered', async () => {
     const visitor = await scene.visitor();
     const sendMore = (clientId: string) =>
       send(hub.url, 'POST', '/widget/v1/messages', {
@@ -406,7 +406,7 @@ describe('messages', () => {
     expect(await write(visitor, 'm3')).toMatchObject({ seq: 4 });
   });
 
-  test('reopen what is resolved, and give it to an agent who is there', async () => {
+  test('reopen a resolved conversation, and assign it to an available agent', async () => {
     const own = await chatScene(hub);
     await own.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     const visitor = await own.visitor();
@@ -426,13 +426,13 @@ describe('messages', () => {
     expect(detail.assignedUserId).toBe(userId);
   });
 
-  test('are refused in a closed conversation, with what to do', async () => {
+  test('are rejected in a closed conversation, with a remedy', async () => {
     const visitor = await scene.visitor();
     await scene.close(visitor.conversationId);
     await expectRefused(write(visitor, 'too late'), 409, 'conversation_closed');
   });
 
-  test('that are private, and their files, are on no path of a visitor', async () => {
+  test('that are private, and their files, are in no response to a visitor', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const upload = await send(
@@ -479,7 +479,7 @@ describe('messages', () => {
 });
 
 describe('marks', () => {
-  test('of what was read only go forth, and no further than the last message', async () => {
+  test('of read messages only move forward, and not beyond the last message', async () => {
     const visitor = await scene.visitor();
     for (const content of ['a', 'b', 'c'])
       await scene.api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content } });
@@ -490,7 +490,7 @@ describe('marks', () => {
     await expectRefused(read(-1), 400, 'validation_failed');
   });
 
-  test('of typing are told to whoever looks on, and kept nowhere', async () => {
+  test('of typing are sent to connected clients, and not stored', async () => {
     const visitor = await scene.visitor();
     await using other = await PostgresEvents.connect(hub.database.url, testSecrets, pino({ level: 'silent' }));
     const heard: unknown[] = [];
@@ -534,7 +534,7 @@ describe('a rating', () => {
     return own;
   };
 
-  test('is told once for each closing, whoever asks how often, with what was given first', async () => {
+  test('is reported once for each closing to all callers, with its first value', async () => {
     const own = await withWebhook();
     const visitor = await own.visitor();
     await expectRefused(rate(visitor, 5), 409, 'rating_not_offered');
@@ -565,7 +565,7 @@ describe('a rating', () => {
     expect(kept).toEqual({ count: 2 });
   });
 
-  test('is offered for 14 days after the closing, and changeable for 24 hours after it was first given', async () => {
+  test('is offered for 14 days after the closing, and can be changed for 24 hours after it was first given', async () => {
     const visitor = await scene.visitor();
     await scene.close(visitor.conversationId);
     await rate(visitor, 3);
@@ -578,7 +578,7 @@ describe('a rating', () => {
     await expectRefused(rate(late, 4), 409, 'rating_not_offered');
   });
 
-  test('is not offered where the workspace asks for none', async () => {
+  test('is not offered if the workspace does not enable ratings', async () => {
     const own = await chatScene(hub);
     await own.set({ ratings: false });
     const visitor = await own.visitor();
@@ -587,14 +587,14 @@ describe('a rating', () => {
     await expectRefused(rate(visitor, 5), 409, 'rating_not_offered');
   });
 
-  test.each([0, 6, 1.5])('of %d is refused', async (score) => {
+  test.each([0, 6, 1.5])('of %d is rejected', async (score) => {
     const visitor = await scene.visitor();
     await expectRefused(rate(visitor, score), 400, 'validation_failed');
   });
 });
 
 describe('a new conversation', () => {
-  test('begins once the old one is closed, one for all who ask at once, and the session of the old one stays there', async () => {
+  test('starts after the old one is closed, one for all concurrent requests, and the old session stays in the old one', async () => {
     const visitor = await scene.visitor();
     const begin = () => visitor.api.call('beginVisitorConversation');
     await expectRefused(begin(), 409, 'conflict');
@@ -613,7 +613,7 @@ describe('a new conversation', () => {
     expect(detail).toMatchObject({ source: 'widget', visitorVerified: true });
   });
 
-  test('goes to an agent who is there with its first message, where the workspace has that done', async () => {
+  test('is assigned to an available agent with its first message, if the workspace enables it', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     await own.close(visitor.conversationId);
@@ -639,7 +639,7 @@ describe('a new conversation', () => {
         },
       ],
     ],
-  ])('in which %s takes no capacity of an agent, and is not listed as unassigned or open', async (_what, greeting) => {
+  ])('in which %s uses no capacity of an agent, and is not listed as unassigned or open', async (_what, greeting) => {
     const own = await chatScene(hub);
     const tenant = { tenantId: own.tenantId };
     const greet = { type: 'event', event: { type: 'conversation.created' } };
@@ -670,7 +670,7 @@ describe('a new conversation', () => {
   });
 });
 
-test('a visitor of a test key does all that, in conversations of the test environment', async () => {
+test('a visitor of a test key can do all of this, in test conversations', async () => {
   await forgetLimits();
   const visitor = await scene.visitor('tester', 'test');
   await write(visitor, 'hello');

@@ -78,7 +78,7 @@ test('the conversation of an anonymous visitor becomes the identified visitor’
   ]);
 });
 
-test('webhooks go on in the sequence of the conversation, with the identified visitor', async () => {
+test('webhooks continue the sequence of the conversation, with the identified visitor', async () => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver[Symbol.asyncDispose]());
   const { tenantId } = scene;
@@ -130,7 +130,7 @@ test('a title that an agent gave before the sign-in stays in the private note', 
   expect(data.at(-1)).toMatchObject({ private: true, content: 'The visitor signed in. Earlier title: Lost parcel.' });
 });
 
-test('an address that both gave does not join visitors, and an anonymous visitor without a sign-in stays', async () => {
+test('an email address that both entered does not join visitors, and an anonymous visitor without a sign-in stays separate', async () => {
   const first = await open({ email: 'ann@example.org' });
   await write(first.token, 'Mine');
   const { visitorToken } = await scene.api.call('createChatSession', {
@@ -142,7 +142,7 @@ test('an address that both gave does not join visitors, and an anonymous visitor
   expect((await messagesOf(first.token)).data).toHaveLength(1);
 });
 
-test('a session carries over once, also where two sign in with it at the same moment', async () => {
+test('a session carries over once, also for two concurrent sign-ins with it', async () => {
   const anonymous = await open({});
   await write(anonymous.token, 'Whose?');
   const links = await Promise.all(['one', 'two', 'three', 'four'].map((name) => scene.mint(`racing ${name}`)));
@@ -156,7 +156,7 @@ test('a session carries over once, also where two sign in with it at the same mo
   expect([late.carriedOver, (await messagesOf(late.token)).data]).toEqual([false, []]);
 });
 
-test('nothing is carried over from an identified, blocked, foreign, unknown or test visitor, and each still signs in', async () => {
+test('nothing is carried over from an identified, blocked, foreign, unknown or test visitor, and each can still sign in', async () => {
   const other = await chatScene(hub);
   await other.set({ allowAnonymous: true });
   const identified = await scene.visitor('identified');
@@ -191,7 +191,7 @@ test('nothing is carried over from an identified, blocked, foreign, unknown or t
   expect([alone.status, alone.body.details]).toMatchObject([400, [{ path: 'body.anonymousSession' }]]);
 });
 
-test('where the anonymous conversation is closed, it is the visitor’s, and the link opens its own', async () => {
+test("a closed anonymous conversation goes to the identified visitor, and the link opens the visitor's own conversation", async () => {
   const anonymous = await open({});
   await write(anonymous.token, 'Settled');
   await scene.close(anonymous.conversation.id);

@@ -81,7 +81,7 @@ const answerWith = (receiver: Receiver, status: number, headers: Record<string, 
 };
 
 describe('a webhook', () => {
-  test('gets what happens, signed both ways, with the objects that the reads show', async () => {
+  test('receives events with both signatures, with the same objects as in reads', async () => {
     const { api, receiver, webhook, conversation, write, tenantId } = await scene({
       events: ['message.created', 'conversation.created'],
     });
@@ -109,7 +109,7 @@ describe('a webhook', () => {
     }
   });
 
-  test('gets what requests with an Idempotency-Key did as soon as any other', async () => {
+  test('receives the events of requests with an Idempotency-Key without delay', async () => {
     const { workspace, receiver, conversation } = await scene();
     const ids = await Promise.all(Array.from({ length: 10 }, () => conversation()));
     for (const id of ids) {
@@ -123,7 +123,7 @@ describe('a webhook', () => {
     await expect.poll(() => receiver.received.map(contentOf).toSorted()).toEqual(ids.toSorted());
   });
 
-  test('keeps and sends nothing of a visitor who is erased, however much was told of them', async () => {
+  test('stores and sends no data of an erased visitor, regardless of earlier events', async () => {
     const { workspace, api, receiver, params, webhook, write, conversation, deliveries, becomeDue, tenantId } =
       await scene();
     const secret = 'a name nobody may keep';
@@ -174,7 +174,7 @@ describe('a webhook', () => {
     expect(receiver.received.slice(before).filter(({ body }) => body.includes(secret))).toEqual([]);
   });
 
-  test('counts what became of its deliveries for Prometheus', async () => {
+  test('counts the results of its deliveries for Prometheus', async () => {
     const { conversation, write, deliveries } = await scene();
     const count = async () =>
       Number(
@@ -188,7 +188,7 @@ describe('a webhook', () => {
     await expect.poll(count).toBe(before + 1);
   });
 
-  test('is listed, changed and deleted, and shows its secret once', async () => {
+  test('is listed, updated and deleted, and shows its secret once', async () => {
     const { api, workspace, webhook, params, tenantId } = await scene();
     expect(webhook.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(webhook).toMatchObject({ active: true, includePrivate: false, environment: 'live', disabledReason: null });
@@ -218,7 +218,7 @@ describe('a webhook', () => {
     expect(audit.map(({ action }) => action)).toEqual(['webhook.deleted', 'webhook.updated', 'webhook.created']);
   });
 
-  test('is gone at once however much it has sent, which holds up no chat and goes batch by batch', async () => {
+  test('is deleted immediately with any number of deliveries, which are removed in batches without delaying chat', async () => {
     const { api, webhook, params, tenantId, conversation, write, deliveries } = await scene();
     const id = await conversation();
     await addDelivered(hub.database, { tenantId, webhookId: webhook.id, count: 1_200 });
@@ -268,7 +268,7 @@ describe('a webhook', () => {
     expect(await kept()).toEqual({ webhooks: 0, deliveries: 0, attempts: 0 });
   });
 
-  test('is for keys that may manage them and for admins, of its own workspace alone', async () => {
+  test('can be managed by keys with the permission and by admins, in its own workspace only', async () => {
     const { workspace, tenantId, params } = await scene();
     const stranger = await hub.workspace();
     const get = (key: string, path: string) =>
@@ -295,7 +295,7 @@ describe('a webhook', () => {
     ['https://10.0.0.1/', 'private'],
     ['https://[::1]/', 'private'],
     ['http://10.0.0.1/', 'https'],
-  ])('to %s is refused', async (url, reason) => {
+  ])('to %s is rejected', async (url, reason) => {
     const workspace = await hub.workspace();
     const answer = await send(hub.url, 'POST', `/tenants/${workspace.tenantId}/webhooks`, {
       headers: { 'x-api-key': workspace.keys.chat as string },
@@ -306,7 +306,7 @@ describe('a webhook', () => {
     expect(answer.body.message).toMatch(/[^.]\.$/);
   });
 
-  test('with nothing to send, unknown events, private notes or the environment of another key is refused', async () => {
+  test('without events, with unknown events, private notes or the environment of another key is rejected', async () => {
     const workspace = await hub.workspace();
     const post = (body: object) =>
       send(hub.url, 'POST', `/tenants/${workspace.tenantId}/webhooks`, {
@@ -319,7 +319,7 @@ describe('a webhook', () => {
     expect((await post({})).body).toMatchObject({ statusCode: 409, code: 'workspace_limit_reached' });
   });
 
-  test('gets the events of its environment alone', async () => {
+  test('receives only the events of its environment', async () => {
     const { workspace, receiver, conversation, write } = await scene();
     const testing = await workspace.createKey({ product: 'chat', environment: 'test' });
     const other = await startReceiver();
@@ -338,7 +338,7 @@ describe('a webhook', () => {
     await expect.poll(() => other.received.map(contentOf)).toEqual(['test']);
   });
 
-  test('that is off gets nothing new, and keeps what waited', async () => {
+  test('that is inactive receives nothing new, and keeps pending deliveries', async () => {
     const { workspace, api, receiver, params, conversation, write, deliveries } = await scene();
     answerWith(receiver, 500);
     const id = await conversation();
@@ -367,7 +367,7 @@ describe('a webhook', () => {
 });
 
 describe('a delivery that fails', () => {
-  test('is tried again with the same bytes and a new signature, by the schedule, until it is exhausted', async () => {
+  test('is retried with the same bytes and a new signature, by the schedule, until it is exhausted', async () => {
     const { api, receiver, webhook, params, conversation, write, deliveries, becomeDue } = await scene();
     answerWith(receiver, 500);
     await write(await conversation());
@@ -412,7 +412,7 @@ describe('a delivery that fails', () => {
   test.each([
     ['100', 100],
     ['999999', 86_400],
-  ])('waits as long as Retry-After: %s asks, up to a day', async (header, seconds) => {
+  ])('waits as long as Retry-After: %s requests, up to a day', async (header, seconds) => {
     const { receiver, webhook, conversation, write, deliveries } = await scene();
     answerWith(receiver, 503, { 'retry-after': header });
     await write(await conversation());
@@ -425,7 +425,7 @@ describe('a delivery that fails', () => {
     expect(row?.seconds).toBeLessThan(seconds + 60);
   });
 
-  test('with a redirect is not taken elsewhere', async () => {
+  test('with a redirect does not follow it', async () => {
     const { receiver, conversation, write, deliveries } = await scene();
     const elsewhere = await startReceiver();
     onTestFinished(() => elsewhere[Symbol.asyncDispose]());
@@ -441,7 +441,7 @@ describe('a delivery that fails', () => {
     expect(elsewhere.received).toEqual([]);
   });
 
-  test('because nobody listens is a failure without a status', async () => {
+  test('because no server listens has no status', async () => {
     const { receiver, conversation, write, deliveries } = await scene();
     await receiver[Symbol.asyncDispose]();
     await write(await conversation());
@@ -454,24 +454,20 @@ describe('a delivery that fails', () => {
       });
   });
 
-  test(
-    'because its answer takes longer than 15 s in all, however it drips, is a failure',
-    { timeout: 60_000 },
-    async () => {
-      const { receiver, conversation, write, deliveries } = await scene();
-      receiver.answer = (_received, response) => {
-        response.writeHead(200);
-        const timer = setInterval(() => response.write('.'), 500);
-        response.once('close', () => clearInterval(timer));
-      };
-      await write(await conversation());
-      await expect
-        .poll(async () => (await deliveries())[0])
-        .toMatchObject({ status: 'failed', attempts: 1, lastError: expect.stringContaining('15 s') as string });
-    },
-  );
+  test('because its response takes longer than 15 s in total, even if bytes arrive', { timeout: 60_000 }, async () => {
+    const { receiver, conversation, write, deliveries } = await scene();
+    receiver.answer = (_received, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write('.'), 500);
+      response.once('close', () => clearInterval(timer));
+    };
+    await write(await conversation());
+    await expect
+      .poll(async () => (await deliveries())[0])
+      .toMatchObject({ status: 'failed', attempts: 1, lastError: expect.stringContaining('15 s') as string });
+  });
 
-  test('does not because its answer has no end: of that the first 2 KiB are kept', async () => {
+  test('is not caused by an endless response: the first 2 KiB of it are stored', async () => {
     const { api, receiver, params, conversation, write, deliveries } = await scene();
     receiver.answer = (_received, response) => {
       response.writeHead(200);
@@ -488,7 +484,7 @@ describe('a delivery that fails', () => {
     expect(history[0]?.response).toBe('é'.repeat(1024));
   });
 
-  test('with 410 switches its webhook off at once, and its admins are told', async () => {
+  test('with 410 switches its webhook off immediately, and the admins are notified', async () => {
     const { workspace, api, receiver, params, tenantId, conversation, write, deliveries } = await scene();
     answerWith(receiver, 410);
     await write(await conversation());
@@ -509,7 +505,7 @@ describe('a delivery that fails', () => {
     expect(on).toMatchObject({ active: true, disabledReason: null });
   });
 
-  test('for five days on end, five times and more, switches its webhook off; one success begins the count anew', async () => {
+  test('at least five times over five days switches its webhook off; one success resets the count', async () => {
     const { api, receiver, webhook, tenantId, conversation, write, deliveries, becomeDue } = await scene();
     const state = async () => (await api.call('listWebhooks', { params: { tenantId } })).data[0];
     const failingFor = (since: TimeSpan) => setFailing(hub.database, webhook.id, { since });
@@ -545,8 +541,8 @@ describe('a delivery that fails', () => {
   });
 });
 
-describe('the order', () => {
-  test('of a conversation is kept while its address is slow, and others do not wait for it', async () => {
+describe('the order of deliveries', () => {
+  test('is kept per conversation while its address is slow, and other conversations do not wait', async () => {
     const { receiver, conversation, write } = await scene();
     const [slow, quick] = [await conversation(), await conversation()];
     const gate = Promise.withResolvers<void>();
@@ -562,7 +558,7 @@ describe('the order', () => {
     await expect.poll(() => receiver.received.slice(3).map(contentOf)).toEqual(['slow 2', 'slow 3']);
   });
 
-  test('goes on when the first attempt before ends while the next event is still being written', async () => {
+  test('is kept when the first attempt ends while the next event is still being written', async () => {
     const { api, receiver, tenantId, conversation, write, deliveries } = await scene();
     const gate = Promise.withResolvers<void>();
     receiver.answer = async (_received, response) => {
@@ -592,7 +588,7 @@ describe('the order', () => {
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(2);
   });
 
-  test('is written with locks by the ids of what came before, as attempts are recorded', async () => {
+  test('is written with locks in the order of earlier delivery ids, like the results of attempts', async () => {
     const { api, tenantId, webhook, receiver, conversation, write } = await scene();
     const second = await api.call('createWebhook', {
       params: { tenantId },
@@ -624,7 +620,7 @@ describe('the order', () => {
   });
 
   test.each(['message that opens it again', 'return of it to all', 'hand-over of the AI agent'])(
-    'of locks is the same where a %s tells of a conversation: assignment first, then deliveries',
+    'of locks is the same when a %s publishes events of a conversation: assignment first, then deliveries',
     async (what) => {
       const own = await chatScene(hub);
       const { tenantId } = own;
@@ -671,7 +667,7 @@ describe('the order', () => {
     },
   );
 
-  test('goes on after a first attempt that failed: a retry overtakes nothing and blocks nothing', async () => {
+  test('is kept after a failed first attempt: a retry does not overtake or block other deliveries', async () => {
     const { receiver, conversation, write, becomeDue } = await scene();
     receiver.answer = (received, response) => {
       const isFirst = receiver.received.filter(({ body }) => body === received.body).length === 1;
@@ -684,7 +680,7 @@ describe('the order', () => {
     await expect.poll(() => receiver.received.map(contentOf)).toEqual(['one', 'two', 'three', 'one']);
   });
 
-  test('of many messages at once in many conversations is that of their sequence, each delivered once', async () => {
+  test('follows the message sequence for many concurrent messages in many conversations, each delivered once', async () => {
     const { receiver, conversation, write } = await scene();
     const ids = await Promise.all(Array.from({ length: 8 }, () => conversation()));
     await Promise.all(ids.flatMap((id) => Array.from({ length: 15 }, (_, n) => write(id, `${n}`))));
@@ -701,7 +697,7 @@ describe('the order', () => {
     expect(receiver.mostOpen).toBeLessThanOrEqual(4);
   });
 
-  test('of many workspaces with hanging addresses leave slots for the others', async () => {
+  test('of many workspaces with hanging addresses leaves slots for other workspaces', async () => {
     const hanging: Receiver[] = [];
     const sumOf = (count: (receiver: Receiver) => number) => hanging.reduce((sum, one) => sum + count(one), 0);
     const writes: (() => Promise<unknown>)[] = [];
@@ -730,7 +726,7 @@ describe('the order', () => {
     ).toBe(sumOf(({ open }) => open));
   });
 
-  test('lets one workspace whose address hangs hold up no other', async () => {
+  test('does not let one workspace with a hanging address delay others', async () => {
     const hanging = await scene();
     hanging.receiver.answer = () => undefined;
     for (let n = 0; n < 8; n += 1) await hanging.write(await hanging.conversation());
@@ -744,7 +740,7 @@ describe('the order', () => {
 });
 
 describe('a new secret', () => {
-  test('signs beside the old one, and no delivery is lost while the receiver switches', async () => {
+  test('signs in addition to the old one, and no delivery is lost while the receiver switches', async () => {
     const { api, receiver, webhook, params, conversation, write, deliveries } = await scene();
     const known = { secret: webhook.secret };
     receiver.answer = async (received, response) => {
@@ -782,7 +778,7 @@ describe('a new secret', () => {
     for (const secret of [webhook.secret, rotated.secret]) expect(stored[0]?.row).not.toContain(secret.slice(6));
   });
 
-  test('is the only one at once when nothing is to overlap, and when that is over', async () => {
+  test('is the only one immediately without an overlap, and after the overlap', async () => {
     const { api, receiver, webhook, params, conversation, write } = await scene();
     const id = await conversation();
     const first = await api.call('rotateWebhookSecret', { params, body: { overlapHours: 0 } });
@@ -799,7 +795,7 @@ describe('a new secret', () => {
 });
 
 describe('deliveries', () => {
-  test('are listed newest first, in pages and by status and event, and sent again by hand or by their time', async () => {
+  test('are listed newest first, in pages, by status and by event, and sent again on request or by time', async () => {
     const { api, receiver, params, conversation, write, deliveries } = await scene({
       events: ['message.created', 'conversation.created'],
     });
@@ -841,7 +837,7 @@ describe('deliveries', () => {
     'conversation.assigned',
     'csat.submitted',
     'visitor.created',
-  ] as const)('of a test show an example of %s, marked as one', async (event) => {
+  ] as const)('of a test contain an example of %s, marked as a test', async (event) => {
     const { api, receiver, webhook, params, tenantId } = await scene({ events: ['conversation.created'] });
     const made = await api.call('testWebhook', { params, body: { event } });
     expect(made).toMatchObject({ event, status: 'pending', attempts: 0 });
@@ -854,7 +850,7 @@ describe('deliveries', () => {
     expect(await isSigned(receiver.received[0] as never, webhook.secret)).toBe(true);
   });
 
-  test('have at most 64 KiB: a message that is too long for that is cut, and says so', async () => {
+  test('have at most 64 KiB: a longer message is truncated and marked', async () => {
     const { api, receiver, write } = await scene();
     const { conversationId: id } = await api.call('createChatSession', {
       body: { externalId: 'long', attributes: { about: 'x'.repeat(16_000) } },
@@ -875,7 +871,7 @@ describe('deliveries', () => {
     expect(long?.contentTruncated).toBe(true);
   });
 
-  test('that somebody else took over are recorded by them alone', async () => {
+  test('that another process took over are recorded only by this process', async () => {
     const { api, receiver, params, conversation, write, deliveries } = await scene();
     const gate = Promise.withResolvers<void>();
     receiver.answer = async (_received, response) => {
@@ -904,7 +900,7 @@ describe('deliveries', () => {
     expect(history.map(({ attempt, response }) => [attempt, response])).toEqual([[1, 'answer 2']]);
   });
 
-  test('whose secret can not be read fail like others, say why, and take no room of their address', async () => {
+  test('with an unreadable secret fail like others with the reason, and occupy no slot of their address', async () => {
     const { api, params, receiver, webhook, tenantId, conversation, write, deliveries, becomeDue } = await scene();
     await api.call('createWebhook', {
       params: { tenantId },
@@ -928,7 +924,7 @@ describe('deliveries', () => {
     expect(await isSigned(receiver.received.at(-1) as never, secret)).toBe(true);
   });
 
-  test('that could not be recorded give their place back at once, and come again', async () => {
+  test('that could not be recorded release their slot immediately, and are retried', async () => {
     const { webhook, receiver, conversation, write, deliveries } = await scene();
     await refuseAttempts(hub.database, 'answer 203');
     onTestFinished(() => acceptAttempts(hub.database));
@@ -947,7 +943,7 @@ describe('deliveries', () => {
     await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered');
   });
 
-  test('that nobody let go are let go by the sweep', async () => {
+  test('with an expired lease are released by the sweep', async () => {
     const { tenantId, webhook, receiver, conversation, write } = await scene();
     answerWith(receiver, 200);
     const id = await conversation();
@@ -969,7 +965,7 @@ describe('deliveries', () => {
     await expect.poll(() => receiver.received.length).toBe(4);
   });
 
-  test('are not written when the event did not happen after all', async () => {
+  test('are not written when the transaction of the event is rolled back', async () => {
     const { conversation, deliveries, tenantId, api } = await scene();
     const id = await conversation();
     const [shown] = (await api.call('listChatConversations', {})).data;

@@ -46,7 +46,7 @@ async function runCount(id: string): Promise<number> {
 }
 
 describe('the inputs of a workflow', () => {
-  test('are part of it and of its versions, changed, taken away and restored', async () => {
+  test('belong to the workflow and its versions, and are updated, removed and restored', async () => {
     const { id } = await create();
     expect(await workspace.api.call('getAutomationWorkflow', { params: { id } })).toMatchObject({ version: 1, inputs });
     const changed = { type: 'object' as const, properties: { city: { type: 'string' as const } } };
@@ -87,7 +87,7 @@ describe('the inputs of a workflow', () => {
     ],
     ['body.inputs.required[0]', { type: 'object', properties: {}, required: ['a'] }],
     ['body.inputs.additionalProperties', { type: 'object', additionalProperties: { type: 'string' } }],
-  ])('are refused at the place that is wrong: %s', async (path, bad) => {
+  ])('are rejected with the path of the problem: %s', async (path, bad) => {
     const { id } = await create();
     const body = { name: 'w', stepsJson: [log], inputs: bad };
     for (const answer of [
@@ -97,7 +97,7 @@ describe('the inputs of a workflow', () => {
       expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed', details: [{ path }] } });
   });
 
-  test('are checked when a run is started by hand or tried out, and their defaults filled in', async () => {
+  test('are checked when a run is started directly or as a dry run, and their defaults are filled in', async () => {
     const { id } = await create();
     for (const path of [`/workflows/${id}/run`, `/workflows/${id}/run?dryRun=true`]) {
       expectUnfit(await request('POST', path, undefined), ['body.payload.city', 'is required']);
@@ -150,7 +150,7 @@ describe('the inputs of a workflow', () => {
     expect((await read(other?.id as string)).payload).toEqual({ city: 'Bern' });
   });
 
-  test('ask nothing of a delivery that is repeated and was accepted before they did', async () => {
+  test('are not checked for a repeated delivery that was accepted before they existed', async () => {
     const triggerJson = { schemaVersion: 1, type: 'webhook', webhook: { token: `${token}-repeat` } };
     const { id } = await create({ triggerJson, inputs: null });
     const deliver = () =>
@@ -184,7 +184,7 @@ describe('the inputs of a workflow', () => {
     });
   });
 
-  test('are checked when the workflow of a sequence was given some, and stay, as its limits do, when the sequence changes', async () => {
+  test('are checked for the workflow of a sequence, and stay, like its limits, when the sequence changes', async () => {
     const sequence = await workspace.api.call('createAutomationSequence', { body: { name: 's', steps: [log] } });
     const path = `/sequences/${sequence.id}/run`;
     const first = await request('POST', path, { payload: { city: 'Bern', copies: 3 } });
@@ -198,7 +198,7 @@ describe('the inputs of a workflow', () => {
     expect(await workspace.api.call('getAutomationWorkflow', { params: { id } })).toMatchObject({ inputs, limits });
   });
 
-  test('give what no caller starts their defaults, and hold back none of it', async () => {
+  test('use their defaults when no caller starts the run, and delay no run', async () => {
     const schedule = { kind: 'interval', everySeconds: 7200 };
     const { id } = await create({ triggerJson: { schemaVersion: 1, type: 'schedule', schedule } });
     await makeSchedulesDue(hub.database, [id]);
@@ -220,7 +220,7 @@ describe('the inputs of a workflow', () => {
     expect((await read(told?.id as string)).payload).toMatchObject({ copies: 1, text: 'hello' });
   });
 
-  test('of another workspace are missing, not refused', async () => {
+  test('of another workspace are not found', async () => {
     const { id } = await create();
     const other = await hub.workspace();
     const answer = await request('POST', `/workflows/${id}/run`, { payload: {} }, { 'x-api-key': other.key });

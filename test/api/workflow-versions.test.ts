@@ -21,7 +21,7 @@ const versionsOf = async (id: string) =>
     )
   ).map(({ version }) => version);
 
-test('of a workflow that is changed all day the newest hundred versions stay, and those that runs have', async () => {
+test('the newest hundred versions of a frequently changed workflow are kept, and versions with runs', async () => {
   const { api } = workspace;
   const { id } = await api.call('createAutomationWorkflow', {
     body: {
@@ -99,7 +99,7 @@ describe('the history of a workflow', () => {
     };
   };
 
-  test('can be read page by page, and any version of it restored as a new one', async () => {
+  test('is listed in pages, and any version can be restored as a new one', async () => {
     const { api } = workspace;
     const { id } = await api.call('createAutomationWorkflow', {
       body: { name: 'one', stepsJson: log('1'), limits: { maxConcurrentRuns: 2 } },
@@ -138,7 +138,7 @@ describe('the history of a workflow', () => {
     }
   });
 
-  test('is changed by one of two who read the same version, and the other is told of the newer one', async () => {
+  test('is changed by one of two members with the same base version, and the other gets the newer version', async () => {
     const { id } = await workspace.api.call('createAutomationWorkflow', {
       body: { name: 'shared', stepsJson: log('x') },
     });
@@ -158,7 +158,7 @@ describe('the history of a workflow', () => {
     });
   });
 
-  test('is nobody else’s', async () => {
+  test('is not visible to another workspace', async () => {
     const { id } = await workspace.api.call('createAutomationWorkflow', {
       body: { name: 'mine', stepsJson: log('x') },
     });

@@ -74,7 +74,7 @@ async function pair({ api }: TestWorkspace, name = `Bridge ${(paired += 1)}`) {
 }
 
 describe('the stream of a workspace', () => {
-  test('shows a member how runs, their steps and approvals change, at every process, and another workspace nothing', async () => {
+  test('sends a member the changes of runs, steps and approvals on every process, and no event of another workspace', async () => {
     const foreign = await follow(await hub.workspace());
     const streams = [await follow(), await follow(workspace, { at: second })];
     const runId = await start(workspace, [
@@ -126,7 +126,7 @@ describe('the stream of a workspace', () => {
     expect(foreign.received.map(({ event }) => event)).toEqual(['ready']);
   });
 
-  test('tells that a run was cancelled, retried, and failed with which code', async () => {
+  test('sends when a run was cancelled, retried, or failed, with the error code', async () => {
     const stream = await follow();
     const runId = await start(workspace, [{ type: 'approval', title: 'Go on?' }]);
     await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
@@ -142,7 +142,7 @@ describe('the stream of a workspace', () => {
       .toMatchObject({ status: 'queued', workflowId: retried.workflowId });
   });
 
-  test('tells of a node that it is made, paired, renamed, silent, back and revoked, and nothing of a heartbeat', async () => {
+  test('sends when a node is created, paired, renamed, silent, online and revoked, and nothing for a heartbeat', async () => {
     const stream = await follow();
     const changes = () => eventsOf(stream, 'node').map(({ change, status, name }) => [change, status, name]);
     const { nodeId, beat } = await pair(workspace, 'Bridge');
@@ -170,7 +170,7 @@ describe('the stream of a workspace', () => {
     await expect.poll(changes).toEqual(expected);
   });
 
-  test('goes on after the last event that a reader knows, at whichever hub, and over a restart', async () => {
+  test('resumes after the last event id of a client, on any hub process and after a restart', async () => {
     const first = await startHub({}, hub.database);
     const before = await follow(workspace, { at: first });
     await pair(workspace);
@@ -192,7 +192,7 @@ describe('the stream of a workspace', () => {
     expect(eventsOf(after, 'node').some(({ id }) => known.has(id))).toBe(false);
   });
 
-  test('resets a reader that comes back for what is kept no longer', async () => {
+  test('sends a reset to a client whose last event is no longer stored', async () => {
     const stream = await follow();
     await pair(workspace);
     await expect.poll(() => eventsOf(stream, 'node').length).toBe(2);
@@ -214,12 +214,12 @@ describe('the stream of a workspace', () => {
     await expect.poll(() => outrun.received.map(({ event }) => event)).toEqual(['reset', 'node', 'node']);
   });
 
-  test('begins anew after an id that is none', async () => {
+  test('starts from now for an invalid last event id', async () => {
     const stream = await follow(workspace, { lastEventId: 'never seen' });
     await expect.poll(() => stream.received.map(({ event }) => event)).toEqual(['ready']);
   });
 
-  test('is there without the entitlement for automations, and tells of them once there is', async () => {
+  test('is available without the entitlement for automations, and sends their events once it exists', async () => {
     const entitle = (automations: boolean) =>
       hub.client(adminKey).call('putEntitlements', { params: { tenantId: workspace.tenantId }, body: { automations } });
     await entitle(false);
@@ -229,7 +229,7 @@ describe('the stream of a workspace', () => {
     await expect.poll(() => eventsOf(stream, 'node').map(({ change }) => change)).toEqual(['created', 'paired']);
   });
 
-  test('ends with the session, and when its person is removed, on whichever process, and for nobody else', async () => {
+  test('ends with its session, and when its user is removed, on any process, and only for this user', async () => {
     const email = `agent.${workspace.email}`;
     await workspace.session.call('addMember', {
       params: { tenantId: workspace.tenantId },
@@ -252,7 +252,7 @@ describe('the stream of a workspace', () => {
     expect(other.isOver).toBe(false);
   });
 
-  test('is not stopped by a reader that takes nothing', async () => {
+  test('is not blocked by a client that does not read', async () => {
     const { hostname, port } = new URL(hub.url);
     const socket = connect(Number(port), hostname);
     onTestFinished(() => {
@@ -270,7 +270,7 @@ describe('the stream of a workspace', () => {
     await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status).toBe('succeeded');
   });
 
-  test('is for the members of a workspace alone', async () => {
+  test('is only available to members of the workspace', async () => {
     const other = await hub.workspace();
     const get = (path: string, headers: Record<string, string>) => send(hub.url, 'GET', path, { headers });
     const as = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -160,7 +160,7 @@ const kinds: Kind[] = [
 ];
 
 test.each(kinds)(
-  'a workspace has so many of one kind and no more: $kind',
+  'a workspace has a limit of objects of each kind: $kind',
   async ({ make, remove, name, max: most = max }) => {
     const [workspace, other] = [await hub.workspace(), await hub.workspace()];
     const made: Answer[] = [];
@@ -180,7 +180,7 @@ test.each(kinds)(
   },
 );
 
-test('what is there already can be changed at the limit, but no workflow becomes one schedule too many', async () => {
+test('existing objects can be changed at the limit, but a workflow cannot become one schedule too many', async () => {
   const workspace = await hub.workspace();
   const { api, session } = workspace;
   const workflow = (name: string, triggerJson?: object) =>
@@ -214,7 +214,7 @@ test('what is there already can be changed at the limit, but no workflow becomes
   expect(await add('a', 'b')).toEqual({ added: 0, updated: 2 });
 });
 
-test('of many at once no more get in than were under way in one instant', async () => {
+test('concurrent creations exceed the limit at most by those in progress at the same time', async () => {
   const workspace = await hub.workspace();
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_value, index) =>
