@@ -100,7 +100,7 @@ test('the packed package serves chat, voice and phone with production packages a
   linkProductionModules(join(folder, 'packed/node_modules'));
   const { url, text } = await startHub(home, join(folder, 'packed-data'));
   for (const path of pages) expect([path, await statusOf(url, path)]).toEqual([path, 200]);
-  // The page of a chat whose site key is nobody's, and the script that it begins with.
+  // The chat page with an unknown site key, and its first script.
   const html = await (await fetch(`${url}/chat`)).text();
   const script = /src="(widget\/assets\/[^"]+)"/.exec(html)?.[1];
   expect(await statusOf(url, `/${script}`)).toBe(200);
@@ -158,7 +158,8 @@ test('a hub without built pages logs an error, and its pages and /readyz say wha
       }) as object,
     }),
   ]);
-  for (const path of [...pages, '/chat']) expect([path, await statusOf(url, path)]).toEqual([path, 503]);
+  for (const path of [...pages, '/chat', '/assets/scalar.js'])
+    expect([path, await statusOf(url, path)]).toEqual([path, 503]);
   await until(
     () =>
       text()

@@ -28,7 +28,7 @@ export interface BuiltFiles {
 }
 
 /** Folder of the files that `hub/web/build.ts` builds. */
-export const builtFolder = join(import.meta.dirname, '../../../web/dist');
+const builtFolder = join(import.meta.dirname, '../../../web/dist');
 
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -87,13 +87,25 @@ function readBuiltFiles(folder: string): BuiltFiles {
   try {
     return readList(folder);
   } catch (error) {
-    throw new AppError(
-      'unavailable',
-      'The pages of this hub (chat, voice and phone) are not built. The operator can build them in the folder of the hub: npm ci --include=dev && npm prune --omit=dev',
-      { cause: error },
-    );
+    throw notBuilt(error);
   }
 }
+
+/** Reads the script of the API reference, some megabytes. @throws AppError `unavailable` when it is missing. */
+export function readApiReferenceScript(): Buffer {
+  try {
+    return readFileSync(join(builtFolder, 'api-reference.js'));
+  } catch (error) {
+    throw notBuilt(error);
+  }
+}
+
+const notBuilt = (cause: unknown) =>
+  new AppError(
+    'unavailable',
+    'The pages of this hub (chat, voice, phone and API reference) are not built. The operator can build them in the folder of the hub: npm ci --include=dev && npm prune --omit=dev',
+    { cause },
+  );
 
 function readList(folder: string): BuiltFiles {
   const list = join(folder, 'assets.json');

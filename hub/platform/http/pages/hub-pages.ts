@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import express from 'express';
 import type { Authenticator } from '../auth/auth.ts';
 import { equals } from '../auth/constant-time.ts';
-import { builtFolder, compressedFile, fileResponse } from './built-files.ts';
+import { compressedFile, fileResponse, readApiReferenceScript } from './built-files.ts';
 import { pageStyle } from './page-layout.ts';
 import { formHeaders, servePages } from './page.ts';
 import type { Page, PageServing } from './page.ts';
@@ -23,9 +22,6 @@ export interface HubPagesOptions extends PageServing {
   /** Pages of the products. */
   pages: readonly Page[];
 }
-
-/** The script of the API reference, which `hub/web/build.ts` copies. */
-const apiReferenceScript = join(builtFolder, 'api-reference.js');
 
 /** The generated document. Generating it at each start would take much of the start time. */
 const openApiDocument = new URL('../openapi/openapi.json', import.meta.url);
@@ -84,9 +80,7 @@ export function createHubPages(options: HubPagesOptions): express.Router {
   const forMinutes = { 'Cache-Control': 'public, max-age=300' };
   serveFile('/assets/page.css', 'text/css; charset=utf-8', forMinutes, () => Buffer.from(pageStyle));
   serveFile('/assets/docs.js', script, forMinutes, () => Buffer.from(referenceScript));
-  serveFile('/assets/scalar.js', script, { 'Cache-Control': 'public, max-age=86400' }, () =>
-    readFileSync(apiReferenceScript),
-  );
+  serveFile('/assets/scalar.js', script, { 'Cache-Control': 'public, max-age=86400' }, () => readApiReferenceScript());
 
   router.get('/metrics', async (request, response) => {
     const { metricsToken } = options;

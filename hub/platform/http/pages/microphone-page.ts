@@ -15,8 +15,8 @@ export interface MicrophonePage {
 }
 
 /**
- * Renders a page that is the same for every caller, loads nothing from other hosts, cannot be framed, and alone uses
- * its microphone.
+ * Renders a page that is the same for every caller, loads nothing from other hosts, cannot be framed, and does not
+ * share its microphone with other origins.
  */
 export function microphonePage({ baseUrl, name, title, script, style, capture }: MicrophonePage): PageResponse {
   const sockets = new URL(baseUrl).origin.replace(/^http/, 'ws');
