@@ -38,7 +38,7 @@ export class HubConnection {
     this.sender = new ResultSender(this.client, nodeId);
   }
 
-  /** How requests are sent now. */
+  /** The current transport of requests. */
   get by(): 'channel' | 'poll' {
     return this.#channel?.isOpen === true ? 'channel' : 'poll';
   }

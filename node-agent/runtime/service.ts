@@ -64,8 +64,8 @@ TimeoutStopSec=20
 UMask=0077
 LimitCORE=0
 OOMPolicy=continue
-# No NoNewPrivileges, nor what implies it: the sandbox of a browser, and a browser from a snap, need their setuid helpers. Devices, sockets and /tmp stay
-# as they are, for the screen, the camera and the microphone.
+# NoNewPrivileges and options that imply it are not set: browser sandboxes and browsers from snaps need setuid helpers.
+# Devices, sockets and /tmp are not restricted, because screen, camera and microphone need them.
 
 [Install]
 WantedBy=${target}

@@ -99,7 +99,7 @@ export interface AgentStep {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -137,7 +137,7 @@ export interface AgentStepInput {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -558,7 +558,7 @@ export interface ApprovalStep {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -600,7 +600,7 @@ export interface ApprovalStepInput {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -1699,7 +1699,7 @@ export interface DeliverStep {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -1737,7 +1737,7 @@ export interface DeliverStepInput {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -2516,7 +2516,7 @@ export interface LogStep {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -2546,7 +2546,7 @@ export interface LogStepInput {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -3343,7 +3343,7 @@ export interface RetryRuns {
 }
 
 export interface RevokedLinks {
-  /** Number of links that stopped working */
+  /** Number of revoked links */
   revoked: number;
 }
 
@@ -3704,7 +3704,7 @@ export interface SkillStep {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -3734,7 +3734,7 @@ export interface SkillStepInput {
   when?: string;
   /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** Retry policy; that of the skill when omitted */
+  /** Retry policy; the policy of the skill when omitted */
   retry?: {
     /** Attempts in total, 1 to 10 */
     maxAttempts: number;
@@ -6423,7 +6423,7 @@ export interface Operations {
         input?: Record<string, unknown>;
         /** Timeout of each attempt, in seconds */
         timeoutSeconds?: number;
-        /** Retry policy; that of the skill when omitted */
+        /** Retry policy; the policy of the skill when omitted */
         retry?: {
           /** Attempts in total, 1 to 10 */
           maxAttempts: number;

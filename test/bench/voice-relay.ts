@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 
 /**
- * The barest relay there could be in the hub's place, in a process of its own: it vouches for whomever a cookie names, and passes frames on
- * unread. Given the address and the secret of the SIP server; tells its port; collects its garbage when it is told anything.
+ * Minimal relay for comparison with the hub, in its own process. It trusts the user in the cookie and forwards frames
+ * unread. Arguments: address and secret of the SIP server. It prints its port, and collects garbage on any input.
  */
 const [upstreamUrl = '', secret = ''] = process.argv.slice(2);
 const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, handleProtocols: () => 'sip' });

@@ -156,7 +156,7 @@ describe('the commands of the package', () => {
         stdout: expect.stringContaining(text) as string,
       });
     }
-    // What was compiled is kept where nobody else can put something in its place.
+    // The compile cache is in a folder that other users cannot write to.
     expect(readdirSync(join(modules, 'outrigger/node_modules/.cache/compile'))).not.toEqual([]);
   });
 });

@@ -160,7 +160,7 @@ export class Nodes {
   #markBatchOffline(): Promise<number> {
     return this.#deps.db.system(
       async (tx) => {
-        // While devices cannot reach this hub, missing heartbeats say nothing about them.
+        // While devices cannot reach this hub, missing heartbeats do not show that a device is offline.
         if (!(await isReachable(tx))) return 0;
         const found = tx
           .select({ id: nodes.id })

@@ -52,7 +52,7 @@ export const skills = defineResource({
       .strictObject({
         input: jsonObject.default({}).describe('Input, as the catalog describes it'),
         timeoutSeconds: stepTimeoutSeconds.optional().describe('Timeout of each attempt, in seconds'),
-        retry: stepRetry.optional().describe('Retry policy; that of the skill when omitted'),
+        retry: stepRetry.optional().describe('Retry policy; the policy of the skill when omitted'),
       })
       .meta({ example: { input: { key: 'customer:42', value: { tone: 'friendly' } } } }),
     bodyOptional: true,

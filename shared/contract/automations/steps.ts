@@ -39,7 +39,7 @@ const stepOptions = {
     .boolean()
     .optional()
     .describe('Whether the run continues when the step fails after all attempts; default false'),
-  retry: stepRetry.optional().describe('Retry policy; that of the skill when omitted'),
+  retry: stepRetry.optional().describe('Retry policy; the policy of the skill when omitted'),
   delaySeconds: z
     .int()
     .min(0)

@@ -271,6 +271,6 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/revoke-links',
     summary: 'Revoke all links and visitor sessions of a conversation',
     params: oneInWorkspace,
-    response: named('RevokedLinks', z.object({ revoked: z.int().describe('Number of links that stopped working') })),
+    response: named('RevokedLinks', z.object({ revoked: z.int().describe('Number of revoked links') })),
   },
 });

@@ -41,7 +41,7 @@ export function unquote(text: string): string {
 export const quote = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`;
 
 /**
- * Parameters by lower-case name. A parameter without a value has an empty value. Of repeated names the first counts.
+ * Parameters by lower-case name. A parameter without a value has an empty value. If a name is repeated, the first value is used.
  */
 function parseParameters(parts: readonly string[]): Map<string, string> {
   const parameters = new Map<string, string>();

@@ -26,8 +26,8 @@ async function receiver(limits: Partial<IncomingLimits>) {
   const sockets: Socket[] = [];
   return {
     /**
-     * Begins a file of so many bytes, and sends all but the missing ones, or one in chunks, which are to be sent;
-     * `said` is what came back.
+     * Starts an upload and sends all bytes except the `missing` ones. A chunked upload sends none. `said` resolves to
+     * the response.
      */
     begin(
       { tenantId = 'a', sentBy = 'visitor:a', address = '192.0.2.1' }: Partial<UploadOwner>,
