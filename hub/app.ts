@@ -1,9 +1,9 @@
-import { createRequire } from 'node:module';
 import type { Config } from './config.ts';
 import type { PromisedJob } from './engine/index.ts';
 import { openRunQueue } from './engine/run-queue.ts';
 import { SkillRegistry } from './engine/skill-catalog.ts';
 import { engineRetention, engineTasks } from './engine/upkeep.ts';
+import packageJson from './package.json' with { type: 'json' };
 import { adviseOnDatabase } from './platform/db/database-advice.ts';
 import type { DatabaseAdvice } from './platform/db/database-advice.ts';
 import type { Database } from './platform/db/database.ts';
@@ -30,7 +30,7 @@ import { createNodes, Reachability } from './products/nodes/index.ts';
 import type { Nodes } from './products/nodes/index.ts';
 import { createWebhooks } from './products/webhooks/index.ts';
 
-export const version = (createRequire(import.meta.url)('../package.json') as { version: string }).version;
+export const { version } = packageJson;
 
 /** A running hub. */
 export interface App extends AsyncDisposable {

@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AppError } from '../shared/errors.ts';
-import { onStopRequest } from '../shared/launcher/lifetime.js';
+import { onStopRequest } from '../shared/node/process-lifetime.ts';
 import { createApp, version } from './app.ts';
 import type { App } from './app.ts';
 import { ConfigError, parseConfig } from './config.ts';
@@ -19,7 +19,7 @@ import { collectStartupGarbage } from './platform/process/startup-garbage.ts';
 // as the hub.
 process.on('SIGUSR1', () => undefined);
 
-const help = `Usage: ${commandLines.startWithOptions} [--role api|worker|all] [--port PORT]
+const help = `Usage: ${commandLines.start} [--role api|worker|all] [--port PORT]
 
 Starts the hub. Settings come from the environment and from .env; docs/reference/settings.md lists them all.
 

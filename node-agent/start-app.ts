@@ -7,7 +7,7 @@ const args = process.argv.slice(2);
 // Otherwise Chromium aborts with a FATAL line before any code of the app runs.
 if (process.getuid?.() === 0 && !args.some((arg) => needsNoSandbox.includes(arg))) {
   process.stderr.write(
-    'outrigger-companion: as root the window has no sandbox, so it does not open. Start it as the user whose machine this is, or use the companion without a window: npm run companion -- run (npm run app -- --no-sandbox opens the window anyway).\n',
+    'outrigger-companion: as root the window has no sandbox, so it does not open. Start it as the user whose machine this is, or use the companion without a window: npx outrigger-companion run (npm run app -- --no-sandbox opens the window anyway).\n',
   );
   process.exit(2);
 }

@@ -18,7 +18,7 @@ export function addPeopleCommands(program: Command): void {
     .command('workspace')
     .description('workspaces')
     .command('create')
-    .description('create a workspace; sign in to it with: outrigger link --workspace NAME')
+    .description(`create a workspace; sign in to it with: ${commandLines.hub} link --workspace NAME`)
     .requiredOption('--name <name>', 'name of the workspace')
     .addOption(json())
     .action(async (options: { name: string; json?: boolean }) => {

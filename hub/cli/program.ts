@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
 import { addCallCommands } from './calls.ts';
 import { addChatCommands } from './chat.ts';
 import { addInstallationCommands } from './installation.ts';
@@ -10,12 +10,10 @@ import { addLoginCommands } from './remote-hub.ts';
 import { addTokenCommands } from './tokens.ts';
 import { addWorkflowCommands } from './workflows.ts';
 
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
-
 /** All commands of the hub's command line. */
 export const program = new Command('outrigger')
   .description('Manages an Outrigger hub from the command line.')
-  .version(version)
+  .version(packageJson.version)
   .exitOverride()
   .configureHelp({ showGlobalOptions: true });
 program

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { ApiError, createClient } from '../../shared/client/client.ts';
 import type { Client } from '../../shared/client/client.ts';
 import { AppError } from '../../shared/errors.ts';
+import { commandLines } from '../platform/process/command-lines.ts';
 import { ArgumentError, environmentVariable, json } from './context.ts';
 import { print, readPassword } from './terminal.ts';
 
@@ -28,7 +29,7 @@ export interface RemoteHub {
 }
 
 export const hubOption = () =>
-  new Option('--hub <url>', 'URL of a remote hub, after: outrigger login --hub URL').env('OUTRIGGER_HUB');
+  new Option('--hub <url>', `URL of a remote hub, after: ${commandLines.hub} login --hub URL`).env('OUTRIGGER_HUB');
 
 const loginsFile = () =>
   join(environmentVariable('XDG_CONFIG_HOME') ?? join(homedir(), '.config'), 'outrigger', 'logins.json');
@@ -100,7 +101,7 @@ export async function openRemoteHub(value: string): Promise<RemoteHub> {
   if (login === undefined || Date.parse(login.expiresAt) <= Date.now())
     throw new AppError(
       'unauthenticated',
-      `${login === undefined ? 'You are not signed in' : 'Your sign-in has expired'}; sign in with: outrigger login --hub ${address} --email YOUR_EMAIL`,
+      `${login === undefined ? 'You are not signed in' : 'Your sign-in has expired'}; sign in with: ${commandLines.hub} login --hub ${address} --email YOUR_EMAIL`,
     );
   return { client: clientOf(address, login.token), tenantId: login.tenantId };
 }

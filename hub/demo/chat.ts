@@ -237,7 +237,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, keepsRun
   if (keepsRunning && !signal.aborted) {
     const link = (await hubCommand(demo, 'chat', 'link', 'you', '--name', 'You', '--workspace', 'demo')).trim();
     print(
-      `\nThe hub keeps running at ${url}.\nChat as the visitor: ${link}\nReply as the agent:  npm run outrigger -- chat follow\nPress Ctrl-C to stop the hub.`,
+      `\nThe hub keeps running at ${url}.\nChat as the visitor: ${link}\nReply as the agent:  npx outrigger chat follow\nPress Ctrl-C to stop the hub.`,
     );
     await new Promise<void>((ended) => signal.addEventListener('abort', () => ended(), { once: true }));
   }

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { createClient } from '../../shared/client/client.ts';
 import type { Client, Run } from '../../shared/client/client.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { onStopRequest } from '../../shared/launcher/lifetime.js';
+import { onStopRequest } from '../../shared/node/process-lifetime.ts';
 import { demoChat } from './chat.ts';
 import { companionCli, pairCompanion } from './companion.ts';
 import { createToken, ensureHub, hubCommand, installTools, print } from './hub.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { createClient } from '../../shared/client/client.ts';
-import { onStopRequest } from '../../shared/launcher/lifetime.js';
+import { onStopRequest } from '../../shared/node/process-lifetime.ts';
 import { companionCli, pairCompanion } from '../demo/companion.ts';
 import { DemoError, hasEnded, runToEnd, start, waitUntil } from '../demo/processes.ts';
 import type { OwnedProcess } from '../demo/processes.ts';
@@ -48,7 +48,7 @@ function watch(
   filter: (line: string) => boolean = () => true,
 ): OwnedProcess {
   // The watching process is set as the launcher, so that the program also ends when only the watcher is killed.
-  const viaLauncher = ['-c', 'OUTRIGGER_LAUNCHER=$$ exec "$@"', 'sh'];
+  const viaLauncher = ['-c', 'OUTRIGGER_PARENT_PID=$$ exec "$@"', 'sh'];
   return start('sh', [...viaLauncher, process.execPath, '--watch', '--watch-preserve-output', ...args], {
     env,
     cwd: dev.home,
@@ -65,7 +65,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 const advice = (home: string) =>
-  `Commands such as a sign-in link: OUTRIGGER_HOME=${relative('.', home) || '.'} npm run outrigger -- link`;
+  `Commands such as a sign-in link: OUTRIGGER_HOME=${relative('.', home) || '.'} npx outrigger link`;
 
 function readSeed(path: string): z.output<typeof seed> | null {
   try {

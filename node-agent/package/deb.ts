@@ -40,7 +40,7 @@ const time = (): Date =>
 
 /** @returns The path of the package, `outrigger-companion_VERSION_ARCHITECTURE.deb` in the folder `output`. */
 export async function makeDeb({ project, unpacked, output, level = 9 }: DebOptions): Promise<string> {
-  const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(project, 'node-agent/package.json'), 'utf8')) as { version: string };
   const architecture = architectures[unpacked.split('/').at(-1) ?? ''];
   if (architecture === undefined) throw new Error(`${unpacked} has an architecture that Debian does not support.`);
   const entries = withFolders(entriesOf(project, unpacked, version));

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The used fields of the package.json of the project. */
+/** The used fields of node-agent/package.json. */
 interface Project {
   version: string;
   description: string;
@@ -16,7 +16,9 @@ export function stageApp(project: string, bundle: string, to: string): void {
   for (const name of ['main.js', 'runtime.js', 'cli.js', 'preload.cjs'])
     if (!existsSync(join(bundle, name)))
       throw new Error(`${join(bundle, name)} is missing. Build the bundle with: node node-agent/build.ts`);
-  const { version, description, license } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as Project;
+  const { version, description, license } = JSON.parse(
+    readFileSync(join(project, 'node-agent/package.json'), 'utf8'),
+  ) as Project;
   rmSync(to, { recursive: true, force: true });
   mkdirSync(to, { recursive: true });
   cpSync(bundle, to, { recursive: true, filter: (path) => !path.endsWith('.map') });

@@ -24,7 +24,7 @@ const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href
 /** Starts a companion that keeps running without a paired hub, as the app does. Resolves to a control channel client. */
 async function startUnpaired(folder: DataFolder): Promise<ControlClient> {
   const program = `
-    import { onStopRequest } from ${urlOf('shared/launcher/lifetime.js')};
+    import { onStopRequest } from ${urlOf('shared/node/process-lifetime.ts')};
     import { Supervisor } from ${urlOf('node-agent/runtime/supervisor.ts')};
     import { DataFolder } from ${urlOf('node-agent/runtime/data-folder.ts')};
     const stop = new AbortController();

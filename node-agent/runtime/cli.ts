@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 import { visibleLine } from '../../shared/visible-text.ts';
+import { asTyped } from './cli/context.ts';
 import { CompanionError } from './data-folder.ts';
 import { HubError } from './hub-error.ts';
 import { program } from './program.ts';
@@ -18,7 +19,7 @@ try {
       error instanceof CompanionError || error instanceof HubError
         ? error.message
         : `internal error: ${(error as Error).message}`;
-    process.stderr.write(`outrigger-companion: ${visibleLine(message)}\n`);
+    process.stderr.write(`outrigger-companion: ${visibleLine(asTyped(message))}\n`);
     process.exit(error instanceof CompanionError ? error.exitCode : 1);
   }
 }

@@ -1,12 +1,12 @@
 import { arch, hostname, release, uptime } from 'node:os';
 import { battery, cpu, currentLoad, fsSize, mem } from 'systeminformation';
 import type { z } from 'zod';
-import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from '../../shared/commands/catalog.ts';
 import type { HostOffer } from '../../shared/companion/host.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { deviceFacts, deviceInfo } from '../../shared/contract/nodes/device.ts';
 import { toStorableText } from '../../shared/json.ts';
+import packageJson from '../package.json' with { type: 'json' };
 import { findBrowser } from './commands/browser/find-browser.ts';
 import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { listDisplays, screenProblem } from './commands/capture-devices.ts';

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { describeOrigin } from '../../shared/companion/origin-labels.ts';
 import { effectiveSettings, usablePowers } from '../../shared/companion/settings.ts';
-import { onStopRequest } from '../../shared/launcher/lifetime.js';
+import { onStopRequest } from '../../shared/node/process-lifetime.ts';
 import { visibleJson, visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
-import { assertOwner, change, json, makeContext, usageExitCode } from './cli/context.ts';
+import { assertOwner, asTyped, change, json, makeContext, usageExitCode } from './cli/context.ts';
 import { localTime } from './cli/local-time.ts';
 import { addPromptCommands } from './cli/prompt-commands.ts';
 import { addServiceCommands } from './cli/service-commands.ts';
@@ -88,7 +88,7 @@ program
     const { browser } = folder.readSettings();
     if (browser.allowed && lacksSandbox())
       process.stderr.write(
-        `outrigger-companion: ${sandboxProblem(browser) ?? 'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine.'}\n`,
+        `outrigger-companion: ${asTyped(sandboxProblem(browser) ?? 'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine.')}\n`,
       );
     const stop = new AbortController();
     onStopRequest({ onStop: () => stop.abort() });
@@ -96,7 +96,7 @@ program
       process.stderr.write(
         options.json === true
           ? `${visibleJson({ time: new Date().toISOString(), ...event })}\n`
-          : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`,
+          : `${new Date().toTimeString().slice(0, 8)}  ${asTyped(describeEvent(event))}\n`,
       ),
     );
     await new Supervisor({

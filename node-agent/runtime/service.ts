@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { CompanionError, folderSuffix } from './data-folder.ts';
@@ -11,10 +10,10 @@ import { appImageOf } from './running-app-image.ts';
 /** Installs a companion without a window as a service of the user's systemd, which restarts it when it fails. */
 
 const deadlineMs = 20_000;
-/** The program that the unit starts: the app, which contains the command line, or the launcher of this package. */
-export const serviceProgram =
+/** The program that the unit starts: the app, which contains the command line, or the command that runs now. */
+export const serviceProgram = () =>
   process.versions['electron'] === undefined
-    ? [process.execPath, fileURLToPath(new URL('../outrigger-companion.js', import.meta.url))]
+    ? [process.execPath, realpathSync(process.argv[1] as string)]
     : [appImageOf(process.execPath, process.env) ?? process.execPath];
 
 interface Unit {
@@ -115,13 +114,13 @@ export async function installService(unit: Unit, isPaired: boolean): Promise<str
   await runSystemctl('daemon-reload');
   await runSystemctl('enable', unit.name);
   await runSystemctl('restart', unit.name);
-  const isShortLived = serviceProgram.some((word) => word.includes('/_npx/'));
+  const isShortLived = serviceProgram().some((word) => word.includes('/_npx/'));
   return [
     `Wrote ${unit.path}, and started it; it starts again whenever you sign in.`,
     `See its log with: journalctl --user --unit ${unit.name} --follow`,
     'To run it also while you are not signed in: loginctl enable-linger',
     ...(isShortLived
-      ? [`It runs from the cache of npx, which npm may clear; better: npm install --global outrigger`]
+      ? [`It runs from the cache of npx, which npm may clear; better: npm install --global outrigger-companion`]
       : []),
   ].join('\n');
 }

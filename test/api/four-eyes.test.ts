@@ -314,7 +314,7 @@ describe('an approval of system.run', () => {
       const refused = await decide(approvalId, account.token);
       expect(refused.body).toMatchObject({ statusCode: 403, code: 'approver_required' });
       expect(refused.body['message']).toContain(
-        `npm run outrigger -- user remove --email admin@${workspace.tenantId}.invalid`,
+        `npx outrigger user remove --email admin@${workspace.tenantId}.invalid`,
       );
       const links = account.session.call('growthCreateApprovalLinks', { params: { id: approvalId } });
       await expect(links).rejects.toMatchObject({ status: 403, code: 'approver_required' });

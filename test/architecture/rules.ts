@@ -95,6 +95,13 @@ export const rules: Rule[] = [
     allowed: ['shared/**'],
     forbids: { from: 'shared/web/store.ts', target: 'preact/hooks' },
   },
+  // What the hub and the companion share, but browsers cannot run.
+  {
+    name: 'shared/node',
+    from: 'shared/node/**',
+    allowed: ['shared/**', node],
+    forbids: { from: 'shared/node/process-lifetime.ts', target: 'hub/app.ts' },
+  },
   {
     name: 'shared',
     from: 'shared/**',
@@ -215,6 +222,7 @@ export const rules: Rule[] = [
       'hub/products/*/index.ts',
       'hub/product.ts',
       'hub/config.ts',
+      'hub/package.json',
       node,
     ],
     forbids: { from: 'hub/app.ts', target: 'node-agent/runtime/cli.ts' },
@@ -225,7 +233,7 @@ export const rules: Rule[] = [
     from: 'hub/main.ts',
     allowed: [
       'shared/errors.ts',
-      'shared/launcher/lifetime.js',
+      'shared/node/process-lifetime.ts',
       'hub/app.ts',
       'hub/config.ts',
       'hub/environment.ts',
@@ -245,6 +253,7 @@ export const rules: Rule[] = [
       'shared/**',
       'hub/app.ts',
       'hub/main.ts',
+      'hub/package.json',
       'hub/config.ts',
       'hub/environment.ts',
       'hub/platform/process/command-lines.ts',
@@ -356,7 +365,7 @@ export const rules: Rule[] = [
     allowed: [
       'shared/**',
       'node-agent/runtime/**',
-      'package.json',
+      'node-agent/package.json',
       node,
       'zod',
       'playwright-core',
@@ -369,6 +378,12 @@ export const rules: Rule[] = [
     forbids: { from: 'node-agent/runtime/cli.ts', target: 'electron' },
   },
   { name: 'test', from: 'test/**', allowed: ['**', '*'], forbids: { from: 'test/run.ts', target: '?' } },
+  {
+    name: 'the compiler of the packages',
+    from: 'build-package.ts',
+    allowed: [node],
+    forbids: { from: 'build-package.ts', target: 'hub/app.ts' },
+  },
   {
     name: 'settings of tools',
     from: '*.config.ts',

@@ -109,7 +109,7 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
         ...settings,
         NODE_OPTIONS: `${process.env['BENCH_NODE_OPTIONS'] ?? ''}${isInspected ? ' --inspect=127.0.0.1:0' : ''}`,
         // It ends when the bench does, however that ends.
-        OUTRIGGER_LAUNCHER: String(process.pid),
+        OUTRIGGER_PARENT_PID: String(process.pid),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     },

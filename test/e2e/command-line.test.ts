@@ -53,12 +53,13 @@ const refusal = (pattern: RegExp, code = 1): Ended => ({
 });
 
 test('on a hub that never started, whatever needs a workspace says where the first one comes from; later, how to make another', async () => {
-  const where = /There is no workspace yet: the first start of the hub \(npm start\) creates "demo" and prints a link/;
+  const where =
+    /There is no workspace yet: the first start of the hub \(npx outrigger start\) creates "demo" and prints a link/;
   for (const args of [['token', 'create', '--product', 'automations'], ['link']])
     expect(await cli(...args)).toEqual(refusal(where));
   expect(await cli('workspace', 'create', '--name', 'ours')).toMatchObject({ code: 0 });
   expect(await cli('link')).toEqual(
-    refusal(/There is no workspace "demo"; create it with: npm run outrigger -- workspace create --name "demo"/),
+    refusal(/There is no workspace "demo"; create it with: npx outrigger workspace create --name "demo"/),
   );
   const token = await cli('token', 'create', '--product', 'chat', '--workspace', 'ours', '--json');
   const [{ id }] = (await database.query<{ id: string }>("SELECT id FROM tenants WHERE name = 'ours'")) as [

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -19,12 +19,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 /** The packages that `npm ci --omit=dev` installs, by the lock file. */
 function linkProductionModules(modules: string): void {
   const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean; devOptional?: boolean }>;
+    packages: Record<string, { dev?: boolean; link?: boolean }>;
   };
   mkdirSync(modules, { recursive: true });
-  for (const [path, { dev = false }] of Object.entries(packages)) {
+  for (const [path, { dev = false, link = false }] of Object.entries(packages)) {
     const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
-    if (name === undefined || dev || !existsSync(join(project, path))) continue;
+    if (name === undefined || dev || link || !existsSync(join(project, path))) continue;
     mkdirSync(join(modules, name, '..'), { recursive: true });
     symlinkSync(join(project, path), join(modules, name));
   }
@@ -83,41 +83,6 @@ async function startHub(home: string, data: string): Promise<StartedHub> {
 
 const statusOf = async (url: string, path: string) => (await fetch(`${url}${path}`)).status;
 const pages = ['/widget.js', '/voice', '/phone'];
-
-test('the packed package serves chat, voice and phone with production packages alone, and names its own commands', async () => {
-  const [packed] = JSON.parse(
-    execFileSync('npm', ['pack', '--json', '--pack-destination', folder], {
-      cwd: project,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }),
-  ) as { filename: string }[];
-  const home = join(folder, 'packed/node_modules/outrigger');
-  mkdirSync(home, { recursive: true });
-  execFileSync('tar', ['-xzf', join(folder, packed?.filename ?? ''), '--strip-components=1', '-C', home]);
-  expect(readdirSync(join(home, 'hub/web'))).toEqual(['dist']);
-  expect(readdirSync(join(home, 'shared'))).not.toContain('web');
-  linkProductionModules(join(folder, 'packed/node_modules'));
-  const { url, text } = await startHub(home, join(folder, 'packed-data'));
-  for (const path of pages) expect([path, await statusOf(url, path)]).toEqual([path, 200]);
-  // The chat page with an unknown site key, and its first script.
-  const html = await (await fetch(`${url}/chat`)).text();
-  const script = /src="(widget\/assets\/[^"]+)"/.exec(html)?.[1];
-  expect(await statusOf(url, `/${script}`)).toBe(200);
-  expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({
-    status: 'ready',
-    parts: { pages: { ok: true } },
-  });
-  await until(
-    () => text().includes('npx outrigger-companion pair CODE'),
-    () => `the hub printed: ${text()}`,
-  );
-  expect(text()).toContain('npx outrigger node pair');
-  const { bin } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { bin: Record<string, string> };
-  expect(Object.keys(bin)).toEqual(['outrigger', 'outrigger-companion']);
-  const start = await (await fetch(url)).text();
-  expect([text(), start].filter((said) => said.includes('npm run'))).toEqual([]);
-});
 
 test('a production checkout without built pages fails to install, and doctor says what to do', async () => {
   const home = checkout('bare');

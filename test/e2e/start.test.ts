@@ -70,7 +70,7 @@ describe('starting the hub', () => {
     await expect.poll(() => processesWith(join(folder, 'postgres'))).toEqual([]);
     const second = await startHubProcess(env);
     // Only the first start prints a sign-in link. Later starts print the command for a new link.
-    expect(second.greeting).toMatch(/Sign in +npm run outrigger -- link\n/);
+    expect(second.greeting).toMatch(/Sign in +npx outrigger link\n/);
     const login = await fetch(`${second.url}/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { processesWith, startCompanion } from '../fixtures/companion.ts';
@@ -119,45 +119,6 @@ describe('npm start keeps running', () => {
       await expectNothingLeft();
     },
   );
-});
-
-/** A Node command that reports an older version, which cannot run this project. */
-function olderNode(): [string, string[]] {
-  const fake = join(home, 'older-node.cjs');
-  writeFileSync(
-    fake,
-    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } }); delete process.execve;",
-  );
-  return [process.execPath, ['--require', fake]];
-}
-
-describe('the launcher on an older Node', () => {
-  const launcher = (name: string, ...args: string[]) => {
-    const [node, flags] = olderNode();
-    return new Command(node, [...flags, resolve(name), ...args]);
-  };
-
-  test.each(['SIGTERM', 'SIGKILL'] as const)(
-    'ends the hub, which runs on the required Node, when it gets %s',
-    async (signal) => {
-      const start = launcher('hub/outrigger.js', 'start');
-      await start.prints(ready);
-      start.child.kill(signal);
-      await expectNothingLeft();
-      expect(start.text).toContain('Stopping');
-      expect(await start.ended).toEqual(signal === 'SIGKILL' ? { code: null, signal } : { code: 0, signal: null });
-    },
-  );
-
-  test('ends with the exit code or the signal of its program', async () => {
-    expect((await launcher('hub/outrigger.js', 'nonsense').ended).code).toBe(2);
-    expect((await launcher('node-agent/outrigger-companion.js', '--version').ended).code).toBe(0);
-    const start = launcher('hub/outrigger.js', 'start');
-    await start.prints(ready);
-    process.kill(hubPid(), 'SIGKILL');
-    expect(await start.ended).toEqual({ code: null, signal: 'SIGKILL' });
-    await expectNothingLeft();
-  });
 });
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(

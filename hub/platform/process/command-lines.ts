@@ -1,17 +1,9 @@
-/** Whether the hub runs from an installed package, which has no npm scripts. */
-const isPackage = import.meta.url.includes('/node_modules/');
+import { basename, dirname } from 'node:path';
 
-/** Commands that start the programs of this installation, for messages and pages. */
-export const commandLines = isPackage
-  ? {
-      start: 'npx outrigger start',
-      startWithOptions: 'npx outrigger start',
-      hub: 'npx outrigger',
-      companion: 'npx outrigger-companion',
-    }
-  : {
-      start: 'npm start',
-      startWithOptions: 'npm start --',
-      hub: 'npm run outrigger --',
-      companion: 'npm run companion --',
-    };
+/** Whether the shell finds the commands, as after a global installation. Otherwise `npx` finds them. */
+const isOnPath = basename(dirname(process.argv[1] ?? '')) === 'bin';
+
+/** Commands of the hub and the companion as its users type them, for messages and pages. */
+export const commandLines = isOnPath
+  ? { start: 'outrigger start', hub: 'outrigger', companion: 'npx outrigger-companion' }
+  : { start: 'npx outrigger start', hub: 'npx outrigger', companion: 'npx outrigger-companion' };

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -19,6 +20,12 @@ export interface CliContext {
   print: (value: unknown, asJson: boolean | undefined, text: string) => void;
 }
 
+const isStartedByNpx = basename(dirname(process.argv[1] ?? '')) === '.bin';
+
+/** Makes the commands of a message work here: after a local installation, the shell finds them through `npx` alone. */
+export const asTyped = (text: string): string =>
+  isStartedByNpx ? text.replaceAll(/(?<![\w/.-])outrigger-companion (?=[a-z])/g, 'npx $&') : text;
+
 export const json = () => new Option('--json', 'print JSON');
 
 export function makeContext(program: Command): CliContext {
@@ -29,7 +36,7 @@ export function makeContext(program: Command): CliContext {
         program.opts<{ dataFolder?: string }>().dataFolder ?? (process.env['OUTRIGGER_COMPANION_HOME'] || undefined),
       ),
     print: (value, asJson, text) => {
-      process.stdout.write(`${asJson === true ? visibleJson(value, 2) : visibleText(text)}\n`);
+      process.stdout.write(`${asJson === true ? visibleJson(value, 2) : visibleText(asTyped(text))}\n`);
     },
   };
 }

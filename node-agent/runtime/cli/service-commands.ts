@@ -5,7 +5,7 @@ import type { CliContext } from './context.ts';
 /** Adds `service` to the command line. */
 export function addServiceCommands({ program, dataFolder, print }: CliContext): void {
   const service = program.command('service').description('run the companion as a systemd service of your user (Linux)');
-  const unit = () => describeUnit(dataFolder().path, serviceProgram, process.env);
+  const unit = () => describeUnit(dataFolder().path, serviceProgram(), process.env);
   const add = (name: string, description: string, carryOut: () => Promise<string>) =>
     service
       .command(name)

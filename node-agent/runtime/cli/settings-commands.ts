@@ -11,7 +11,7 @@ import { CompanionError } from '../data-folder.ts';
 import { isWideFolder } from '../owner-changes.ts';
 import { isRuleMoved } from '../program-rules.ts';
 import { confirm } from './consent.ts';
-import { assertId, change, json, parseMinutes } from './context.ts';
+import { asTyped, assertId, change, json, parseMinutes } from './context.ts';
 import type { CliContext } from './context.ts';
 import { addHosts } from './host-commands.ts';
 import { localTime } from './local-time.ts';
@@ -78,7 +78,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         ...(withoutAsking ? { withoutAsking } : {}),
       });
       const unsafe = power === 'browser' ? sandboxProblem(settings.browser) : null;
-      if (unsafe !== null) process.stderr.write(`outrigger-companion: ${unsafe}\n`);
+      if (unsafe !== null) process.stderr.write(`outrigger-companion: ${asTyped(unsafe)}\n`);
       const until = settings.until[power];
       print(
         settings,

@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
 import { testParts } from '../../../shared/companion/control.ts';
 import type { TestPart, TestResult } from '../../../shared/companion/control.ts';
-import { onStopRequest } from '../../../shared/launcher/lifetime.js';
+import { onStopRequest } from '../../../shared/node/process-lifetime.ts';
 import { visibleJson, visibleLine } from '../../../shared/visible-text.ts';
 import { BrowserSession } from '../commands/browser/session.ts';
 import { ControlClient } from '../control/client.ts';
@@ -12,7 +12,7 @@ import { describeRemedy } from '../permission-answers.ts';
 import { PermissionReader } from '../permissions.ts';
 import { ProcessGuard } from '../process-guard.ts';
 import { runSelfTest } from '../self-test.ts';
-import { json } from './context.ts';
+import { asTyped, json } from './context.ts';
 import type { CliContext } from './context.ts';
 
 /** Longer than the time limits of all parts together, in milliseconds. */
@@ -82,7 +82,7 @@ export function addTestCommand({ program, dataFolder }: CliContext): void {
       const stop = new AbortController();
       onStopRequest({ onStop: () => stop.abort(new CompanionError('The test was stopped.', { exitCode: 130 })) });
       const onResult = (result: TestResult) => {
-        if (options.json !== true) process.stdout.write(rowsOf(result));
+        if (options.json !== true) process.stdout.write(asTyped(rowsOf(result)));
       };
       const results = await testHere(dataFolder(), parts.length === 0 ? testParts : parts, {
         signal: stop.signal,

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../../../../shared/errors.ts';
 import type { FileContent } from './content.ts';
@@ -40,7 +41,7 @@ export class FileScanner implements AsyncDisposable {
     threads = 2,
     fileMs = 5_000,
     waitMs = 30_000,
-    program = new URL('file-scanner-worker.ts', import.meta.url),
+    program = new URL(`file-scanner-worker${extname(import.meta.filename)}`, import.meta.url),
   }: FileScannerOptions = {}) {
     this.#options = { threads, fileMs, waitMs, program };
     this.#threads = Array.from({ length: threads }, () => new Thread(program, fileMs));
