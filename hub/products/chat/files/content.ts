@@ -2,6 +2,7 @@ import { unsupported } from './damaged.ts';
 import { cleanGif } from './gif.ts';
 import { cleanJpeg } from './jpeg.ts';
 import { partCounter } from './parts.ts';
+import type { CleanPicture, PictureSize } from './picture.ts';
 import { cleanPng, pngSignature } from './png.ts';
 import { cleanWebp } from './webp.ts';
 
@@ -11,13 +12,15 @@ export interface FileContent {
   /** Allowed extensions. The first one replaces any other extension. */
   extensions: readonly [string, ...string[]];
   bytes: Buffer;
+  /** The size of a PNG, JPEG or WebP; null for another file. */
+  size: PictureSize | null;
 }
 
 interface Kind {
   contentType: string;
   extensions: readonly [string, ...string[]];
   is: (file: Buffer) => boolean;
-  clean?: (file: Buffer) => Buffer;
+  clean?: (file: Buffer) => CleanPicture;
 }
 
 const textAt = (file: Buffer, start: number, end: number) => file.toString('latin1', start, end);
@@ -136,9 +139,10 @@ function isText(file: Buffer): boolean {
  * @throws AppError `unsupported_media_type` for any other type.
  */
 export function scanContent(file: Buffer): FileContent {
+  const unchanged = { bytes: file, size: null };
   const kind = kinds.find(({ is }) => is(file));
   if (kind !== undefined)
-    return { contentType: kind.contentType, extensions: kind.extensions, bytes: kind.clean?.(file) ?? file };
-  if (isText(file)) return { contentType: 'text/plain', extensions: textExtensions, bytes: file };
+    return { contentType: kind.contentType, extensions: kind.extensions, ...(kind.clean?.(file) ?? unchanged) };
+  if (isText(file)) return { contentType: 'text/plain', extensions: textExtensions, ...unchanged };
   throw unsupported('What this file holds is not known here.');
 }
