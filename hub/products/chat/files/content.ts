@@ -135,7 +135,9 @@ function isText(file: Buffer): boolean {
 }
 
 /**
- * Detects the type of a file by its content. Returns the bytes to store: pictures without metadata.
+ * Detects the type of a file by its content. Returns the bytes to store: pictures without metadata. Pictures are not
+ * decoded, so their pixels stay the same, and the memory depends only on the size of the file. The library `sharp`
+ * decodes: it takes 14 s and 2 GB for a WebP of 38 bytes, encodes photos anew, and drops the animation of a PNG.
  * @throws AppError `unsupported_media_type` for any other type.
  */
 export function scanContent(file: Buffer): FileContent {
