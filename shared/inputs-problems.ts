@@ -2,8 +2,7 @@ import { checkValue, CheckWork } from './inputs-check.ts';
 import type { InputSchema } from './inputs-schema.ts';
 import { jsonLength } from './json.ts';
 import type { JsonObject, JsonValue } from './json.ts';
-import { LinearPattern } from './linear-pattern.ts';
-import { PatternError } from './pattern-syntax.ts';
+import { LinearPattern, PatternError } from './linear-pattern.ts';
 
 /** A problem at a location of a schema. */
 export interface SchemaProblem {

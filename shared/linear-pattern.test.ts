@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LinearPattern } from './linear-pattern.ts';
-import { PatternError } from './pattern-syntax.ts';
+import { LinearPattern, PatternError } from './linear-pattern.ts';
 
 const plenty = () => ({ left: Number.POSITIVE_INFINITY });
 const matches = (source: string, text: string) => new LinearPattern(source).test(text, plenty());
@@ -27,37 +26,50 @@ test.each([
   ['^[\\u0041-\\x43\\-]+$', 'AB-C', true],
   ['^[\\D]$', '1', false],
   ['^[^\\W_]$', '_', false],
+  ['^[[(?^|)$*]+$', '[(?^|)$*', true],
+  ['^[\\]a\\\\-]+$', ']\\a-', true],
+  ['^\\u{1f600}\\ud83d\\ude00[\\u{1f600}]$', '😀😀😀', true],
+  ['^\\ud83d', '\ud83d', true],
+  ['^\\ud83d', '😀', false],
+  ['^\\cJ\\0\\/$', '\n\0/', true],
+  ['((((){1000}){1000}){1000}){1000}', '', true],
+  ['^(){999999999999}$', '', true],
+  [`^${'('.repeat(90)}a${')'.repeat(90)}$`, 'a', true],
 ])('matching %s against %j returns %s', (source, text, expected) => {
   expect(matches(source, text)).toBe(expected);
 });
 
 test.each([
-  ['(a', 'does not close a group'],
-  ['a)', 'closes a group that it does not open'],
-  ['[a', 'does not close ['],
-  ['a{2', 'does not close {'],
-  ['a{x}', '{ without a count'],
-  ['a{3,2}', 'from more to fewer'],
-  ['a{1001}', 'more than 1000 times'],
-  ['*a', 'repeats nothing'],
-  ['a**', 'repeats a repetition'],
-  ['^*', 'repeats ^ or $'],
-  [']', 'by itself'],
+  ['(a', 'Unterminated group'],
+  ['a)', 'Unmatched'],
+  ['[a', 'Unterminated character class'],
+  ['a{2', 'Incomplete quantifier'],
+  ['a{x}', 'Incomplete quantifier'],
+  ['a{3,2}', 'numbers out of order'],
+  ['*a', 'Nothing to repeat'],
+  ['a**', 'Nothing to repeat'],
+  ['^*', 'Nothing to repeat'],
+  [']', 'Lone quantifier brackets'],
+  ['(?i)a', 'Invalid group'],
+  ['[[:alpha:]]', 'Lone quantifier brackets'],
+  ['\\Aa', 'Invalid escape'],
+  ['\\', 'at end of pattern'],
+  ['\\u12', 'Invalid Unicode escape'],
+  ['[z-a]', 'Range out of order'],
+  ['[\\d-z]', 'Invalid character class'],
+  ['[a-\\d]', 'Invalid character class'],
   ['(?=a)', 'only (?: is supported'],
   ['(?<!a)b', 'only (?: is supported'],
   ['(?<n>a)', 'only (?: is supported'],
+  ['(?i:a)', 'only (?: is supported'],
   ['(a)\\1', '\\1, which is not supported'],
+  ['(?<n>a)\\k<n>', '\\k, which is not supported'],
   ['\\bword', '\\b, which is not supported'],
   ['\\p{L}', '\\p, which is not supported'],
-  ['\\', 'ends with \\'],
-  ['\\u12', '4 hexadecimal digits'],
-  ['\\ud83d', 'an unpaired surrogate'],
-  ['[z-a]', 'ends before it begins'],
-  ['[\\d-z]', 'from a set'],
-  ['[a-\\d]', 'to a set'],
+  ['[^\\P{L}]', '\\P, which is not supported'],
+  ['a{1001}', 'too large'],
   ['(((a{100}){100}){100}){100}', 'too large'],
-  ['((((){1000}){1000}){1000}){1000}', 'too large'],
-  [`${'('.repeat(30)}a${')'.repeat(30)}`, 'nests more than 20'],
+  [`a{1,${'9'.repeat(190)}}`, 'too large'],
   ['a'.repeat(201), 'more than 200 characters'],
 ])('the pattern %j is refused because it %s', (source, reason) => {
   expect(() => new LinearPattern(source)).toThrow(PatternError);
@@ -106,6 +118,61 @@ test('patterns match the same texts as ECMAScript regular expressions with the f
     }),
     { numRuns: 3_000 },
   );
+});
+
+test('every text of syntax is refused, or is a pattern that matches as in ECMAScript', () => {
+  const parts = [
+    ...'ab^$.*+?()[]{}|/-,19:=<\n',
+    '\\',
+    '\\\\',
+    '(?:',
+    '\\d',
+    '[^',
+    '{1,2}',
+    '\\u{61}',
+    '\\x6',
+    '\\u006',
+    '\\ud83d',
+    '\\ude00',
+    '😀',
+  ];
+  const texts = fc.array(fc.constantFrom('a', 'b', '1', '-', '[', '\\', '\n', '\ud83d', '\ude00', '😀'), {
+    maxLength: 5,
+  });
+  const native = (source: string) => {
+    try {
+      return new RegExp(source, 'u');
+    } catch {
+      return null;
+    }
+  };
+  const seen = { refused: 0, matched: 0, unmatched: 0 };
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...parts), { maxLength: 12 }),
+      fc.array(texts, { minLength: 1, maxLength: 5 }),
+      (pieces, someTexts) => {
+        const source = pieces.join('');
+        const expected = native(source);
+        let pattern: LinearPattern;
+        try {
+          pattern = new LinearPattern(source);
+        } catch (error) {
+          expect(error).toBeInstanceOf(PatternError);
+          if (expected !== null) expect((error as PatternError).message).toMatch(/supported|too large/);
+          seen.refused += 1;
+          return;
+        }
+        expect(expected).not.toBeNull();
+        for (const text of someTexts.map((letters) => letters.join(''))) {
+          expect(pattern.test(text, plenty())).toBe(expected?.test(text));
+          seen[expected?.test(text) === true ? 'matched' : 'unmatched'] += 1;
+        }
+      },
+    ),
+    { numRuns: 20_000 },
+  );
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(500);
 });
 
 describe('matching work grows linearly with the text', () => {

@@ -7,7 +7,7 @@ import jpeg from 'jpeg-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
-import { plainGif, plainWebp, secret, tail, tellingPng } from '../fixtures/pictures.ts';
+import { oversizedJpeg, oversizedWebp, plainGif, plainWebp, secret, tail, tellingPng } from '../fixtures/pictures.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
@@ -190,6 +190,15 @@ test('anything but a still picture of a valid size is rejected', async () => {
     ]);
   }
   expect((await session.call('readMe')).user.picture).toBeNull();
+});
+
+test.each([
+  ['a WebP that is larger than its canvas', oversizedWebp(), '16383 × 16383 pixels'],
+  ['a JPEG with a second, larger frame', oversizedJpeg(), '60000 × 60000 pixels'],
+])('%s is rejected by its largest size', async (_what, raw, size) => {
+  const { workspace } = await chatScene(hub);
+  const { status, body } = await change('PUT', '/auth/me/picture', workspace.jwt, raw);
+  expect([status, body.message]).toEqual([415, expect.stringContaining(size)]);
 });
 
 test('a picture that is huge, empty, or sent too often is rejected with a remedy', async () => {

@@ -2,6 +2,7 @@ import { unsupported } from './damaged.ts';
 import { cleanGif } from './gif.ts';
 import { cleanJpeg } from './jpeg.ts';
 import { partCounter } from './parts.ts';
+import type { CleanPicture, PictureSize } from './picture.ts';
 import { cleanPng, pngSignature } from './png.ts';
 import { cleanWebp } from './webp.ts';
 
@@ -11,13 +12,15 @@ export interface FileContent {
   /** Allowed extensions. The first one replaces any other extension. */
   extensions: readonly [string, ...string[]];
   bytes: Buffer;
+  /** The size of a PNG, JPEG or WebP; null for another file. */
+  size: PictureSize | null;
 }
 
 interface Kind {
   contentType: string;
   extensions: readonly [string, ...string[]];
   is: (file: Buffer) => boolean;
-  clean?: (file: Buffer) => Buffer;
+  clean?: (file: Buffer) => CleanPicture;
 }
 
 const textAt = (file: Buffer, start: number, end: number) => file.toString('latin1', start, end);
@@ -132,13 +135,16 @@ function isText(file: Buffer): boolean {
 }
 
 /**
- * Detects the type of a file by its content. Returns the bytes to store: pictures without metadata.
+ * Detects the type of a file by its content. Returns the bytes to store: pictures without metadata. Pictures are not
+ * decoded, so their pixels stay the same, and the memory depends only on the size of the file. The library `sharp`
+ * decodes: it takes 14 s and 2 GB for a WebP of 38 bytes, encodes photos anew, and drops the animation of a PNG.
  * @throws AppError `unsupported_media_type` for any other type.
  */
 export function scanContent(file: Buffer): FileContent {
+  const unchanged = { bytes: file, size: null };
   const kind = kinds.find(({ is }) => is(file));
   if (kind !== undefined)
-    return { contentType: kind.contentType, extensions: kind.extensions, bytes: kind.clean?.(file) ?? file };
-  if (isText(file)) return { contentType: 'text/plain', extensions: textExtensions, bytes: file };
+    return { contentType: kind.contentType, extensions: kind.extensions, ...(kind.clean?.(file) ?? unchanged) };
+  if (isText(file)) return { contentType: 'text/plain', extensions: textExtensions, ...unchanged };
   throw unsupported('What this file holds is not known here.');
 }

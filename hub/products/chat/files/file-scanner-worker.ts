@@ -1,11 +1,10 @@
 import { parentPort } from 'node:worker_threads';
 import { AppError } from '../../../../shared/errors.ts';
 import { scanContent } from './content.ts';
+import type { FileContent } from './content.ts';
 
 /** The result of a scan. `bytes` is null if the file is stored unchanged. */
-export type ScanResult =
-  | { contentType: string; extensions: readonly [string, ...string[]]; bytes: Uint8Array<ArrayBuffer> | null }
-  | { refused: string };
+export type ScanResult = (Omit<FileContent, 'bytes'> & { bytes: Uint8Array<ArrayBuffer> | null }) | { refused: string };
 
 function scan(given: Buffer): ScanResult {
   try {

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { FileScanner } from './file-scanner.ts';
 
 const never = new AbortController().signal;
@@ -46,4 +49,25 @@ test('scan fails with `unavailable` if the wait for a thread is too long, the cl
   await scanner[Symbol.asyncDispose]();
   for (const failure of [hostile, last]) expect(await failure).toMatchObject(unavailable);
   await expect(scanner.scan(Buffer.from('after'), never)).rejects.toMatchObject(unavailable);
+});
+
+test('scan fails with `unavailable` if the hub stops when its thread has just started', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'outrigger-scanner-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const started = join(folder, 'started');
+  const starting = new URL(
+    `data:text/javascript,${encodeURIComponent(`
+      import { writeFileSync } from 'node:fs';
+      import { parentPort } from 'node:worker_threads';
+      parentPort.on('message', () => undefined);
+      parentPort.postMessage(null);
+      writeFileSync(${JSON.stringify(started)}, '');
+    `)}`,
+  );
+  const scanner = new FileScanner({ threads: 1, program: starting });
+  const failure = failureOf(scanner.scan(Buffer.from('text'), never));
+  // Blocks this thread, so that it receives the message of the other one only after the disposal has begun.
+  while (!existsSync(started));
+  await scanner[Symbol.asyncDispose]();
+  expect(await failure).toMatchObject({ code: 'unavailable' });
 });

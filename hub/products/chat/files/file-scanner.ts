@@ -130,12 +130,14 @@ class Thread {
 
   async #start(): Promise<Worker> {
     // The thread needs no environment variables, so it receives no secrets.
-    this.#worker = new Worker(this.#program, { env: {}, resourceLimits });
-    this.#worker.unref();
+    const worker = new Worker(this.#program, { env: {}, resourceLimits });
+    this.#worker = worker;
+    worker.unref();
     // Prevents an unhandled error. `answerOf` reports the failure to the caller.
-    this.#worker.on('error', () => undefined);
-    await answerOf(this.#worker, startMs, busy);
-    return this.#worker;
+    worker.on('error', () => undefined);
+    await answerOf(worker, startMs, busy);
+    if (this.#isEnded) throw busy();
+    return worker;
   }
 
   async #stop(): Promise<void> {

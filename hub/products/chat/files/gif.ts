@@ -1,5 +1,6 @@
 import { damaged } from './damaged.ts';
 import { partCounter } from './parts.ts';
+import type { CleanPicture } from './picture.ts';
 
 const broken = () => damaged('GIF');
 /** Application extensions that set the loop count of an animation. */
@@ -21,7 +22,7 @@ const colourBytes = (flags: number) => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((fl
  * Returns a GIF with the same pictures, without comments, XMP and trailing data.
  * @throws AppError `unsupported_media_type`.
  */
-export function cleanGif(file: Buffer): Buffer {
+export function cleanGif(file: Buffer): CleanPicture {
   if (file.length < 13) throw broken();
   let at = 13 + colourBytes(file[10] as number);
   const kept: Buffer[] = [file.subarray(0, at)];
@@ -46,5 +47,5 @@ export function cleanGif(file: Buffer): Buffer {
     } else throw broken();
   }
   if (!hasPicture) throw broken();
-  return Buffer.concat([...kept, Buffer.from([0x3b])]);
+  return { bytes: Buffer.concat([...kept, Buffer.from([0x3b])]), size: null };
 }

@@ -2,6 +2,7 @@ import { withoutWords } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
 import { orientationOf, orientationOnly } from './orientation.ts';
 import { partCounter } from './parts.ts';
+import type { CleanPicture } from './picture.ts';
 
 const broken = () => damaged('JPEG');
 const profileLabel = Buffer.from('ICC_PROFILE\0', 'latin1');
@@ -9,6 +10,10 @@ const exifLabel = Buffer.from('Exif\0\0', 'latin1');
 const jfifLabel = Buffer.from('JFIF\0', 'latin1');
 const adobeLabel = Buffer.from('Adobe', 'latin1');
 const maxSegmentBytes = 65_533;
+/** Markers from 0xC0 to 0xCF that do not begin a frame: Huffman tables, a reserved one, arithmetic conditioning. */
+const notFrames = [0xc4, 0xc8, 0xcc];
+/** Precision, height, width and number of components. */
+const frameHeadBytes = 6;
 
 const startsWith = (data: Buffer, label: Buffer) => data.subarray(0, label.length).equals(label);
 
@@ -50,11 +55,13 @@ function endOfScan(file: Buffer, from: number): number {
  * orientation.
  * @throws AppError `unsupported_media_type`.
  */
-export function cleanJpeg(file: Buffer): Buffer {
+export function cleanJpeg(file: Buffer): CleanPicture {
   const kept: Buffer[] = [];
   const head: Buffer[] = [];
   const profile: Buffer[] = [];
   let orientation = 1;
+  let width = 0;
+  let height = 0;
   let hasFrame = false;
   let hasScan = false;
   const countPart = partCounter('JPEG');
@@ -92,14 +99,19 @@ export function cleanJpeg(file: Buffer): Buffer {
       // The Adobe segment defines the colour transform.
       if (startsWith(data, adobeLabel)) head.push(segment(marker, data.subarray(0, 12)));
     } else if ((marker & 0xf0) !== 0xe0 && marker !== 0xfe) {
-      if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) hasFrame = true;
+      if (marker >= 0xc0 && marker <= 0xcf && !notFrames.includes(marker)) {
+        if (data.length < frameHeadBytes) throw broken();
+        hasFrame = true;
+        height = Math.max(height, data.readUInt16BE(1));
+        width = Math.max(width, data.readUInt16BE(3));
+      }
       kept.push(segment(marker, data));
     }
   }
   if (!hasFrame || !hasScan) throw broken();
   const turned = orientationOnly(orientation);
   const colours = profile.length === 0 ? null : withoutWords(Buffer.concat(profile));
-  return Buffer.concat([
+  const bytes = Buffer.concat([
     Buffer.from([0xff, 0xd8]),
     ...head,
     ...(turned === null ? [] : [segment(0xe1, Buffer.concat([exifLabel, turned]))]),
@@ -107,4 +119,5 @@ export function cleanJpeg(file: Buffer): Buffer {
     ...kept,
     Buffer.from([0xff, 0xd9]),
   ]);
+  return { bytes, size: { width, height, isAnimated: false } };
 }

@@ -3,8 +3,10 @@ import { maxProfileBytes, withoutWords } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
 import { orientationOf, orientationOnly } from './orientation.ts';
 import { partCounter } from './parts.ts';
+import type { CleanPicture } from './picture.ts';
 
 const broken = () => damaged('PNG');
+const headerBytes = 13;
 export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Chunks that affect how the picture looks. All other chunks are removed. */
 const keptChunks = new Set(
@@ -37,10 +39,13 @@ function plainProfile(data: Buffer): Buffer[] {
  * Returns a PNG with the same picture, without texts, times, trailing data and EXIF, except for the orientation.
  * @throws AppError `unsupported_media_type`.
  */
-export function cleanPng(file: Buffer): Buffer {
+export function cleanPng(file: Buffer): CleanPicture {
   const kept: Buffer[] = [pngSignature];
   let at = pngSignature.length;
   let orientation = 1;
+  let width = 0;
+  let height = 0;
+  let isAnimated = false;
   let hasData = false;
   let hasProfile = false;
   const countPart = partCounter('PNG');
@@ -53,6 +58,12 @@ export function cleanPng(file: Buffer): Buffer {
     const data = file.subarray(at + 8, end - 4);
     if (crc32(file.subarray(at + 4, end - 4)) !== file.readUInt32BE(end - 4)) throw broken();
     if ((index === 0) !== (type === 'IHDR')) throw broken();
+    if (type === 'IHDR') {
+      if (data.length !== headerBytes) throw broken();
+      width = data.readUInt32BE(0);
+      height = data.readUInt32BE(4);
+    }
+    isAnimated ||= type === 'acTL';
     if (type === 'IDAT' && !hasData) {
       const turned = orientationOnly(orientation);
       if (turned !== null) kept.push(chunk('eXIf', turned));
@@ -68,5 +79,5 @@ export function cleanPng(file: Buffer): Buffer {
     if (type === 'IEND') break;
   }
   if (!hasData) throw broken();
-  return Buffer.concat(kept);
+  return { bytes: Buffer.concat(kept), size: { width, height, isAnimated } };
 }

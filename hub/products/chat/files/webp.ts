@@ -2,6 +2,7 @@ import { withoutWords } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
 import { orientationOf, orientationOnly } from './orientation.ts';
 import { partCounter } from './parts.ts';
+import type { CleanPicture } from './picture.ts';
 
 const broken = () => damaged('WebP');
 const pictureChunks = new Set(['VP8 ', 'VP8L', 'ALPH']);
@@ -28,6 +29,26 @@ function chunk(type: string, content: Buffer): Buffer {
   return Buffer.concat([head, content, Buffer.alloc(content.length % 2)]);
 }
 
+/** Minimum length of the chunks that have a size. */
+const sizedBytes: Record<string, number> = { VP8X: 10, VP8L: 5, 'VP8 ': 10 };
+
+/** The size that a chunk has: the canvas (`VP8X`) and its picture each have one. */
+function sizeOf(type: string, content: Buffer): { width: number; height: number } {
+  if (content.length < (sizedBytes[type] ?? 0)) throw broken();
+  switch (type) {
+    case 'VP8X':
+      return { width: content.readUIntLE(4, 3) + 1, height: content.readUIntLE(7, 3) + 1 };
+    case 'VP8L': {
+      const bits = content.readUInt32LE(1);
+      return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+    }
+    case 'VP8 ':
+      return { width: content.readUInt16LE(6) & 0x3fff, height: content.readUInt16LE(8) & 0x3fff };
+    default:
+      return { width: 0, height: 0 };
+  }
+}
+
 /** One frame of an animation. */
 function cleanFrame(content: Buffer, countPart: () => void): Buffer {
   if (content.length < frameHeadBytes) throw broken();
@@ -43,7 +64,7 @@ function cleanFrame(content: Buffer, countPart: () => void): Buffer {
  * orientation.
  * @throws AppError `unsupported_media_type`.
  */
-export function cleanWebp(file: Buffer): Buffer {
+export function cleanWebp(file: Buffer): CleanPicture {
   const end = 8 + file.readUInt32LE(4);
   if (end > file.length || end < 12) throw broken();
   let header: Buffer | null = null;
@@ -52,9 +73,15 @@ export function cleanWebp(file: Buffer): Buffer {
   let orientation = 1;
   const pictures: Buffer[] = [];
   let hasPicture = false;
+  let isAnimated = false;
+  let width = 0;
+  let height = 0;
   const countPart = partCounter('WebP');
   for (const { type, content } of chunksOf(file.subarray(12, end), countPart)) {
-    if (type === 'VP8X' && header === null && content.length >= 10) header = Buffer.from(content.subarray(0, 10));
+    const size = sizeOf(type, content);
+    width = Math.max(width, size.width);
+    height = Math.max(height, size.height);
+    if (type === 'VP8X' && header === null) header = Buffer.from(content.subarray(0, 10));
     else if (type === 'ICCP') {
       if (!hasProfile) profile = withoutWords(content);
       hasProfile = true;
@@ -64,6 +91,7 @@ export function cleanWebp(file: Buffer): Buffer {
     } else if (type === 'ANIM') pictures.push(chunk(type, content.subarray(0, 6)));
     else if (type === 'ANMF') pictures.push(chunk(type, cleanFrame(content, countPart)));
     else if (pictureChunks.has(type)) pictures.push(chunk(type, content));
+    isAnimated ||= type === 'ANIM' || type === 'ANMF';
     hasPicture ||= type === 'ANMF' || type === 'VP8 ' || type === 'VP8L';
   }
   if (!hasPicture) throw broken();
@@ -79,5 +107,5 @@ export function cleanWebp(file: Buffer): Buffer {
     ...pictures,
     ...(turned === null ? [] : [chunk('EXIF', turned)]),
   ]);
-  return chunk('RIFF', body);
+  return { bytes: chunk('RIFF', body), size: { width, height, isAnimated } };
 }

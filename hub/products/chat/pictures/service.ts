@@ -9,7 +9,6 @@ import type { Database } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { reasonOfUnsupported } from '../files/index.ts';
 import type { FileBlobs, FileScanner } from '../files/index.ts';
-import { pictureSize } from './picture-size.ts';
 
 export interface MemberPicturesDependencies {
   db: Database;
@@ -31,7 +30,6 @@ export interface ServedPicture {
   open(): Promise<Readable>;
 }
 
-const contentTypes = ['image/png', 'image/jpeg', 'image/webp'];
 const refused = (reason: string) =>
   new AppError('unsupported_media_type', `${reason} Send a PNG, JPEG or WebP that is not animated.`);
 
@@ -63,14 +61,12 @@ export class MemberPictures {
   ): Promise<StoredPicture> {
     const { db, fileBlobs, scanner } = this.#deps;
     const { tenantId, userId, actor } = owner;
-    const { contentType, bytes } = await scanner.scan(given, signal).catch((error: unknown) => {
+    const { contentType, bytes, size } = await scanner.scan(given, signal).catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'unsupported_media_type')
         throw refused(reasonOfUnsupported(error.message));
       throw error;
     });
-    if (!contentTypes.includes(contentType)) throw refused(`This file is ${contentType}.`);
-    const size = pictureSize(contentType, bytes);
-    if (size === null) throw refused('This picture is damaged: it names no size.');
+    if (size === null) throw refused(`This file is ${contentType}.`);
     const { width, height, isAnimated } = size;
     if (isAnimated) throw refused('This picture is animated.');
     if (Math.max(width, height) > maxPicturePixels || Math.min(width, height) < minPicturePixels)
