@@ -18,6 +18,8 @@ const assets: Record<string, string[]> = {
   hub: [
     'migrations',
     'hub/platform/http/openapi/openapi.json',
+    'hub/platform/http/pages/page.css',
+    'shared/web/tokens.css',
     'hub/products/ai/knowledge/lexicon.txt',
     'hub/web/dist',
   ],

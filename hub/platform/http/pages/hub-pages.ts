@@ -3,7 +3,6 @@ import express from 'express';
 import type { Authenticator } from '../auth/auth.ts';
 import { equals } from '../auth/constant-time.ts';
 import { compressedFile, fileResponse, readApiReferenceScript } from './built-files.ts';
-import { pageStyle } from './page-layout.ts';
 import { formHeaders, servePages } from './page.ts';
 import type { Page, PageServing } from './page.ts';
 import { referenceScript, renderReferencePage } from './reference-page.ts';
@@ -24,6 +23,11 @@ export interface HubPagesOptions extends PageServing {
 }
 
 /** The generated document. Generating it at each start would take much of the start time. */
+/** Style of the pages that the hub renders itself: the design tokens of all web apps, then its own rules. */
+const pageStyles = [
+  new URL('../../../../shared/web/tokens.css', import.meta.url),
+  new URL('page.css', import.meta.url),
+];
 const openApiDocument = new URL('../openapi/openapi.json', import.meta.url);
 
 /** Media type of the Prometheus text format. */
@@ -78,7 +82,9 @@ export function createHubPages(options: HubPagesOptions): express.Router {
     Buffer.from(renderReferencePage()),
   );
   const forMinutes = { 'Cache-Control': 'public, max-age=300' };
-  serveFile('/assets/page.css', 'text/css; charset=utf-8', forMinutes, () => Buffer.from(pageStyle));
+  serveFile('/assets/page.css', 'text/css; charset=utf-8', forMinutes, () =>
+    Buffer.concat(pageStyles.map((file) => readFileSync(file))),
+  );
   serveFile('/assets/docs.js', script, forMinutes, () => Buffer.from(referenceScript));
   serveFile('/assets/scalar.js', script, { 'Cache-Control': 'public, max-age=86400' }, () => readApiReferenceScript());
 
