@@ -9,7 +9,7 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
 
 test(
-  'a visitor who waits for the AI agent is answered once, also when the process that took the message or thought about it is killed',
+  'a waiting visitor gets one AI reply, even if the process that stored the message or generated the reply is killed',
   { timeout: 120_000 },
   async () => {
     const database = await acquireDatabase();

@@ -73,13 +73,17 @@ async function allSucceed(database: TestDatabase): Promise<void> {
     .toEqual([{ status: 'succeeded', n: expect.any(Number) as number }]);
 }
 
-describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => {
+describe('after kill -9 of a hub that handles many requests', { timeout: 180_000 }, () => {
   test.each([
     ['right before the commit of a batch of accepted runs', 'accept_held_runs', 'before'],
-    ['right after it, before anybody has an answer or any of them has begun', 'accept_held_runs', 'after'],
-    ['right before the commit of a batch of ends', 'advance_all_runs', 'before'],
-    ['right after it', 'advance_all_runs', 'after'],
-  ])('%s, every run that was accepted ends once, with each of its lines once', async (_what, statement, when) => {
+    [
+      'right after the commit of a batch of accepted runs, before any response and before any run starts',
+      'accept_held_runs',
+      'after',
+    ],
+    ['right before the commit of a batch of finished runs', 'advance_all_runs', 'before'],
+    ['right after the commit of a batch of finished runs', 'advance_all_runs', 'after'],
+  ])('%s, every accepted run finishes once and writes each log line once', async (_what, statement, when) => {
     await using database = await acquireDatabase();
     const { env, dying } = await environment(database);
     const mortal = await startHubProcess(dying(statement, when, 15));
@@ -114,9 +118,9 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
 
   test.each([
     ['right before the commit of a batch of intents', 'before'],
-    ['right after it, before anything went out', 'after'],
+    ['right after the commit of a batch of intents, before any request is sent', 'after'],
   ])(
-    '%s, nothing has gone out whose intent is not committed, and each run has had its effect under one key',
+    '%s, every sent request has a committed intent, and each run sends with one idempotency key',
     async (_what, when) => {
       await using database = await acquireDatabase();
       const calls: string[] = [];
@@ -177,9 +181,9 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
   );
 
   test.each([
-    ['right before the commit of a batch of fires', 'before'],
-    ['right after it, before any of its runs has begun', 'after'],
-  ])('%s, each schedule fires once, and its run is done once', async (_what, when) => {
+    ['right before the commit of a batch of schedule fires', 'before'],
+    ['right after the commit of a batch of schedule fires, before any run starts', 'after'],
+  ])('%s, each schedule fires once, and its run finishes once', async (_what, when) => {
     await using database = await acquireDatabase();
     const { env, dying } = await environment(database);
     const mortal = await startHubProcess(dying('enter_fires', when, 1));

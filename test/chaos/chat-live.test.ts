@@ -62,7 +62,7 @@ class Page {
 }
 
 test(
-  'every visitor gets every message once and in order, though all connections are cut at once, word of messages is lost and a hub dies as they are written',
+  'every visitor gets every message once and in order, even if all connections are cut, notifications are lost and a hub is killed',
   { timeout: 300_000 },
   async () => {
     await using database = await acquireDatabase();

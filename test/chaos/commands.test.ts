@@ -13,13 +13,21 @@ import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 const senders = 6;
 
-describe('after kill -9 of a hub in the midst of many commands', { timeout: 180_000 }, () => {
+describe('after kill -9 of a hub that handles many commands', { timeout: 180_000 }, () => {
   test.each([
-    ['right before the commit that lets a run wait and hands its command out', 'suspend_run_at_once', 'before'],
-    ['right after it, before the device has it', 'suspend_run_at_once', 'after'],
-    ['right before the commit that records a result and has its run go on', 'claim_waiting_run', 'before'],
-    ['right after it, before the device or the run hears of it', 'claim_waiting_run', 'after'],
-  ])('%s, every run that was accepted succeeds, each of its steps by one command', async (_what, statement, when) => {
+    ['right before the commit that suspends a run and leases its command', 'suspend_run_at_once', 'before'],
+    [
+      'right after the commit that suspends a run, before the device receives the command',
+      'suspend_run_at_once',
+      'after',
+    ],
+    ['right before the commit that records a result and resumes the run', 'claim_waiting_run', 'before'],
+    [
+      'right after the commit that records a result, before the device gets a response and the run resumes',
+      'claim_waiting_run',
+      'after',
+    ],
+  ])('%s, every accepted run succeeds with one command per step', async (_what, statement, when) => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-commands-'));
     onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));

@@ -82,7 +82,7 @@ async function expectAllFinal(api: Client, runIds: string[], timeoutMs: number):
 }
 
 describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
-  test('of hub, database and companion at random, every accepted run ends and no command that acts runs twice', async () => {
+  test('of hub, database and companion at random, every accepted run finishes and no acting command runs twice', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'outrigger-chaos-'));
     const home = join(folder, 'hub');
     const port = await freePort();
@@ -310,7 +310,7 @@ describe.skipIf(!redisAvailable)(
   },
 );
 
-test('a worker that stalls and wakes up late writes nothing over what another did', async () => {
+test('a worker that resumes after a stall does not overwrite the results of another worker', async () => {
   await using database = await acquireDatabase();
   const home = await mkdtemp(join(tmpdir(), 'outrigger-stall-'));
   const env = {

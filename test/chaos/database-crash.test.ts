@@ -59,7 +59,7 @@ async function startCrashingPostgres() {
 }
 
 test(
-  `PostgreSQL crashes ${rounds} times under two hubs whose agents send mails: each mail is sent once, and each run ends as it would have`,
+  `when PostgreSQL crashes ${rounds} times under two hubs, each email of an agent is sent once and each run ends as without a crash`,
   { timeout: 300_000 },
   async () => {
     const postgres = await startCrashingPostgres();

@@ -60,7 +60,7 @@ async function silence(): Promise<() => void> {
   return go;
 }
 
-test('runs that meet a locked table end as they would have, each step done once, as soon as it is free', async () => {
+test('runs blocked by a locked table finish once the lock is released, with each step done once', async () => {
   const { api } = await startImpatientHub();
   const { id } = await api.call('createAutomationWorkflow', {
     body: {
@@ -101,7 +101,7 @@ test('runs that meet a locked table end as they would have, each step done once,
   ]);
 });
 
-test('while the database is silent every request is answered 503 and the hub is not ready; then all goes on', async () => {
+test('while the database does not respond, requests get 503 and the hub is not ready; afterwards both recover', async () => {
   const { url, key, api } = await startImpatientHub();
   const get = async (path: string) => {
     const response = await fetch(url + path, { headers: { 'x-api-key': key }, signal: AbortSignal.timeout(20_000) });
@@ -128,7 +128,7 @@ test('while the database is silent every request is answered 503 and the hub is 
   });
 });
 
-test('a hub that is stopped while the database is silent ends all the same, long before anybody kills it', async () => {
+test('a hub that is stopped while the database does not respond exits within 60 seconds', async () => {
   const { hub } = await startImpatientHub({ SHUTDOWN_SECONDS: '1', DATABASE_URL: database.url });
   await silence();
   const patience = AbortSignal.timeout(60_000);

@@ -20,7 +20,7 @@ import { until } from '../fixtures/until.ts';
 type StepInput = z.input<typeof step>;
 
 test(
-  'a run that takes the hub down does so twice at most and fails, and one that was under way each time succeeds',
+  'a run that crashes the hub crashes it at most twice and then fails, and another run in progress succeeds',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();

@@ -66,7 +66,7 @@ async function lengthenLine(database: TestDatabase, runId: string, count: number
 }
 
 test(
-  'ten thousand held runs cost an idle database nothing and hold up nobody else, and after a kill -9 of the hub they begin in their order',
+  'ten thousand runs that wait for a limit cost an idle database no work, do not delay other runs, and start in order after a kill -9 of the hub',
   { timeout: 180_000 },
   async () => {
     await using database = await acquireDatabase();

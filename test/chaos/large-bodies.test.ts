@@ -18,7 +18,7 @@ const residentMib = (pid: number | undefined) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 test(
-  'requests whose bodies need more memory than the hub has are answered in turn or refused, and do not end the hub',
+  'requests whose bodies exceed the memory of the hub are queued or refused, and do not crash the hub',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -60,7 +60,7 @@ test(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'bodies that stall use a bounded memory, and others are still received (needs /proc)',
+  'stalled request bodies use a bounded amount of memory, and other bodies are still received (needs /proc)',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();

@@ -16,7 +16,7 @@ const memories = 8;
 const runCount = 24;
 
 test(
-  'runs with outputs larger than the memory of the hub together end one after the other, and do not end the hub',
+  'runs whose outputs together exceed the memory of the hub finish one after the other, and do not crash the hub',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();

@@ -97,8 +97,8 @@ async function lost(steps: unknown[]): Promise<Held> {
   return held;
 }
 
-describe('a result that comes after its command was given up', () => {
-  test('lets the run go on that failed for nothing else', async () => {
+describe('a result that arrives after its command expired', () => {
+  test('resumes a run that failed only because of the expired command', async () => {
     const { runId, commandId } = await lost([click(), log]);
     expect(await read(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
     expect(await report(commandId)).toEqual({ id: commandId, status: 'succeeded', recorded: true });
@@ -115,7 +115,7 @@ describe('a result that comes after its command was given up', () => {
     expect(await report(commandId)).toMatchObject({ status: 'succeeded', recorded: false });
   });
 
-  test('is recorded at the command and changes no error of the step when it is a failure', async () => {
+  test('that is a failure is recorded for the command and does not change the error of the step', async () => {
     const { runId, commandId } = await lost([click(), log]);
     expect((await read(runId)).status).toBe('failed');
     await report(commandId, {
@@ -133,7 +133,7 @@ describe('a result that comes after its command was given up', () => {
     ]);
   });
 
-  test('changes no error of the command when the page was closed because the run had ended', async () => {
+  test('does not change the error of the command if the page was closed because the run had finished', async () => {
     const { runId, commandId } = await lost([click(), log]);
     expect((await read(runId)).status).toBe('failed');
     await report(commandId, {
@@ -144,7 +144,7 @@ describe('a result that comes after its command was given up', () => {
     expect(await commandRow(commandId)).toMatchObject({ error: { code: 'outcome_unknown' }, overdue: false });
   });
 
-  test('changes nothing of a run that has a later attempt, and nothing of that attempt', async () => {
+  test('does not change a run that was retried, nor its retry', async () => {
     const { runId, commandId } = await lost([click(), log]);
     await read(runId);
     const retried = await api.call('retryAutomationRun', { params: { id: runId } });
@@ -161,7 +161,7 @@ describe('a result that comes after its command was given up', () => {
     expect(await audited(runId)).toMatchObject([{ runGoesOn: false }]);
   });
 
-  test('changes nothing of a step that the run went on without', async () => {
+  test('does not change a step whose failure the run ignored', async () => {
     const { runId, commandId } = await lost([click({ continueOnError: true }), log]);
     expect(await read(runId)).toMatchObject({
       status: 'succeeded',
@@ -175,7 +175,7 @@ describe('a result that comes after its command was given up', () => {
     expect(await commandRow(commandId)).toMatchObject({ status: 'succeeded' });
   });
 
-  test('is in time when the device keeps to the timeoutMs that it got, which is within the time of the step', async () => {
+  test('is accepted if the device keeps to the timeoutMs of its command, which is within the step timeout', async () => {
     const runId = await begin([click({ timeoutSeconds: 5 }), log]);
     const { commands } = await hub
       .client(device.secret)
@@ -193,7 +193,7 @@ describe('a result that comes after its command was given up', () => {
     expect((await read(runId)).status).toBe('succeeded');
   });
 
-  test('says that the time of the step was over when the device still works after it', async () => {
+  test('is preceded by an error that names the step timeout if the device still works after the timeout', async () => {
     const { runId, commandId } = await take(await begin([click({ timeoutSeconds: 5 }), log]));
     await database.query(
       `update node_commands set deadline_at = now() - interval '1 second', expires_at = now() - interval '1 second' where id = $1`,
@@ -211,7 +211,7 @@ describe('a result that comes after its command was given up', () => {
     expect(withdrawn).toEqual([commandId]);
   });
 
-  test("does not undo the end of the step's own time, but a retry goes on after what was done", async () => {
+  test('does not undo a step timeout, but a retry continues after the recorded step', async () => {
     const { runId, commandId } = await lost([click({ timeoutSeconds: 600 }), log]);
     await read(runId);
     await database.query(`update node_commands set deadline_at = now() - interval '1 second' where id = $1`, [
@@ -254,7 +254,7 @@ describe('a result that comes after its command was given up', () => {
     },
   );
 
-  test('does not undo a failure that is long past', async () => {
+  test('does not undo a failure that is two hours old', async () => {
     const old = await lost([click(), log]);
     await read(old.runId);
     await database.query(`update runs set finished_at = now() - interval '2 hours' where id = $1`, [old.runId]);
@@ -265,7 +265,7 @@ describe('a result that comes after its command was given up', () => {
     });
   });
 
-  test('takes the run from a worker that is about to write the failure', async () => {
+  test('resumes the run even if a worker is about to write the failure', async () => {
     const { runId, commandId } = await take(await begin([click(), log]));
     // A worker that read the command as given up, and has not written yet what follows from it.
     await database.query(
@@ -287,7 +287,7 @@ describe('a result that comes after its command was given up', () => {
     expect(overtaken).toEqual([]);
   });
 
-  test('is waited for while its device says that it is under way', async () => {
+  test('keeps its command running on the device until the run is retried', async () => {
     const { runId, commandId } = await lost([click(), log]);
     await read(runId);
     const poll = () =>
@@ -312,8 +312,8 @@ const fiveMinutesPass = async () => {
   );
 };
 
-describe('a hub that was away for five minutes', () => {
-  test('takes the result of an acting command that ended meanwhile, and hands out what waited', async () => {
+describe('a hub that was down for five minutes', () => {
+  test('accepts the result of an acting command that finished meanwhile, and leases the commands that waited', async () => {
     const acting = await take(await begin([click(), log]));
     const waiting = await begin([{ type: 'skill', skillId: 'node.ping', input: { nodeId: device.nodeId } }]);
     await until(
@@ -338,7 +338,7 @@ describe('a hub that was away for five minutes', () => {
     expect((await read(waiting)).status).toBe('succeeded');
   });
 
-  test('ends nothing while no process serves devices, and gives time once, whichever of several comes first', async () => {
+  test('expires no command while no process serves devices, and extends the deadlines once, even if several processes start', async () => {
     const { runId, commandId } = await take(await begin([click(), log]));
     await hub[Symbol.asyncDispose]();
     await fiveMinutesPass();

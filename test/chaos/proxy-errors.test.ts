@@ -43,7 +43,7 @@ const answers: { status: number; headers: Record<string, string>; body: string }
 const backOffMs = 75_000;
 
 test(
-  'a proxy that answers in the place of the hub costs a companion a retry, and neither its pairing nor a finished result',
+  'a proxy that responds instead of the hub makes a companion retry, but not lose its pairing or a finished result',
   { timeout: 180_000 },
   async () => {
     await using hub = await startHub({

@@ -139,7 +139,7 @@ async function expectOneOutage(
 }
 
 describe('the log of a running hub', () => {
-  test('tells of a database that is away when it goes, once a minute, and when it is back, and of nothing that callers sent meanwhile', async () => {
+  test('reports a database outage at its start, once a minute and at its end, and contains nothing from requests', async () => {
     await using database = await acquireDatabase();
     const url = new URL(database.url);
     const gate = new Gate(url);
@@ -154,7 +154,7 @@ describe('the log of a running hub', () => {
     }
   });
 
-  test.skipIf(!redisAvailable)('and the same of Redis (needs redis-server)', async () => {
+  test.skipIf(!redisAvailable)('reports a Redis outage in the same way (needs redis-server)', async () => {
     await using database = await acquireDatabase();
     await using redis = await startRedis();
     const gate = new Gate(new URL(redis.url));

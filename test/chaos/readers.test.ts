@@ -35,7 +35,7 @@ function stalledReader(url: string, path: string, headers: Record<string, string
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'readers that stall cost the hub next to no memory, and nobody else waits for them',
+  'stalled readers use almost no memory of the hub and do not delay other readers',
   { timeout: 120_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -86,7 +86,7 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'what readers of the events of a workspace leave unread stays in the database, and nobody else waits for them',
+  'unread workspace events of slow readers stay in the database and do not delay other readers',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -138,7 +138,7 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'large runs that callers ask for and do not read take up a bounded amount of memory, and end',
+  'unread responses with large runs use a bounded amount of memory and are closed',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();

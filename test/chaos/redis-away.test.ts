@@ -12,7 +12,7 @@ import { settledRun } from '../fixtures/settled-run.ts';
 const limit = 100;
 const hookToken = 'a-hook-token-of-this-test';
 
-describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs redis-server)', () => {
+describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
   let redis: TestRedis;
   let database: TestDatabase;
   let hubs: TestHub[];
@@ -86,7 +86,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     return count;
   }
 
-  test('API, webhooks and runs go on without it, limits hold for each process, and all is as before when it is back', async () => {
+  test('does not stop the API, webhooks and runs; limits apply per process until Redis is back', async () => {
     expect(await readiness()).toMatchObject({ status: 200, body: { status: 'ready' } });
     await worksThroughout();
     const seen = await workspace.createKey();
@@ -109,7 +109,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     await worksThroughout();
   });
 
-  test('commands reach a companion at another process within their wait while Redis is away', async () => {
+  test('does not stop commands for a companion of another process: they arrive within their wait time', async () => {
     await using companion = await startCompanion(hubs[1] as TestHub, workspace);
     const { nodeId } = companion;
     const { id } = await workspace.api.call('createAutomationWorkflow', {
@@ -133,7 +133,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     await ping();
   });
 
-  test('a Redis that is silent hangs neither the API nor runs', async () => {
+  test('without closed connections blocks neither the API nor runs', async () => {
     const { key } = await workspace.createKey();
     redis.pause();
     try {

@@ -8,7 +8,7 @@ import { startHubProcess } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 test(
-  'each fire of a schedule starts one run, with three hub processes of which one is killed',
+  'each schedule fire starts one run, with three hub processes of which one is killed',
   { timeout: 180_000 },
   async () => {
     await using database = await acquireDatabase();

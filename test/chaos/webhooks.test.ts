@@ -60,7 +60,7 @@ function timesOf({ received }: Receiver): Map<string, number> {
 }
 
 test(
-  'two hub processes deliver each event once when nothing fails, in the order of its conversation, and log no secret',
+  'two hub processes deliver each event once if nothing fails, in the order of its conversation, and log no secret',
   { timeout: 120_000 },
   async () => {
     const { hubs, clients, receiver, webhook, conversations, logs } = await scene(2);
@@ -93,7 +93,7 @@ test(
 );
 
 test(
-  'a hub that is killed in the midst of deliveries loses none, and what comes again has the same bytes',
+  'a hub that is killed during deliveries loses none, and repeated deliveries have the same bytes',
   { timeout: 180_000 },
   async () => {
     const { database, env, hubs, clients, receiver, webhook, conversations } = await scene(1);
@@ -140,7 +140,7 @@ test(
 );
 
 test(
-  'a hub that stops ends its attempts in time and gives back what it could not end',
+  'a hub that stops ends its delivery attempts in time and releases the unfinished ones',
   { timeout: 120_000 },
   async () => {
     const { database, env, key, hubs, receiver, conversations } = await scene(1);

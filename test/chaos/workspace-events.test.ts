@@ -11,7 +11,7 @@ import type { HubProcess } from '../fixtures/processes.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 
 test(
-  'a reader of the events of a workspace hears of each once, in order, while its hubs are killed under it',
+  'a reader of workspace events receives each event once and in order while its hubs are killed',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();

@@ -11,7 +11,7 @@ const backlog = 50;
 const atOnce = 4;
 
 test(
-  'a backlog drains as fast as the device works, poll after poll and none without a place',
+  'a backlog drains as fast as the device works, and the companion never polls without a free slot',
   { timeout: 180_000 },
   async () => {
     await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', NODE_POLL_SECONDS: '25' });

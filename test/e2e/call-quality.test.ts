@@ -32,7 +32,7 @@ describe.skipIf(!isAvailable)('audio by the SIP server of deploy/kamailio (skipp
     await rtpengine[Symbol.asyncDispose]();
   });
 
-  test('is heard both ways, and what it was like stands in the record of the call', async () => {
+  test('is heard in both directions, and the call record contains its quality', async () => {
     const { session } = await hub.workspace();
     const { credentials } = await session.call('optIntoHostedSip', {});
     const account = { ...(credentials as NonNullable<typeof credentials>), port: server.port, domain };

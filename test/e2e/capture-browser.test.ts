@@ -140,28 +140,32 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     ).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
-  test('a capture fails if it is denied, or if a tool or the display is missing', { timeout: 120_000 }, async () => {
-    await companion.cli('deny', 'screen');
-    expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
-      error: { code: 'denied_by_device' },
-    });
-    await companion.cli('allow', 'screen');
-    await using bare = await startCompanion(hub, workspace, {
-      allow: ['camera'],
-      env: { DISPLAY: screen.display, PATH: '/nonexistent' },
-    });
-    expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({
-      error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string },
-    });
-    await using blind = await startCompanion(hub, workspace, {
-      allow: ['screen'],
-      env: { DISPLAY: '', WAYLAND_DISPLAY: '' },
-    });
-    expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({
-      status: 'failed',
-      error: { code: expect.not.stringContaining('denied') as string },
-    });
-  });
+  test(
+    'a capture fails if the owner denies it, or if a tool or the display is missing',
+    { timeout: 120_000 },
+    async () => {
+      await companion.cli('deny', 'screen');
+      expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
+        error: { code: 'denied_by_device' },
+      });
+      await companion.cli('allow', 'screen');
+      await using bare = await startCompanion(hub, workspace, {
+        allow: ['camera'],
+        env: { DISPLAY: screen.display, PATH: '/nonexistent' },
+      });
+      expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({
+        error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string },
+      });
+      await using blind = await startCompanion(hub, workspace, {
+        allow: ['screen'],
+        env: { DISPLAY: '', WAYLAND_DISPLAY: '' },
+      });
+      expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({
+        status: 'failed',
+        error: { code: expect.not.stringContaining('denied') as string },
+      });
+    },
+  );
 });
 
 const canRecord = findTool('pulseaudio') !== null && findTool('pactl') !== null && findTool('ffmpeg') !== null;

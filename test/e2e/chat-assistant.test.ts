@@ -75,8 +75,8 @@ function gated(parts: readonly string[]) {
   };
 }
 
-describe.skipIf(executable === undefined)('the page where the AI agent answers (needs Chromium)', () => {
-  test('shows the answer while it is written, then the message in its place', async () => {
+describe.skipIf(executable === undefined)('the chat page with an AI agent (needs Chromium)', () => {
+  test('shows the reply while the model generates it, then replaces it with the stored message', async () => {
     await put({});
     const parts = gated([
       '{"action":"answer","reason":"","sources":[],"reply":"We open at nine ',
@@ -105,7 +105,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     expect(tab.complaints).toEqual([]);
   });
 
-  test('takes away what was shown of an answer that a person has overtaken', async () => {
+  test('removes the partial AI reply when an agent replies first', async () => {
     await put({});
     const parts = gated(['{"action":"answer","reason":"","sources":[],"reply":"We open at nine ', 'every day."}']);
     model.answer = () => parts.pieces();
@@ -125,7 +125,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     parts.next();
   });
 
-  test('answers from the knowledge while no agent is there, then hands over with a summary to whoever is asked for', async () => {
+  test('answers from the knowledge base while no agent is online, then hands over to an agent with a summary', async () => {
     await put({});
     const { session } = scene.workspace;
     await session.call('putKnowledge', {
@@ -176,21 +176,24 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
   test.each([
     ['de', 'Mit einem Menschen sprechen', /^Ich übergebe an einen Menschen/],
     ['ar', 'التحدث مع شخص', /^سأحوّلك/],
-  ])('announces a hand-over by its button in the language of the page: %s', async (locale, name, announced) => {
-    await put({});
-    model.answer = () => ({ reply: 'OK' });
-    await using tab = await openTab(browser, { locale });
-    const { page } = tab;
-    await open(page);
-    // Says nothing about the language.
-    await write(page, '4711');
-    await expect.poll(() => bubbles(page)).toHaveLength(2);
-    await page.getByRole('button', { name }).click();
-    await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(announced);
-    expect(tab.complaints).toEqual([]);
-  });
+  ])(
+    'announces a hand-over requested by the button in the language of the page: %s',
+    async (locale, name, announced) => {
+      await put({});
+      model.answer = () => ({ reply: 'OK' });
+      await using tab = await openTab(browser, { locale });
+      const { page } = tab;
+      await open(page);
+      // Says nothing about the language.
+      await write(page, '4711');
+      await expect.poll(() => bubbles(page)).toHaveLength(2);
+      await page.getByRole('button', { name }).click();
+      await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(announced);
+      expect(tab.complaints).toEqual([]);
+    },
+  );
 
-  test('says that a machine answers, and leads to a person by the keyboard, in each look', async () => {
+  test('states that an AI answers, and offers a person by keyboard, in light and dark mode', async () => {
     await put({ disclosure: '' });
     model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday. How many people are you?' });
     for (const [name, options] of [
@@ -230,7 +233,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     }
   });
 
-  test("shows the workspace's own words, in the direction of the page, and none where people answer", async () => {
+  test('shows the disclosure of the workspace in the text direction of the page, and none when agents answer', async () => {
     await put({ disclosure: 'نموذج يجيب هنا' });
     await scene.set({ locale: 'ar' });
     await using tab = await openTab(browser, { viewport: { width: 320, height: 560 } });

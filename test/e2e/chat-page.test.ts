@@ -62,8 +62,8 @@ const written = async (conversationId: string) =>
     ({ content }) => content,
   );
 
-describe('what the hub serves of the chat', () => {
-  test('the page is for the allowed origins alone, loads nothing inline, and is kept and indexed by nobody', async () => {
+describe('the chat files that the hub serves', () => {
+  test('the chat page allows only the configured origins, has no inline code, and forbids caching and indexing', async () => {
     await scene.set({ allowedOrigins: ['https://www.example.org', 'http://127.0.0.1:81'], title: '<b>&"' });
     const { status, headers, text } = await send(hub.url, 'GET', `/chat?siteKey=${scene.siteKey}&token=secret`);
     expect(status).toBe(200);
@@ -103,7 +103,7 @@ describe('what the hub serves of the chat', () => {
     ]);
   });
 
-  test('files come compressed, the loader for a short time with a tag, all others for good', async () => {
+  test('files are compressed; the loader has a short cache time and an ETag, and all others are immutable', async () => {
     const loader = await fetch(`${hub.url}/widget.js`, { headers: { 'accept-encoding': 'br' } });
     const body = await loader.text();
     expect([
@@ -131,8 +131,8 @@ describe('what the hub serves of the chat', () => {
   });
 });
 
-describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)", () => {
-  test('a link opens its conversation, its token leaves the address at once and is logged nowhere, and a reload goes on', async () => {
+describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chromium)', () => {
+  test('a link opens its conversation, removes its token from the address, logs it nowhere, and survives a reload', async () => {
     const { token, conversationId } = await scene.mint();
     await reply(conversationId, 'Welcome aboard');
     await using tab = await openTab(browser);
@@ -152,7 +152,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(logged.join('')).not.toContain(token);
   });
 
-  test('a foreign, changed, revoked or expired link gets a page that says so, with nothing of a conversation in it', async () => {
+  test('an invalid, revoked or expired link shows an error page without any conversation data', async () => {
     const other = await chatScene(hub);
     const mine = await scene.mint();
     const revoked = await scene.mint();
@@ -187,7 +187,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('a new conversation is no blank page: it begins with a word in the visitor’s language, or of the workspace', async () => {
+  test('a new conversation begins with the greeting of the workspace, or a default one in the language of the visitor', async () => {
     const { token } = await scene.mint();
     for (const [greeting, locale, shown] of [
       [undefined, 'de', ['Wie können wir helfen?']],
@@ -208,7 +208,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     [{}, 'ar', 'تحدّث معنا'],
     [{ title: 'Boats' }, 'de', 'Boats'],
   ])(
-    'the default title is in the language of the page, and one of the workspace as it is: %o in %s',
+    'the title is the one of the workspace, or a default one in the language of the page: %o in %s',
     async (settings, locale, title) => {
       await scene.set(settings);
       await using tab = await openTab(browser, { locale });
@@ -219,7 +219,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     },
   );
 
-  test('who is blocked is told so, at once and whenever they come again by their link', async () => {
+  test('a blocked visitor sees that they are blocked, immediately and whenever they open their link again', async () => {
     const { token, conversationId } = await scene.mint();
     const params = { tenantId: scene.tenantId, id: conversationId };
     await using tab = await openTab(browser);
@@ -235,7 +235,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe('This chat is closed to you');
   });
 
-  test('visitor and agent talk live, with read marks and who is there', async () => {
+  test('visitor and agent exchange messages live, with read receipts and presence', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -257,7 +257,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('out of business hours nobody is said to be there', async () => {
+  test('outside business hours the page shows no agent as online', async () => {
     await scene.set({ businessHours: { timeZone: 'UTC', periods: [], awayMessage: 'Back on Monday' } });
     try {
       const { token } = await scene.mint();
@@ -275,7 +275,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     }
   });
 
-  test('who comes, who types and who leaves is seen live, on both sides, and only who does not look hears a sound', async () => {
+  test('presence and typing are shown live on both sides, and a sound plays only while the page is hidden', async () => {
     const own = await chatScene(hub);
     const { token, conversationId } = await own.mint();
     const { tenantId, workspace } = own;
@@ -313,7 +313,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     inbox.end();
   });
 
-  test('two tabs of a visitor show the same, and what one has read the other does not count', async () => {
+  test('two tabs of a visitor show the same messages, and a message read in one is not unread in the other', async () => {
     const { token, conversationId } = await scene.mint();
     await using one = await openTab(browser);
     await using two = await openTab(browser);
@@ -333,9 +333,9 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
   });
 
   test.each([
-    ['an event stream where WebSockets are blocked', false],
-    ['polls where streams are, too', true],
-  ])('news come by %s', async (_name, areStreamsBlocked) => {
+    ['an event stream if WebSockets are blocked', false],
+    ['polling if WebSockets and event streams are blocked', true],
+  ])('messages arrive by %s', async (_name, areStreamsBlocked) => {
     await using proxy = await startProxy(hub.url);
     proxy.fault = ({ path }) =>
       areStreamsBlocked && path.startsWith('/widget/v1/events') ? { answer: { status: 502 } } : undefined;
@@ -353,7 +353,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => written(conversationId)).toEqual(['By another way', 'And back']);
   });
 
-  test('a connection that drops silently is noticed within 45 seconds, and what was missed is there', async () => {
+  test('a connection that drops silently is detected within 45 seconds, and missed messages appear', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -381,7 +381,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page)).toEqual(['Into the void']);
   });
 
-  test('what was said while the machine slept is there as soon as it wakes', async () => {
+  test('messages sent while the machine slept appear when it wakes', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -408,7 +408,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => written(conversationId)).toEqual(['While you slept', 'Good morning']);
   });
 
-  test('what was said while the hub was away, and an event that was lost, are there afterwards', async () => {
+  test('messages sent while the hub was down, and a lost event, appear afterwards', async () => {
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
     const { token, conversationId } = await scene.mint();
@@ -440,7 +440,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page), { timeout: 60_000 }).toEqual(['While you were away', 'Lost on its way']);
   });
 
-  test('what is written while the hub can not be reached is sent once each and in order, also after a reload', async () => {
+  test('messages written while the hub is unreachable are sent once and in order, also after a reload', async () => {
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
     const { token, conversationId } = await scene.mint();
@@ -464,7 +464,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page)).toEqual(['one', 'two', 'three', 'four', 'five']);
   });
 
-  test('hostile text is text, links are those of the web alone, and nothing that was typed becomes a request', async () => {
+  test('hostile text is shown as text, only http and https addresses become links, and typed text causes no request', async () => {
     const { token, conversationId } = await scene.mint();
     const hostile =
       '<img src="https://evil.example/a.png" onerror="document.title=1"><script>document.title=2</script> javascript:alert(1) https://good.example/x?a=1#b';
@@ -494,7 +494,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('what somebody wrote before a visitor whose page was empty stands before what they write', async () => {
+  test('a missed agent message appears before the message that the visitor writes after it', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -507,7 +507,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page)).toEqual(['Written first', 'Written second']);
   });
 
-  test('what a visitor typed is there again for them after a reload, and for nobody who comes after them', async () => {
+  test('a draft is restored after a reload, but not for the next visitor', async () => {
     const [first, second] = [await scene.mint(), await scene.mint()];
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -521,7 +521,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => field(page).inputValue()).toBe('');
   });
 
-  test('a closed conversation is rated, and a new one begins with what was typed and chosen', async () => {
+  test('a visitor rates a closed conversation, and a new one starts with the draft and the selected files', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -562,7 +562,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('a message that was on its way when its conversation was closed goes into the new one with its file', async () => {
+  test('a message in transit when its conversation is closed goes into the new one with its file', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -593,7 +593,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(await written(conversationId)).toEqual([]);
   });
 
-  test('files show how far they are, can be cancelled, one that failed holds up nothing and can be tried again, and pictures are shown', async () => {
+  test('files show their progress, can be cancelled and retried, do not block messages when they fail, and pictures are shown', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -653,7 +653,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     held.resolve();
   });
 
-  test('sound can be heard in the page', async () => {
+  test('audio files can be played in the page', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -675,7 +675,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(await written(conversationId)).toEqual(['']);
   });
 
-  test('a conversation in which nothing was written is not asked how it was', async () => {
+  test('a conversation without messages asks for no rating', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -687,7 +687,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
   });
 
   test(
-    'of 10,000 messages only those near the eye are in the page, and it stays where its reader is',
+    'of 10,000 messages only those near the viewport are rendered, and the scroll position is stable',
     { timeout: 300_000 },
     async () => {
       const { token, conversationId } = await scene.mint();
@@ -755,7 +755,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
   );
 
   describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    test('nothing keeps anybody out: 320 pixels, twice the size, forced colours, no motion, right to left', async () => {
+    test('the page is accessible at 320 pixels, at double scale, with forced colours, reduced motion and right to left', async () => {
       const { token, conversationId } = await scene.mint();
       await reply(conversationId, `A long word: ${'W'.repeat(300)} and https://example.org/${'path/'.repeat(40)}`);
       for (const options of [
@@ -793,7 +793,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     });
   });
 
-  test('somebody without a link begins where that is allowed, and says who they are where that is asked', async () => {
+  test('a visitor without a link starts a conversation if the settings allow it, and gives a name if the settings require one', async () => {
     await scene.set({
       allowAnonymous: true,
       preChat: { name: 'required', email: 'off' },
@@ -877,7 +877,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
   const said = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
   const heard = async (page: Page) => (await page.evaluate<[string, unknown][]>('heard')).map(([name]) => name);
 
-  test('under a strict policy it loads nothing before it is opened, moves nothing, and talks then', async () => {
+  test('works under a strict content security policy, loads nothing before it is opened, and shifts no layout', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey, 2);
     await scene.set({ allowedOrigins: [site.origin], colour: '#0a7d4f' });
     const { token, conversationId } = await scene.mint();
@@ -931,7 +931,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
-  test('another visitor sees nothing of the first, and a shutdown leaves nothing', async () => {
+  test('another visitor sees no data of the first, and shutdown removes all data', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: [site.origin] });
     const [first, second] = [await scene.mint(), await scene.mint()];
@@ -960,7 +960,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     expect(tab.complaints).toEqual([expect.stringContaining('Outrigger: This chat takes only visitors with a token.')]);
   });
 
-  test('what the host sends before there is a session is sent once there is one, and of two tokens at once the later counts', async () => {
+  test('calls before the session starts are sent once it starts, and of two tokens the later one is used', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: [site.origin] });
     const [first, second, third] = [await scene.mint(), await scene.mint(), await scene.mint()];
@@ -984,7 +984,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
-  test('what was typed and chosen stays with its visitor when the host renews their token, and goes to no other', async () => {
+  test('draft and selected files stay when the site renews the token of the visitor, and do not appear for another visitor', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: [site.origin] });
     const [first, again, other] = [await scene.mint('staying'), await scene.mint('staying'), await scene.mint()];
@@ -1013,7 +1013,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => chosen.count()).toBe(0);
   });
 
-  test('a host hears of a token that is over, and a newer one goes on', async () => {
+  test('the site is notified of an expired token, and a new token continues the conversation', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: [site.origin] });
     const { token, conversationId } = await scene.mint('returning');
@@ -1032,7 +1032,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => said(page)).toEqual(['Welcome back']);
   });
 
-  test('a site that is not allowed gets no chat into its frame, and hears what to do about it', async () => {
+  test('a site that is not allowed cannot show the chat in a frame, and its console shows the remedy', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: ['https://www.example.org'] });
     const { token, conversationId } = await scene.mint();

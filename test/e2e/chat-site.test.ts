@@ -93,7 +93,7 @@ const reply = (id: string, content: string) =>
   scene.workspace.session.call('sendInboxMessage', { params: { tenantId: scene.tenantId, id }, body: { content } });
 
 describe.skipIf(executable === undefined)('the chat on a site of several pages (needs Chromium)', () => {
-  test('the printed snippet, pasted as it is, shows the launcher and begins a conversation', async () => {
+  test('the printed snippet shows the launcher and starts a conversation without changes', async () => {
     const { snippet } = await scene.workspace.session.call('getChatSettings', { params: { tenantId: scene.tenantId } });
     await using site = await shop(snippet.replace(/https?:\/\/[^/"]+/, hub.url));
     await using context = await newContext();
@@ -111,7 +111,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     expect(consoled).toEqual([]);
   });
 
-  test('a reply that comes while the visitor walks through the site is counted and told on the next page, once', async () => {
+  test('a reply that arrives between pages is counted and announced once on the next page', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page, consoled } = await openTab(context);
@@ -147,7 +147,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     expect(consoled).toEqual([]);
   });
 
-  test('an open chat is open on the next page, without taking the focus, and a closed one stays closed', async () => {
+  test('an open chat stays open on the next page without taking the focus, and a closed one stays closed', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -164,7 +164,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await expect.poll(() => launcher(page).isVisible()).toBe(true);
   });
 
-  test('a conversation that an agent starts reaches the visitor of a closed one, on an open page and after a page load', async () => {
+  test('a conversation that an agent starts reaches a visitor whose last conversation is closed, on an open page and after a page load', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page, consoled } = await openTab(context);
@@ -202,7 +202,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     expect(consoled).toEqual([]);
   });
 
-  test('another tab of the site goes on with the conversation, closed, and a shutdown in one ends it in both', async () => {
+  test('another tab continues the conversation with a closed chat, and a shutdown in one tab ends it in both', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -231,7 +231,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await frameOf(third.page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
   });
 
-  test('who signs in after an anonymous conversation goes on with it, on the same page and after a page load', async () => {
+  test('a visitor who signs in continues their anonymous conversation, on the same page and after a page load', async () => {
     await using site = await shop();
     for (const isReloaded of [false, true]) {
       await using context = await newContext();
@@ -266,9 +266,9 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
   });
 
   test.each([
-    { way: 'begins its conversation', isAnswered: true },
-    { way: 'begins none', isAnswered: false },
-  ])('a first message that is pending at the sign-in arrives, when its request $way', async ({ way, isAnswered }) => {
+    { way: 'creates its conversation', isAnswered: true },
+    { way: 'fails', isAnswered: false },
+  ])('a first message that is pending at the sign-in arrives, if its request $way', async ({ way, isAnswered }) => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -304,7 +304,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await expect.poll(() => frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('');
   });
 
-  test('an anonymous visitor beyond a limit reads when to try again, in the language of the page, and the page gets an error', async () => {
+  test('an anonymous visitor over a limit sees when to try again, in the language of the page, and the page gets an error', async () => {
     await using limitedHub = await startHub({ ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR: '1' });
     const { siteKey, set } = await chatScene(limitedHub);
     await using site = await startShop({ hubUrl: limitedHub.url, siteKey });
@@ -325,7 +325,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await expect.poll(() => heardOf(page, 'error')).toMatchObject([{ code: 'rate_limited' }]);
   });
 
-  test('an identified visitor is checked on the next page once its token is there, and not without it', async () => {
+  test('the next page requests unread messages of an identified visitor only after it passed a token', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page, asked } = await openTab(context);
@@ -352,10 +352,10 @@ describe.skipIf(executable === undefined)('what developers read in the console (
 
   test.each([
     ['a missing site key', '', '', 'site_key_invalid', /data-site-key is ""/],
-    ['something else as a site key', 'data-site-key="my-shop"', '', 'site_key_invalid', /data-site-key is "my-shop"/],
+    ['an invalid site key', 'data-site-key="my-shop"', '', 'site_key_invalid', /data-site-key is "my-shop"/],
     ['an unknown call', 'KEY', "Outrigger('foo')", 'unknown_call', /no call "foo".*boot/],
     ['a call without a boot', 'KEY data-auto-boot="false"', "Outrigger('open')", 'not_booted', /Outrigger\('boot'\)/],
-    ['a token that is no text', 'KEY', "Outrigger('boot', { token: 7 })", 'token_invalid', /visitorToken/],
+    ['a token that is not a string', 'KEY', "Outrigger('boot', { token: 7 })", 'token_invalid', /visitorToken/],
     ['an update without a token', 'KEY', "Outrigger('update', {})", 'token_invalid', /visitorToken/],
   ])('%s is reported once, with the remedy', async (_name, attributes, calls, code, text) => {
     await using site = await shop(snippetOf(attributes.replace('KEY', `data-site-key="${scene.siteKey}"`), calls));
@@ -388,7 +388,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     }
   });
 
-  test('with data-auto-boot="false" nothing is shown, and nothing is complained of, before a boot', async () => {
+  test('with data-auto-boot="false" nothing is shown or reported before the boot call', async () => {
     await using site = await shop(snippetOf(`data-site-key="${scene.siteKey}" data-auto-boot="false"`));
     await using context = await newContext();
     const { page, consoled } = await openTab(context);
@@ -400,7 +400,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     expect(consoled).toEqual([]);
   });
 
-  test('a new customer who signs in after an anonymous conversation finds it on each later page, with a token of its own', async () => {
+  test('a new customer who signs in after an anonymous conversation finds it on each later page, with a token of their own', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -449,7 +449,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await launcher(page).waitFor();
   });
 
-  test('a tab in which the visitor is anonymous begins anew when they sign in in another one', async () => {
+  test('a tab with an anonymous visitor starts a new session when the visitor signs in in another tab', async () => {
     await using site = await shop();
     await using context = await newContext();
     const [first, second] = [await openTab(context), await openTab(context)];
@@ -465,7 +465,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await frameOf(first.page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
   });
 
-  test('the chat speaks the language of the page around it', async () => {
+  test('the chat uses the language of the page around it', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -475,7 +475,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await expect.poll(() => frameOf(page).locator('html').getAttribute('lang')).toBe('de');
   });
 
-  test('a listener of an event that there is not is reported, and so is one that is no function', async () => {
+  test('a listener for an unknown event and a listener that is not a function are reported', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page, consoled } = await openTab(context);
@@ -488,7 +488,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     expect(consoled).toEqual([expect.stringContaining('unread'), expect.stringContaining('unread')]);
   });
 
-  test('a script that is a module boots the chat, too', async () => {
+  test('a script of type module boots the chat', async () => {
     await using site = await shop(
       `<script type="module" src="${hub.url}/widget.js" data-site-key="${scene.siteKey}"></script>`,
     );

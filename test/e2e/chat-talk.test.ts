@@ -93,7 +93,7 @@ const ask = (page: Page, method: string, path: string, body: object) =>
   );
 
 test.skipIf(executable === undefined)(
-  'in two browsers a visitor and an agent talk; it is closed and rated; five kinds of webhooks are verified by foreign libraries, and each has its automation (needs Chromium)',
+  'a visitor and an agent chat in two browsers, close and rate; third-party libraries verify five kinds of webhooks, and each starts its automation (needs Chromium)',
   async () => {
     const scene = await chatScene(hub);
     const { tenantId, workspace } = scene;

@@ -52,7 +52,7 @@ const refusal = (pattern: RegExp, code = 1): Ended => ({
   stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string,
 });
 
-test('on a hub that never started, whatever needs a workspace says where the first one comes from; later, how to make another', async () => {
+test('a command that needs a workspace says how the first one is created, and later how to create another', async () => {
   const where = /There is no workspace yet: the first start of the hub \(npm start\) creates "demo" and prints a link/;
   for (const args of [['token', 'create', '--product', 'automations'], ['link']])
     expect(await cli(...args)).toEqual(refusal(where));
@@ -74,7 +74,7 @@ test('on a hub that never started, whatever needs a workspace says where the fir
   });
 });
 
-test('what can not be taken is refused as the API would, in one line that names it', async () => {
+test('invalid values get the error of the API, in one line that names the value', async () => {
   await writeFile(join(folder, 'file'), '');
   expect(await cli('token', 'revoke', 'nope', '--workspace', 'ours')).toEqual(refusal(/id must be/, 2));
   expect(await cli('workspace', 'create', '--name', '')).toEqual(refusal(/workspaceName must/, 2));
@@ -84,7 +84,7 @@ test('what can not be taken is refused as the API would, in one line that names 
   );
 });
 
-test('calls come in from a CSV, whose bad lines are named and fail it, and a comparison says what it lacks', async () => {
+test('calls import reads a CSV, names each invalid line and fails, and calls compare says what is missing', async () => {
   const file = join(folder, 'calls.csv');
   const at = '2026-03-01T10:00:00.000Z';
   await writeFile(
@@ -110,7 +110,7 @@ test('calls come in from a CSV, whose bad lines are named and fail it, and a com
   expect(await cli(...since, '2026-03-01')).toEqual(refusal(/No connection to Twilio has an accountSid/));
 });
 
-test('doctor calls what the settings name, says what to do about what failed, and fails with it', async () => {
+test('doctor calls the servers in the settings, gives a remedy for each failure, and exits with an error', async () => {
   await using model = await startModelServer();
   await using speech = await startSpeechServer();
   speech.reply = (request) => (request.kind === 'transcription' ? { status: 401 } : speaks(request));
@@ -140,7 +140,7 @@ test('doctor calls what the settings name, says what to do about what failed, an
   ]);
 });
 
-test('doctor finds the hub that runs with another data folder on the port that it examines', async () => {
+test('doctor recognizes a hub with another data folder on the port', async () => {
   await using own = await acquireDatabase();
   await using hub = await startHub({}, own);
   const settings = { PORT: new URL(hub.url).port, DATABASE_URL: own.url, SECRET_KEY: testSecretKey };
@@ -148,7 +148,7 @@ test('doctor finds the hub that runs with another data folder on the port that i
   expect(JSON.parse(stdout)).toContainEqual({ check: 'port', ok: true, detail: `a hub answers at ${hub.url}` });
 });
 
-test('doctor tells settings that can not be used once, and tries nothing that needs them', async () => {
+test('doctor reports invalid settings once and skips the checks that need them', async () => {
   const settings = { PORT: 'many', AI_BASE_URL: 'nonsense', AI_MODEL: 'alpha' };
   const ended = await cliWith(settings, 'doctor', '--json');
   expect(ended.code).toBe(1);

@@ -8,7 +8,7 @@ import { startVirtualScreen } from '../fixtures/virtual-screen.ts';
 
 const hasXvfb = spawnSync('Xvfb', ['-help']).error === undefined;
 
-test.skipIf(!hasXvfb)('the demo finds a free screen beside those that are taken (needs Xvfb)', async () => {
+test.skipIf(!hasXvfb)('the demo finds a free display number if others are in use (needs Xvfb)', async () => {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-demo-screen-'));
   vi.stubEnv('DISPLAY', undefined);
   vi.stubEnv('WAYLAND_DISPLAY', undefined);

@@ -70,7 +70,7 @@ const endedAfter = expect.stringMatching(
   /\. system\.run had begun and was ended after \d+\.\d s; look at the machine before you retry\.$/,
 ) as string;
 
-describe('a program that its owner ended', () => {
+describe('a program that the owner ended', () => {
   test('is reported as interrupted and is not retried', async () => {
     for (const [name, end, undo, reason] of [
       ['paused', ['pause'], ['resume'], 'owner_paused'],
@@ -143,7 +143,7 @@ describe('a command of the browser', () => {
     return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
   };
 
-  test('requests no page again that its owner ended it at', async () => {
+  test('does not request a page again after the owner ended the command', async () => {
     const runId = await start([{ skillId: 'browser.navigate', input: { url: `${base()}/effect` }, retry }]);
     await expect.poll(() => requested).toContain('/effect');
     await companion.cli('pause');
@@ -156,7 +156,7 @@ describe('a command of the browser', () => {
     expect(requested.filter((url) => url === '/effect')).toHaveLength(1);
   });
 
-  test('a pause ends the pages of a run within a moment, also busy ones', async () => {
+  test('a pause closes the pages of a run at once, also busy ones', async () => {
     const busy = 'void setTimeout(() => { for (;;); })';
     const runId = await start([
       { skillId: 'browser.navigate', input: { url: `${base()}/posting` } },
@@ -214,7 +214,7 @@ test('a program that ended with its companion is reported as interrupted', async
   await companion.start();
 });
 
-test('the log entry of a program whose companion was killed keeps what the begun entry says', async () => {
+test('the log entry of a program whose companion was killed contains the fields of its first entry', async () => {
   const { runId } = await begin(acting('killed'));
   await underWay('killed');
   await companion.stop('SIGKILL');
@@ -243,7 +243,7 @@ test('a program ends within the time of its step, which its approval shows', asy
 });
 
 // Last, because its list of programs stays.
-test('a program whose file is gone is ended when its owner allows only others, and the companion stays', async () => {
+test('a program whose file was deleted ends when the owner allows only other programs, and the companion keeps running', async () => {
   const path = join(companion.shared, 'removes-itself');
   writeFileSync(path, `#!/bin/sh\nrm "$0"\necho begun > '${effect('gone')}'\nsleep 30\n`, { mode: 0o755 });
   const { runId } = await begin([path]);

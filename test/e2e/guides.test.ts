@@ -80,7 +80,7 @@ async function run(
   return { code, text };
 }
 
-test.each(pages)('the commands of %s run as they stand, and print what the page says', async (path) => {
+test.each(pages)('the commands of %s work without changes, and print the output on the page', async (path) => {
   const home = join(folder, path.replaceAll(/\W/g, '-'));
   const data = join(home, '.outrigger');
   mkdirSync(data, { recursive: true });

@@ -67,7 +67,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return { ...people, caller, callee, ok };
   }
 
-  test('has two people of a workspace call each other, and ends their call with the session of one', async () => {
+  test('connects two members of a workspace, and ends their call when the session of one ends', async () => {
     const { session, tenantId, caller, callee } = await talk();
     await session.call('logOut', {});
     await Promise.all([caller.wait('BYE'), callee.wait('BYE')]);
@@ -75,7 +75,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await recordOf(tenantId)).toMatchObject([{ from: caller.user, to: callee.user, result: 'answered' }]);
   });
 
-  test('ends a call with the session of one whose connection was lost, and knows of it until then', async () => {
+  test('keeps the call of a lost connection until the session of the member ends', async () => {
     const { session, tenantId, caller, callee } = await talk();
     const kept = async () => {
       const text = 'SELECT expires_at > now() AS "isKept" FROM sip_calls WHERE tenant_id = $1';
@@ -104,7 +104,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return rows;
   }
 
-  test('takes a call back, or answers it, when one side is gone while it rings', async () => {
+  test('responds 480 to the caller if the called softphone disconnects while it rings', async () => {
     const { caller, callee } = await talk();
     caller.request('INVITE', `sip:${callee.user}@sip.example.com`, { 'Call-ID': 'one' });
     await expect.poll(() => callee.messages.filter((each) => each.kind === 'request')).toHaveLength(3);
@@ -119,7 +119,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return answer.kind === 'response' ? answer.status : 0;
   }
 
-  test('knows the credentials of a workspace from its opt-in to its opt-out, and lets them call within it alone', async () => {
+  test('accepts the credentials of a workspace from opt-in to opt-out, and only for calls within the workspace', async () => {
     const [one, other] = [await hub.workspace(), await hub.workspace()];
     const { credentials } = await one.session.call('optIntoHostedSip', {});
     const { credentials: others } = await other.session.call('optIntoHostedSip', {});
@@ -160,7 +160,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return { session, tenantId, caller, callee };
   }
 
-  test('ends calls between phones with a password, too, when their workspace leaves, and of no other', async () => {
+  test('ends calls between phones with a password when their workspace opts out or is removed, and no other calls', async () => {
     const [left, gone, other] = [await talkByUdp(), await talkByUdp(), await talkByUdp()];
     await left.session.call('optOutOfHostedSip', {});
     await Promise.all([left.caller.wait('BYE'), left.callee.wait('BYE')]);
@@ -178,7 +178,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(requests).not.toContain('BYE');
   });
 
-  test('has a call ended whose softphone lost its connection, when its workspace is removed', async () => {
+  test('ends the call of a disconnected softphone when its workspace is removed', async () => {
     const { tenantId, caller, callee } = await talk();
     const text = 'SELECT id FROM sip_calls WHERE tenant_id = $1 AND answered_at IS NOT NULL';
     await expect.poll(() => database.query(text, [tenantId])).toHaveLength(2);
@@ -187,7 +187,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await callee.wait('BYE');
   });
 
-  test('believes nobody who does not know the secret, and nobody in the name of another', async () => {
+  test('refuses connections without the shared secret, and requests in the name of another user', async () => {
     const { SIP_WS_URL: url = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: secret = '' } = server.env;
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'core.version' });
     expect((await fetch(rpcUrl, { method: 'POST', body })).status).toBe(403);
@@ -221,7 +221,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return { socket, heard, address: `127.0.0.1:${socket.address().port}` };
   }
 
-  test('sends nothing to an address that a request names, neither of a stranger nor of somebody in a call', async () => {
+  test('sends nothing to an address in a request, neither for an unknown sender nor for a user in a call', async () => {
     const { caller, callee, ok } = await talk();
     const other = await bystander();
     const strange = (uri: string) =>
@@ -259,7 +259,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(other.heard).toEqual([]);
   });
 
-  test('has a call of which nothing became end in its record at once, with the status that its caller was told', async () => {
+  test('closes the record of a failed call at once, with the status that the caller got', async () => {
     const { session, tenantId, caller } = await meet();
     caller.request('INVITE', `sip:+4930123456@${domain}`, { 'Call-ID': 'number' });
     await caller.wait(503);
@@ -276,7 +276,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     ]);
   });
 
-  test('keeps a call that one of two softphones took as answered, and no call as another of the same Call-ID', async () => {
+  test('records a call that one of two softphones answered as answered, and separates calls with the same Call-ID', async () => {
     const { tenantId, caller, callee, token } = await meet();
     const second = await open(token);
     second.request('REGISTER', `sip:${domain}`, {
@@ -309,7 +309,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await recordOf(tenantId, 2)).toMatchObject([{ result: 'answered' }, { result: 'failed' }]);
   });
 
-  test('lists so many softphones of a person that a registration is answered in one message', async () => {
+  test('limits the softphones of a user so that the response to a registration fits in one message', async () => {
     const { caller } = await meet();
     for (let at = 0; at < 16; at += 1)
       caller.request('REGISTER', `sip:${domain}`, {
@@ -319,7 +319,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await caller.wait(503)).toMatchObject({ reason: 'Service Unavailable' });
   });
 
-  test('is examined by the doctor, which says what is wrong', async () => {
+  test('is checked by doctor, which reports what is wrong', async () => {
     const { SIP_WS_URL: wsUrl = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: sharedSecret = '' } = server.env;
     const settings = { domain, wsUrl, rpcUrl, sharedSecret };
     expect(await examineSipServer(settings)).toMatch(
@@ -337,7 +337,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
   });
 
   test.skipIf(!rtpengineAvailable)(
-    'is examined with its rtpengine, also when that is away (skipped without rtpengine)',
+    'is checked with its rtpengine, also when rtpengine is unreachable (skipped without rtpengine)',
     async () => {
       const rtpengine = await startRtpengine();
       await using relayed = await startKamailioServer(database, rtpengine.url);

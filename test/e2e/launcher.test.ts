@@ -79,7 +79,7 @@ function nodes(): [string, string, string[]][] {
 }
 
 describe('the commands of the package', () => {
-  test('run whatever Node runs them, from any folder, and through a symbolic link', async () => {
+  test('run under any Node version, from any folder, and through a symbolic link', async () => {
     for (const [name, node, flags] of nodes()) {
       const link = join(folder, `link to ${name}`);
       symlinkSync(join(project, 'hub/outrigger.js'), link);
@@ -121,7 +121,7 @@ describe('the commands of the package', () => {
     }
   });
 
-  test('are in the packed package with all that they need, and run from it through npx in another folder', async () => {
+  test('are complete in the packed package, and run from it through npx in another folder', async () => {
     const packed = JSON.parse(
       execFileSync('npm', ['pack', '--json', '--pack-destination', folder], {
         cwd: project,

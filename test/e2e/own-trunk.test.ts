@@ -77,7 +77,7 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
     ['tcp', 'SHA-256'],
     ['tls', 'MD5'],
   ] as const)(
-    'registers by %s and %s, has its calls refused and recorded, and leaves nothing behind',
+    'registers by %s with %s, records refused calls, and deregisters at the end',
     async (transport, algorithm) => {
       const carrier = carriers[algorithm];
       await set(carrier, transport);
@@ -98,7 +98,7 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
     },
   );
 
-  test('is told that the password is wrong', async () => {
+  test('reports a wrong password', async () => {
     await workspace.session.call('registerOwnTrunk', {
       body: { host: 'localhost', port: carriers.MD5.port, username: 'acme', password: 'another', transport: 'udp' },
     });

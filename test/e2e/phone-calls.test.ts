@@ -43,7 +43,7 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
       await database[Symbol.asyncDispose]();
     });
 
-    test('hear each other, also after one or both lost their line in the call, and fall silent with the session of one', async () => {
+    test('hear each other, also after one or both lost their connection in the call, until the session of one ends', async () => {
       const { ann, ben } = await hirePair(hub);
       await using proxy = await startProxy(hub.url);
       proxy.sockets = 'pass';

@@ -71,7 +71,7 @@ describe.skipIf(!isAvailable)(
 
     const open = ({ jwt }: PhonePerson, base = hub.url) => openPhonePage(browser, { base, session: jwt });
 
-    test('is heard both ways between two browsers, also by a new way after their line was lost, and what it was like stands in the record', async () => {
+    test('is heard in both directions between two browsers, also over a new route after a lost connection, and the call record contains its quality', async () => {
       const { ann, ben } = await hirePair(hub);
       await using proxy = await startProxy(hub.url);
       proxy.sockets = 'pass';
@@ -114,7 +114,7 @@ describe.skipIf(!isAvailable)(
     });
 
     test.skipIf(!sippAvailable)(
-      'is heard both ways between a browser and another phone (skipped without sipp)',
+      'is heard in both directions between a browser and another phone (skipped without sipp)',
       async () => {
         const { ann } = await hirePair(hub);
         const session = hub.client(ann.jwt);
@@ -135,7 +135,7 @@ describe.skipIf(!isAvailable)(
       },
     );
 
-    test('goes on while the SIP server is killed; once it is back both sides are told that the call is over, and its record is closed', async () => {
+    test('continues while the SIP server is killed; once the server is back both sides end the call, and its record is closed', async () => {
       const { ann, ben, tenantId } = await hirePair(hub);
       await using caller = await open(ann);
       await using callee = await open(ben);

@@ -52,7 +52,7 @@ const picture = async ({ page }: ChatTab, name: string) => {
 const last = ({ page }: ChatTab) => page.locator('.last').getAttribute('data-outcome');
 const said = ({ page }: ChatTab) => page.getByRole('status').textContent();
 
-test('the page loads nothing inline, holds nothing of anybody, is framed nowhere and listens for itself alone', async () => {
+test('the page has no inline code, contains no user data, cannot be framed, and only it may use the microphone', async () => {
   const { ann } = await hirePair(hub);
   const { status, headers, text } = await send(hub.url, 'GET', '/phone', {
     headers: { cookie: `outrigger_session=${ann.jwt}` },
@@ -73,7 +73,7 @@ test('the page loads nothing inline, holds nothing of anybody, is framed nowhere
 });
 
 describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () => {
-  test('a call is heard, and rings, on the loudspeaker that was chosen, and on that of the system where it is refused', async () => {
+  test('a call rings and plays on the selected loudspeaker, or on the default one if the selected one is refused', async () => {
     const { ann, ben } = await hirePair(hub);
     await using tab = await open(ann);
     const { page } = tab;
@@ -102,7 +102,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => chosen.inputValue()).toBe('');
   });
 
-  test('two people call each other, hear each other, mute, hold, send keys and hang up', async () => {
+  test('two members call each other, hear each other, mute, hold, send keys and hang up', async () => {
     const { ann, ben } = await hirePair(hub);
     await using caller = await open(ann);
     await using callee = await open(ben);
@@ -164,7 +164,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect(await here.evaluate('document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })')).toBe('{}');
   });
 
-  test('whoever declines, is away, has a call already or may not be called is told apart, and missed calls are kept', async () => {
+  test('declined, unavailable, busy and forbidden calls have different messages, and missed calls are listed', async () => {
     const { ann, ben } = await hirePair(hub);
     await using caller = await open(ann);
     await using callee = await open(ben);
@@ -215,7 +215,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect([caller.complaints, callee.complaints, third.complaints]).toEqual([[], [], []]);
   });
 
-  test('a call goes on when its line is lost, finds a new way once it is back, and one that was ended meanwhile ends there too', async () => {
+  test('a call survives a lost connection and gets a new media route, and ends if the other side ended it meanwhile', async () => {
     const { ann, ben } = await hirePair(hub);
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
@@ -256,7 +256,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => last(caller)).toBe('callOver');
   });
 
-  test('calls of the workspace are listed and called by a click, and what stands in the way is said', async () => {
+  test('the calls of the workspace are listed and called back by a click, and the page says why a call is not possible', async () => {
     const { ann } = await hirePair(hub);
     const session = hub.client(ann.jwt);
     const telnyx = telnyxStandIn();
@@ -296,7 +296,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => page.locator('[data-problem=notOptedIn]').count()).toBe(0);
   });
 
-  test('at 320 pixels, in the dark and in another language nothing is cut off or hard to read', async () => {
+  test('at 320 pixels, in dark mode and in another language nothing is cut off or hard to read', async () => {
     const { ann, ben } = await hirePair(hub);
     await using caller = await open(ann, { viewport: { width: 320, height: 640 }, colorScheme: 'dark', locale: 'de' });
     await using callee = await open(ben, { viewport: { width: 1280, height: 600 }, colorScheme: 'dark' });
@@ -338,7 +338,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await page.getByRole('button', { name: 'Auflegen' }).click();
   });
 
-  test('the microphone that is chosen is the one that listens, before a call and in one, and where it is gone another does and the page says so', async () => {
+  test('the page records from the selected microphone before and during a call, and says when it uses another because that one is missing', async () => {
     const { ann, ben } = await hirePair(hub);
     await using caller = await open(ann);
     await using callee = await open(ben);
@@ -369,7 +369,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await page.getByRole('button', { name: 'Hang up' }).click();
   });
 
-  test('in Arabic numbers stay as they are, and long lists leave room for the others', async () => {
+  test('in Arabic phone numbers keep their direction, and long lists leave space for the others', async () => {
     const { ann, tenantId } = await hirePair(hub);
     const lines = Array.from({ length: 12 }, (_, index) => {
       const at = `2026-03-01T10:${10 + index}:00Z`;
@@ -396,7 +396,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect(await barriers(page)).toEqual([]);
   });
 
-  test('when the session ends, so does the call at both sides, and the page says what to do', async () => {
+  test('when the session ends, the call ends on both sides, and the page says what to do', async () => {
     const { ann, ben } = await hirePair(hub);
     await using caller = await open(ann);
     await using callee = await open(ben);

@@ -84,7 +84,7 @@ async function startHub(home: string, data: string): Promise<StartedHub> {
 const statusOf = async (url: string, path: string) => (await fetch(`${url}${path}`)).status;
 const pages = ['/widget.js', '/voice', '/phone'];
 
-test('the packed package serves chat, voice and phone with production packages alone, and names its own commands', async () => {
+test('the packed package serves chat, voice and phone with production dependencies only, and its messages name its own commands', async () => {
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--json', '--pack-destination', folder], {
       cwd: project,

@@ -98,7 +98,7 @@ const picture = async ({ page }: ChatTab, name: string) => {
   if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
 };
 
-test('the page loads nothing inline, holds nothing of anybody, is framed nowhere and listens for itself alone', async () => {
+test('the page has no inline code, contains no user data, cannot be framed, and only it may use the microphone', async () => {
   const { status, headers, text } = await send(hub.url, 'GET', '/voice', {
     headers: { cookie: `outrigger_session=${jwt}` },
   });
@@ -118,7 +118,7 @@ test('the page loads nothing inline, holds nothing of anybody, is framed nowhere
 });
 
 describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () => {
-  test('a person signs in, holds the button while they speak, and sees and hears the answer, with how long each stage took', async () => {
+  test('a user signs in, holds the button to speak, and sees and hears the answer with the duration of each stage', async () => {
     await using tab = await openTab(browser, { viewport: { width: 900, height: 760 } });
     const { page } = tab;
     await page.context().grantPermissions(['microphone']);
@@ -168,7 +168,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('the page is found from that at /, leads back, and signs its person out everywhere', async () => {
+  test('the page is linked from the start page, links back, and signs the user out everywhere', async () => {
     const own = await hub.workspace();
     await using tab = await open({ session: own.jwt });
     const { page } = tab;
@@ -188,7 +188,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('an answer is played without gaps, falls silent at once by its button, by Escape and by what is said next, and that is heard', async () => {
+  test('an answer plays without gaps and stops at once by its button, by Escape and by new speech, which is transcribed', async () => {
     speech.reply = () => longSpeech;
     await using tab = await open();
     const { page } = tab;
@@ -226,7 +226,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('hands-free the page listens from the switch on, the hub hears when somebody speaks, and who speaks over an answer ends it', async () => {
+  test('hands-free mode records from the switch on, the hub detects speech, and speech during an answer interrupts it', async () => {
     speech.reply = ({ kind }) => (kind === 'transcription' ? asked : longSpeech);
     await using tab = await open();
     const { page } = tab;
@@ -243,7 +243,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('without a microphone the page says why, and what is written is answered all the same', async () => {
+  test('without a microphone the page says why, and written messages are still answered', async () => {
     await using tab = await open({ mayListen: false });
     const { page } = tab;
     await ready(page);
@@ -276,7 +276,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('the microphone that is chosen is the one that listens', async () => {
+  test('the page records from the selected microphone', async () => {
     await using tab = await open();
     const { page } = tab;
     await ready(page);
@@ -291,7 +291,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     }
   });
 
-  test('a microphone that is chosen while another one is being opened is the one that listens', async () => {
+  test('the page records from a microphone that is selected while another one is being opened', async () => {
     await using tab = await open();
     const { page } = tab;
     await ready(page);
@@ -313,7 +313,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await expect.poll(() => listening(page)).toEqual([names[2]]);
   });
 
-  test('who may not, or not any more, is told so, with what was said still there', async () => {
+  test('a user without or with a lost entitlement sees an error, and the transcript stays', async () => {
     const own = await hub.workspace();
     const entitle = (isEntitled: boolean) =>
       hub
@@ -340,7 +340,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await expect.poll(() => problem(page)).toBe('signedOut');
   });
 
-  test('a third page says at once that two are open, and nothing else, and goes on by itself once there is a place', async () => {
+  test('a third page only says that two are open, and continues by itself once one is closed', async () => {
     const own = await hub.workspace();
     const holders = await Promise.all([openVoice(hub.url, own.jwt), openVoice(hub.url, own.jwt)]);
     for (const { send: tell, wait } of holders) {
@@ -369,7 +369,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(await page.locator('[data-problem]').count()).toBe(0);
   });
 
-  test('where no model or speech is set up the page says who can change that', async () => {
+  test('without a model or speech provider the page says who can set it up', async () => {
     await using bare = await startHub({}, hub.database);
     await using tab = await open({ base: bare.url });
     const { page } = tab;
@@ -382,7 +382,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await picture(tab, 'not-configured');
   });
 
-  test('an answer is shown without the marks of Markdown, as it is spoken', async () => {
+  test('an answer is shown without Markdown characters, as it is spoken', async () => {
     model.reply = () => 'In **winter** from ten, see [another plan](https://plans.example/winter) or `#2`.';
     await using tab = await open();
     const { page } = tab;
@@ -393,7 +393,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       .toEqual(['When is it **winter**?', 'In winter from ten, see another plan or #2.']);
   });
 
-  test('what failed is told in words of the page, in its language, without what only its operator understands', async () => {
+  test('errors are shown in the language of the page, without technical details', async () => {
     model.reply = () => ({ status: 400, error: { message: 'bad', code: 'bad_thing' } });
     await using tab = await open({ locale: 'de' });
     const { page } = tab;
@@ -406,7 +406,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(await page.locator('main').innerText()).not.toMatch(/scripted|400|bad/);
   });
 
-  test('a connection that drops is told, silences the answer, and comes again by itself', async () => {
+  test('a lost connection is reported, stops the answer, and is restored by itself', async () => {
     speech.reply = () => longSpeech;
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
@@ -428,7 +428,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
   });
 
-  test('where height is small the page scrolls as a whole, with room for what was said and nothing over anything else', async () => {
+  test('on a low screen the whole page scrolls, the transcript keeps its space, and nothing overlaps', async () => {
     await using tab = await open({ locale: 'de' });
     const { page } = tab;
     await ready(page);
@@ -471,7 +471,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     ['light-320', { viewport: { width: 320, height: 640 } }],
     ['arabic-320', { locale: 'ar', viewport: { width: 320, height: 640 }, colorScheme: 'dark' }],
     ['german-contrast', { locale: 'de', forcedColors: 'active', reducedMotion: 'reduce' }],
-  ] as const)('all of it can be read and reached by the keyboard: %s', async (name, options) => {
+  ] as const)('the page is accessible and usable by keyboard: %s', async (name, options) => {
     await using tab = await open(options);
     const { page } = tab;
     await ready(page);

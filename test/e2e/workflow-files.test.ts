@@ -43,7 +43,7 @@ function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr:
 
 const inputs = { type: 'object' as const, properties: { guest: { type: 'string' as const, default: 'Ann' } } };
 
-test('workflows leave as files without their secrets, and come back as what the files say, shown as a diff first', async () => {
+test('workflows are exported to files without secrets, and imported from the files after a diff is shown', async () => {
   const made = await workspace.api.call('createAutomationWorkflow', {
     body: {
       name: 'Night Watch',
@@ -114,7 +114,7 @@ test('workflows leave as files without their secrets, and come back as what the 
   });
 });
 
-test('a file that is none is refused with its path and what is wrong', async () => {
+test('an invalid file is refused with its path and the error', async () => {
   const bad = join(folder, 'bad.json');
   for (const [content, complaint] of [
     ['{', 'is not JSON'],
