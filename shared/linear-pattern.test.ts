@@ -108,7 +108,7 @@ test('patterns match the same texts as ECMAScript regular expressions with the f
   );
 });
 
-describe('matching work grows linearly with the text', () => {
+describe('the matching work grows linearly with the text', () => {
   test.each([
     ['^(a+)+$', 'a', '!'],
     ['^(a|a)*$', 'a', '!'],

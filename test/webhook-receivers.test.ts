@@ -11,7 +11,7 @@ const vector = JSON.parse(/<!-- vector -->\n```json\n([^]*?)```/.exec(page)?.[1]
 
 const has = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
 
-test('the vector of the page is what the hub signs', () => {
+test('the test vector of the page has the signature of the hub', () => {
   const { secret = '', timestamp = '', body = '' } = vector;
   expect(
     signatureHeaders({ eventId: vector['webhook-id'] ?? '', body }, { secret, previous: null }, Number(timestamp)),
@@ -50,8 +50,8 @@ const languages = [
   },
 ];
 
-describe.each(languages)('the receiver in $language', ({ language, name, isThere, command, asks }) => {
-  test.skipIf(!isThere)(`takes the vector and nothing that was changed (needs ${command[0]})`, () => {
+describe.each(languages)('the $language receiver', ({ language, name, isThere, command, asks }) => {
+  test.skipIf(!isThere)(`accepts the test vector and rejects modified requests (needs ${command[0]})`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'outrigger-receiver-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const receiver = language === 'go' ? blockOf('go').replace('import (', 'import (\n\t"os"') : blockOf(language);
