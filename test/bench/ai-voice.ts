@@ -21,13 +21,13 @@ const deadlineMs = 30_000;
 const answer = 'We open at nine.';
 const question = readFileSync(join(import.meta.dirname, '../fixtures/question.wav')).toString('base64');
 
-/** Of the tables, in their order. */
+/** Titles of the tables, in order. */
 export const voiceTitles = {
   turns: `A spoken question, ${rounds} in turn; speech to text takes ${delaysMs.transcription} ms, the model ${delaysMs.model}, text to speech ${delaysMs.speech}`,
   interruptions: `An interruption, ${rounds} of each`,
 };
 
-/** The settings of a hub that listens and speaks by a server. */
+/** Settings of a hub with speech-to-text and text-to-speech by this server. */
 export const speechSettings = ({ baseUrl }: SpeechServer) => ({
   STT_BASE_URL: baseUrl,
   STT_MODEL: 'ears',
@@ -35,7 +35,10 @@ export const speechSettings = ({ baseUrl }: SpeechServer) => ({
   TTS_MODEL: 'mouth',
 });
 
-/** How long the stages took, each from the end of the one before; the last two from the end of what was said. */
+/**
+ * Duration of each stage, measured from the end of the previous one. The last two are measured from the end of the
+ * speech.
+ */
 interface Stages {
   transcribe: number;
   firstText: number;
@@ -44,7 +47,7 @@ interface Stages {
   whole: number;
 }
 
-/** Posts straight to a server; answers when the first of its answer came and when the last. */
+/** Posts to a server directly. Returns the times of the first and the last byte of the response. */
 async function post({ dispatcher }: AiBench, url: string, body: FormData | object) {
   const isForm = body instanceof FormData;
   const answered = await request(url, {
@@ -79,7 +82,7 @@ async function sayByEspeak() {
   return { firstAt, lastAt: performance.now() };
 }
 
-/** What asks the servers itself, one after the other. */
+/** Calls the servers directly, one after the other. */
 async function askStraight(bench: AiBench, say: (bench: AiBench) => ReturnType<typeof sayStraight>): Promise<Stages> {
   const { speech, model } = bench;
   const saidAt = performance.now();
@@ -100,7 +103,7 @@ async function askStraight(bench: AiBench, say: (bench: AiBench) => ReturnType<t
   };
 }
 
-/** When a frame came to the page. @throws when the hub says that something failed. */
+/** Returns the time at which the page receives a frame. @throws when the hub reports a failure. */
 const frameAt = (page: VoicePage, type: VoiceFrame['type']) =>
   nextFrame(page, (frame) => {
     if (frame.type === 'error') throw new Error(`${frame.code}: ${frame.data}`);
@@ -131,7 +134,7 @@ async function askByRequest({ session, tenantId }: AiBench): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Each round does all of them, so that what else goes on the machine meets all of them alike. */
+/** Each round measures all variants, so that other load on the machine affects all of them equally. */
 async function inTurn<Result>(work: () => Promise<Result>): Promise<Result[]> {
   for (let warm = 0; warm < warmRounds; warm += 1) await work();
   const results: Result[] = [];
@@ -145,7 +148,10 @@ const row = (what: string, samples: number[], straight: number[] | null = null, 
 });
 const of = (stage: keyof Stages, turns: Stages[]) => turns.map((turn) => turn[stage]);
 
-/** From the end of what was said to the answer's sound, beside a client that asks the same servers itself. */
+/**
+ * Measures the time from the end of the speech to the audio of the answer, compared with a client that calls the same
+ * servers.
+ */
 export async function measureTurns(bench: AiBench): Promise<Record<string, string>[]> {
   const { hub, model, speech, sessionToken } = bench;
   model.reply = () => delay(delaysMs.model, answer);
@@ -172,7 +178,7 @@ export async function measureTurns(bench: AiBench): Promise<Record<string, strin
   ];
 }
 
-/** The same where espeak-ng speaks; nothing where it is not installed. */
+/** The same with espeak-ng. Returns no rows without it. */
 async function measureEspeak(bench: AiBench): Promise<Record<string, string>[]> {
   if (spawnSync('espeak-ng', ['--version']).status !== 0) return [];
   const { model, speech } = bench;
@@ -198,7 +204,7 @@ async function measureEspeak(bench: AiBench): Promise<Record<string, string>[]> 
   ];
 }
 
-/** When something holds, to a millisecond. */
+/** Returns the time at which a condition becomes true, within a millisecond. */
 async function momentOf(holds: () => boolean): Promise<number> {
   const signal = AbortSignal.timeout(deadlineMs);
   while (!holds()) await delay(1, undefined, { signal });
@@ -208,13 +214,13 @@ async function momentOf(holds: () => boolean): Promise<number> {
 interface Moment {
   while: string;
   said: VoiceRequestFrame;
-  /** Waits until it is so far. */
+  /** Waits until the turn reaches this stage. */
   reached: (page: VoicePage) => Promise<unknown>;
-  /** Connections that are open to servers then. */
+  /** Connections to servers that are open at this stage. */
   connections: number;
 }
 
-/** From an interruption to its `done` on the page, after which nothing of the turn is played, and to the end of every connection to the servers. */
+/** Measures the time from an interruption to its `done` frame, and to the end of all connections to the servers. */
 export async function measureInterruptions(bench: AiBench): Promise<Record<string, string>[]> {
   const { hub, model, speech, dispatcher, sessionToken } = bench;
   const typed = { type: 'text', data: 'When do you open?' } as const;

@@ -28,7 +28,7 @@ const runsAtOnce = 2_000;
 const memoryRuns = 4_000;
 const memorySteps = 4;
 
-/** What the model is asked in the bare calls: about as long as what the hub asks. */
+/** The prompt of the direct calls, about as long as the prompt of the hub. */
 const messages = [
   { role: 'system', content: 'Answer the questions of people. '.repeat(20) },
   { role: 'user', content: 'When do you open?' },
@@ -63,7 +63,7 @@ const timed = async (work: () => Promise<void>): Promise<number> => {
   return performance.now() - startedAt;
 };
 
-/** Does works in turn, so that what else goes on the machine meets all of them alike. */
+/** Runs the variants in turn, so that other load on the machine affects all of them equally. */
 async function inTurn(works: (() => Promise<void>)[], count = rounds): Promise<number[][]> {
   for (let warm = 0; warm < 30; warm += 1) for (const work of works) await work();
   const samples = works.map((): number[] => []);
@@ -117,7 +117,7 @@ async function measureRate(bench: AiBench): Promise<Record<string, string>[]> {
   ];
 }
 
-/** A key of a workspace of its own that asks these models of the server, in their order. */
+/** Creates a workspace whose models are these models of the server, in this order, and returns an API key. */
 async function keyOf({ hub, model }: AiBench, names: string[]): Promise<{ key: string; tenantId: string }> {
   const client = (token?: string) =>
     createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, ...(token === undefined ? {} : { token }) });
@@ -202,7 +202,7 @@ async function measureMemory(bench: AiBench): Promise<Record<string, string>[]> 
   return rows;
 }
 
-/** What the hub adds to the calls of models. */
+/** Measures the overhead of the hub for model calls. */
 export async function benchAi(args: string[]): Promise<void> {
   const wanted = readParts('ai', args, parts);
   if (wanted === null) return;

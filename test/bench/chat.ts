@@ -26,7 +26,7 @@ const parts = {
 const posts = 500;
 const settleMs = 6_000;
 
-/** All pages, in a process of their own. */
+/** Starts the process that runs all pages. */
 function startPages() {
   const child = spawn(process.execPath, [resolve('test/bench/chat-pages.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -102,7 +102,7 @@ export async function benchChat(args: string[]): Promise<void> {
 
     const rows: Record<string, string>[] = [];
     const few = await addVisitors(bench, 100);
-    // What is compiled and prepared by the first ones is not measured.
+    // Warm-up, so that compiling code and preparing statements is not measured.
     await post(few);
     if (has('latency')) {
       const { heard, answered } = await post(few);
@@ -135,7 +135,7 @@ export async function benchChat(args: string[]): Promise<void> {
     }
     if (has('agents')) {
       await pages.order({ kind: 'close' });
-      // A session has few connections, so that fifty are of several.
+      // A session may have few connections, so fifty connections need several sessions.
       const tokens = await Promise.all(
         Array.from({ length: 5 }, async () => (await client().call('logIn', { body: person })).token),
       );

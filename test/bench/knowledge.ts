@@ -18,11 +18,11 @@ const parts = {
   recall: 'questions of the corpus whose entry is among the first five, beside a plain full-text search',
   latency: `replacing and searching ${maxKnowledgeEntries.toLocaleString('en')} entries`,
 };
-/** Below it nothing counts as found. */
+/** Results with a lower score count as not found. */
 const threshold = 0.5;
 const rounds = 5;
 
-/** Full text as PostgreSQL has it, by one configuration: entries that hold every word, or where there is none those that hold any. */
+/** Plain PostgreSQL full text search with one configuration: entries with all words, or else entries with any word. */
 const plainSearch = `SELECT id, score::float8 FROM (
     SELECT id, ts_rank_cd(to_tsvector($2::regconfig, question || ' ' || answer), asked.every) + ts_rank_cd(to_tsvector($2::regconfig, question || ' ' || answer), asked.some) AS score
     FROM knowledge_entries, (SELECT websearch_to_tsquery($2::regconfig, $3) AS every, replace(websearch_to_tsquery($2::regconfig, $3)::text, '&', '|')::tsquery AS some) asked
@@ -36,7 +36,7 @@ interface Bench {
   database: PgClient;
 }
 
-/** Measures how well and how soon knowledge is found. */
+/** Measures the recall and the latency of knowledge search. */
 export async function benchKnowledge(args: string[]): Promise<void> {
   const wanted = readParts('knowledge', args, parts);
   if (wanted === null) return;
@@ -134,14 +134,14 @@ async function measureLatency(bench: Bench): Promise<Record<string, string>[]> {
   ];
 }
 
-/** Asks every question of the corpus some times; the soonest of them says how long it takes while nobody else uses the machine. */
+/** Asks every question of the corpus several times and returns the shortest time of each, which has the least noise. */
 async function timeQuestions(ask: (question: string) => Promise<unknown>) {
   const times = corpusQuestions.map((): number[] => []);
   for (let round = 0; round <= rounds; round += 1)
     for (const [index, { text }] of corpusQuestions.entries()) {
       const startedAt = performance.now();
       await ask(text);
-      // In the first round what is remembered is learned.
+      // The first round fills the caches and is not measured.
       if (round > 0) times[index]?.push(performance.now() - startedAt);
     }
   return { all: times.flat(), soonest: times.map((each) => Math.min(...each)) };

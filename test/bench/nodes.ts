@@ -112,7 +112,7 @@ async function benchCommands(hub: BenchHub): Promise<void> {
   }
 }
 
-/** Commands to nodes, and nodes that wait. */
+/** Measures commands to nodes, and waiting nodes. */
 export async function benchNodes(args: string[]): Promise<void> {
   const wanted = readParts('nodes', args, {
     commands: 'commands to a companion, one after the other, beside the same done directly',

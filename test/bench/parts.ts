@@ -2,17 +2,18 @@ import { parseArgs } from 'node:util';
 import type { ParseArgsConfig } from 'node:util';
 
 export interface BenchArguments {
-  /** Parts to measure. */
+  /** The selected parts of the benchmark. */
   parts: ReadonlySet<string>;
-  /** Values of further options. */
+  /** Values of the other options. */
   values: Record<string, string | undefined>;
 }
 
 /**
- * Reads which parts of a bench are wanted; all of them unless `--only` names some. Null after `--help`, which was answered then.
- * @param parts what each part measures, by its name.
- * @param more further options that take a value, and what they do.
- * @throws Error that names the parts there are.
+ * Parses the arguments of a benchmark. Without `--only`, all parts are selected. Returns null after it printed
+ * `--help`.
+ * @param parts description of each part, by name.
+ * @param more descriptions of further options that take a value.
+ * @throws Error that lists the existing parts.
  */
 export function readParts(
   bench: string,

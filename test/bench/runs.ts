@@ -15,14 +15,14 @@ import { readParts } from './parts.ts';
 import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
 const runsAtOnce = 30_000;
-/** Bare BullMQ on PostgreSQL and n8n are slower, and their rate does not depend on the count. */
+/** Fewer runs for BullMQ on PostgreSQL and n8n, which are slower and whose rate does not depend on the count. */
 const fewerRunsAtOnce = 3_000;
 const runsOneByOne = 200;
-/** Runs that call outside, of which each is more work. */
+/** Fewer runs with an HTTP call, which need more work each. */
 const callingRuns = 8_000;
 const senders = 48;
 
-/** Does something `count` times, so many at a time. */
+/** Calls `work` `count` times with at most `width` concurrent calls. */
 async function inParallel(count: number, width: number, work: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   await Promise.all(
@@ -32,7 +32,7 @@ async function inParallel(count: number, width: number, work: (index: number) =>
   );
 }
 
-/** Runs started by webhook, of one step, or with a call of an address from outside between two. */
+/** Measures webhook-started runs with one step, or with an HTTP call between two steps. */
 async function measureHub(hub: BenchHub, count: number, address?: string): Promise<Record<string, string>> {
   const token = 'benchmark-webhook-token';
   const line = { type: 'log' as const, message: 'done' };
@@ -59,7 +59,7 @@ async function measureHub(hub: BenchHub, count: number, address?: string): Promi
     return answer.runId;
   };
   const database = new PgClient({ connectionString: readPostgresUrl(hub.home) as string });
-  // Ends with its server when something else fails, which says why.
+  // This connection ends with its server. The failure that ended the server is reported elsewhere.
   database.on('error', () => undefined);
   await database.connect();
   const finished = async () =>
@@ -115,7 +115,7 @@ async function measureHub(hub: BenchHub, count: number, address?: string): Promi
   };
 }
 
-/** What answers every call at once. */
+/** Starts a server that responds to every call immediately. */
 async function startAnswering(): Promise<{ host: string } & Disposable> {
   const server = createServer((incoming, response) => {
     incoming.resume();
@@ -131,7 +131,7 @@ async function startAnswering(): Promise<{ host: string } & Disposable> {
   };
 }
 
-/** Runs of which each calls outside between its first step and its last. */
+/** Measures runs with an HTTP call between their first and last step. */
 async function measureCalls(): Promise<void> {
   using address = await startAnswering();
   await using hub = await startBenchHub({ EGRESS_ALLOW_HOSTS: address.host });
@@ -231,8 +231,9 @@ async function measureN8n({ webhookUrl, database }: BenchN8n): Promise<Record<st
 }
 
 /**
- * Webhook-started runs of one step, next to no-op jobs on bare BullMQ, on each backend, and of three with a call of an address; with
- * `--against n8n` also next to n8n, on the same PostgreSQL server.
+ * Compares webhook-started runs of one step with no-op jobs of plain BullMQ on each backend, and measures runs with an
+ * HTTP call.
+ * With `--against n8n`, compares with n8n on the same PostgreSQL server as well.
  */
 export async function benchRuns(args: string[]): Promise<void> {
   const wanted = readParts(

@@ -7,18 +7,18 @@ import { WebSocket } from 'ws';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { BenchHub } from './hub.ts';
 
-/** Somebody with a softphone. */
+/** A user with a softphone. */
 export interface Person {
   email: string;
   jwt: string;
-  /** At the SIP server. */
+  /** User name at the SIP server. */
   user: string;
 }
 
-/** Settings of a hub at which many sign in at once. */
+/** Settings of a hub that allow many sign-ins in a short time. */
 export const manyPeople = { SIGN_UP: 'open', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000' };
 
-/** People of one workspace that opted into hosted SIP. */
+/** Creates users of one workspace that opted into hosted SIP. */
 export async function hirePeople({ url }: Pick<BenchHub, 'url'>, count: number): Promise<Person[]> {
   const client = (token?: string) =>
     createClient({ baseUrl: url, fetch: fetch as never, ...(token === undefined ? {} : { token }) } as never);
@@ -63,7 +63,7 @@ export class BarePhone {
     });
   }
 
-  /** @param headers by which the other side knows who it is. */
+  /** @param headers credentials of the user for the server. */
   static async open(url: string, headers: Record<string, string>, user: string, domain: string): Promise<BarePhone> {
     const socket = new WebSocket(url, 'sip', { headers, perMessageDeflate: false });
     await once(socket, 'open');
@@ -75,7 +75,7 @@ export class BarePhone {
     );
   }
 
-  /** How long a registration takes, in milliseconds. */
+  /** Returns the duration of a registration in milliseconds. */
   async register(): Promise<number> {
     this.#sequence += 1;
     const answered = new Promise<void>((done, fail) => {
@@ -94,11 +94,11 @@ export class BarePhone {
 
 export interface BareRelay extends AsyncDisposable {
   url: string;
-  /** Resident memory in bytes after a collection of garbage. */
+  /** Resident memory in bytes after a garbage collection. */
   residentBytes(): Promise<number>;
 }
 
-/** @param env of a SIP server. */
+/** @param env settings of the SIP server. */
 export async function startBareRelay(env: Record<string, string>): Promise<BareRelay> {
   const args = [env['SIP_WS_URL'] as string, env['SIP_SHARED_SECRET'] as string];
   const flags = ['--expose-gc', '--max-semi-space-size=8'];

@@ -13,12 +13,13 @@ const pageSize = 50;
 const warmUps = 20;
 const firstRequests = 500;
 const nothing = '/nothing-is-here';
-/** Between the calls of the workspace, in seconds: a million are 289 days of them. */
+/** Seconds between two calls. A million calls cover 289 days. */
 const apartSeconds = 25;
 
 /**
- * Fills a workspace with calls that have every result: three of four answered, one of five given up, two of a hundred busy, 1 of 5,000
- * failed and of 20,000 taken by a machine. What the triggers would tell of each one is left out; the sums of days are theirs, folded.
+ * Fills a workspace with calls of all results: 3 of 4 answered, 1 of 5 given up, 2 of 100 busy, 1 of 5,000 failed, 1 of
+ * 20,000 answered by a machine.
+ * Triggers are disabled. Their daily totals are inserted directly.
  */
 async function fill(database: PgClient, tenantId: string, calls: number): Promise<void> {
   const batch = 50_000;
@@ -46,7 +47,7 @@ async function fill(database: PgClient, tenantId: string, calls: number): Promis
   await database.query('VACUUM ANALYZE calls, call_day_sums');
 }
 
-/** Statements of the hub straight to its database, with none of what the hub does around them. */
+/** Runs the statements of the hub directly on its database. */
 const bareReads = (database: PgClient) =>
   ({ query: (name: string, text: string, values: unknown[]) => database.query({ name, text, values }) }) as Transaction;
 
@@ -55,7 +56,7 @@ interface Samples {
   bare: number[];
 }
 
-/** How long something takes by the hub and straight at its database, in turn, so that whatever else the machine does is in both. */
+/** Measures the hub and its database in turn, so that other load on the machine affects both equally. */
 async function inTurn(count: number, byHub: () => Promise<unknown>, bare: () => Promise<unknown>): Promise<Samples> {
   const samples: Samples = { hub: [], bare: [] };
   for (let index = 0; index < count + warmUps; index += 1) {
@@ -83,7 +84,7 @@ function row(what: string, all: readonly Samples[], more: Record<string, string>
   };
 }
 
-/** How many blocks of 8 KiB a list looks at, which nothing else on the machine changes. */
+/** Number of 8 KiB blocks that a list reads. It does not depend on other load. */
 async function blocksOf(database: PgClient, tenantId: string, filter: CallFilter, after: CallPosition | undefined) {
   let blocks = 0;
   const explain = {
@@ -101,7 +102,10 @@ async function blocksOf(database: PgClient, tenantId: string, filter: CallFilter
   return blocks;
 }
 
-/** What is asked for beside direction and result: from the newest on, from the middle on, a day in the midst, and the page behind a call in the middle. */
+/**
+ * Queries combined with direction and result: from the newest call, from the middle, a day in the middle, and the page
+ * after a call in the middle.
+ */
 const ranges = ['newest', 'before the middle', 'a day in the midst', 'behind a call in the middle'] as const;
 
 async function measureLists(
@@ -121,7 +125,7 @@ async function measureLists(
   const [inMiddle] = await listCalls(bare, tenantId, { to: middle.toISOString() }, undefined, 1);
   if (inMiddle === undefined) throw new Error('there are too few calls to have a middle');
   const place: CallPosition = { startedAt: inMiddle.started_at, id: inMiddle.id };
-  // What a hub does for the first time in its life would else all be in the first combination.
+  // Warm-up, so that the first combination does not include the work of first requests.
   for (let index = 0; index < firstRequests; index += 1) await read(`/calls?limit=${pageSize}`, headers);
   const measured: { range: string; kind: string; query: string; samples: Samples; blocks: number }[] = [];
   for (const range of ranges)
@@ -197,7 +201,7 @@ async function measureLists(
     );
     rows.push(row(`GET ${path}`, [samples], { blocks: '', aim: '5 ms' }));
   }
-  // What the machine and the server themselves add to every request.
+  // The time that the machine and the server add to every request.
   const floor = await inTurn(
     requests * 5,
     () => read(nothing, headers),
@@ -225,7 +229,7 @@ async function measureExports({ hub, database, tenantId, headers }: VoiceScene, 
     'aim of growth': '',
     ...more,
   });
-  // So that the hub has loaded what it needs.
+  // Warm-up.
   for await (const _ of await open('result=failed'));
   const rows = [];
   for (const [what, format] of [
@@ -282,7 +286,7 @@ export interface ReadingReport {
   exports: Record<string, string>[] | null;
 }
 
-/** Lists in every combination of filters with the sums, and both exports, of a workspace with so many calls, each with the bare SQL beside it. */
+/** Measures lists with all combinations of filters, totals and both exports, each compared with plain SQL. */
 export async function measureReading(
   calls: number,
   requests: number,

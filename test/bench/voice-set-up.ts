@@ -19,11 +19,11 @@ import { compareRegistrations, registrationRows } from './voice-softphones.ts';
 type Row = Record<string, string>;
 
 const registering = 20;
-/** One softphone may dial 30 times a minute. */
+/** A softphone may dial 30 times a minute. */
 const pauseMs = 2_000;
 const callTimeoutMs = 20_000;
 
-/** What the page of softphones calls with, without the page around it. */
+/** Bundles the call code of the softphone page without the page. */
 async function bundleLine(): Promise<string> {
   const built = (await build({
     configFile: false,
@@ -36,7 +36,7 @@ async function bundleLine(): Promise<string> {
   return (built[0] as Rollup.RollupOutput).output[0].code;
 }
 
-/** In a page: a line, and when the call of it was dialled, answered, and had its media. */
+/** Code for the page: a softphone session that records when a call was dialled, answered and got its media. */
 const script = (domain: string, user: string) => `
 const now = () => performance.timeOrigin + performance.now();
 const whenConnected = (session) => new Promise((done) => {
@@ -95,7 +95,7 @@ async function openLine(
   await context.grantPermissions(['microphone'], { origin: base });
   const page = await context.newPage();
   page.setDefaultTimeout(callTimeoutMs);
-  // The page of softphones without what it does by itself; one that was made up here would not be let to the loopback.
+  // Blocks the scripts of the softphone page. A page of another origin could not connect to the loopback interface.
   await page.route('**/*.js', (route) => route.abort());
   await page.goto(`${base}/phone`);
   await page.addScriptTag({ content: code });
@@ -107,9 +107,9 @@ async function openLine(
 }
 
 interface CallTimes {
-  /** To the phone that rings. */
+  /** Until the called phone rings. */
   ringing: number;
-  /** To connected media and a confirmed call on both sides. */
+  /** Until media is connected and the call is confirmed on both sides. */
   talking: number;
 }
 
@@ -124,7 +124,10 @@ async function call(caller: Page, callee: Page, whom: string): Promise<CallTimes
   return { ringing: rang - dialled, talking: Math.max(connected, there) - dialled };
 }
 
-/** Registrations and calls at the SIP server of deploy/kamailio, by the hub and straight; null where a tool is missing, which is said. */
+/**
+ * Compares registrations and calls through the hub with those at the SIP server of deploy/kamailio. Prints a missing
+ * tool and returns null.
+ */
 export async function measureSetUp(
   wanted: { register: boolean; setUp: boolean },
   { rounds, calls }: { rounds: number; calls: number },
@@ -154,7 +157,7 @@ export async function measureSetUp(
   );
   const hub = stack.use(await startBenchHub({ ...server.env, ...manyPeople, DATABASE_URL: postgres.url }));
   const domain = server.env['SIP_DOMAIN'] as string;
-  // A call rings wherever somebody is registered: those who call are others than those who only register, and others each way.
+  // A call rings at every registration of a user, so callers and registering users are different, also per variant.
   const [ann, ben, cid, dan, ...people] = (await hirePeople(hub, 4 + registering)) as [Person, Person, Person, Person];
   const register = wanted.register
     ? registrationRows(

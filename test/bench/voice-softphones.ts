@@ -9,7 +9,7 @@ import type { BareRelay, Person } from './voice-people.ts';
 
 type Row = Record<string, string>;
 
-/** A hub may be sent 50 frames a second by each softphone. */
+/** The hub accepts 50 frames a second from each softphone. */
 const phonesEach = 20;
 const pauseMs = 10;
 const settleMs = 5_000;
@@ -26,7 +26,10 @@ const atServer = (env: Record<string, string>, user: string) =>
     env['SIP_DOMAIN'] as string,
   );
 
-/** A REGISTER and its answer by the hub, by a bare relay and straight to the SIP server, in turn, so that whatever else the machine does is in all three. */
+/**
+ * Measures a REGISTER through the hub, through a minimal relay and directly at the SIP server. The order rotates, so
+ * that other load affects all equally.
+ */
 export async function compareRegistrations(
   { hub, env, people }: { hub: Pick<BenchHub, 'url'>; env: Record<string, string>; people: readonly Person[] },
   rounds: number,
@@ -42,20 +45,20 @@ export async function compareRegistrations(
   const names = Object.keys(ways) as (keyof typeof ways)[];
   const warmUps = people.length * 5;
   for (let round = 0; round < rounds + warmUps; round += 1) {
-    // Each is first as often as the others.
+    // Each variant is first equally often.
     for (let turn = 0; turn < names.length; turn += 1) {
       const name = names[(round + turn) % names.length] as keyof typeof ways;
       const took = await (ways[name][round % people.length] as BarePhone).register();
       if (round >= warmUps) samples[name].push(took);
     }
-    // A pause lets the machine do what others wait for, and keeps below what one softphone may send.
+    // The pause lets other programs run and stays below the frame limit of a softphone.
     if (round % people.length === 0) await delay(pauseMs);
   }
   for (const phone of Object.values(ways).flat()) phone.socket.terminate();
   return samples;
 }
 
-/** The rows of such a comparison. @param frames by which what is added is divided. */
+/** Rows of a registration comparison. @param frames divides the added time. */
 export function registrationRows(
   what: string,
   samples: Awaited<ReturnType<typeof compareRegistrations>>,
@@ -77,7 +80,9 @@ export function registrationRows(
   ];
 }
 
-/** The relay at a SIP server that answers at once, and what a registered softphone takes of the hub's memory. */
+/**
+ * Measures the relay with a SIP server that responds immediately, and the memory of the hub per registered softphone.
+ */
 export async function measureSoftphones(
   wanted: { relay: boolean; memory: boolean },
   { rounds, phones }: { rounds: number; phones: number },
@@ -94,7 +99,7 @@ export async function measureSoftphones(
       )
     : null;
   if (!wanted.memory) return { relay, memory: null };
-  // Those of before may connect anew after a minute.
+  // After a minute, the softphones may connect again.
   if (wanted.relay) await delay(60_000);
   const resident = async () => {
     await delay(settleMs);
@@ -116,7 +121,7 @@ export async function measureSoftphones(
       );
     return opened;
   };
-  // What the first ones have it load stays.
+  // The first softphones load code and caches, which are not counted.
   const first = await open(people.length, (index) => atHub(hub, people[index] as Person, domain));
   const before = await resident();
   const rest = await open(phones - people.length, (index) =>

@@ -15,7 +15,7 @@ const parts = {
   memory: 'what a registered softphone takes of the hub (a minute more together with relay)',
 };
 
-/** Business Calling: `npm run bench -- voice`. */
+/** Measures Business Calling (`npm run bench -- voice`). */
 export async function benchVoice(args: string[]): Promise<void> {
   const read = readParts('voice', args, parts, {
     calls: 'how many calls are read; a million unless said',

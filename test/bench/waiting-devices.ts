@@ -4,24 +4,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { channelProtocol } from '../../shared/contract/nodes/channel.ts';
 
-/** What the benchmark asks of the process that is all the devices: to have more of them wait, to have those on channels send heartbeats, or to count those that still wait. */
+/**
+ * Orders of the benchmark to the process that runs all devices: add waiting devices, send heartbeats on channels, or
+ * count waiting devices.
+ */
 export type DeviceOrder =
   | { kind: 'poll' | 'channel'; url: string; devices: { id: string; secret: string }[] }
   | 'heartbeats'
   | 'count';
-/** How many are connected, and how many answers they got so far; `ready` once an order is carried out. */
+/** Connected devices and received responses so far. `ready` is set when an order is complete. */
 export interface DeviceReport {
   ready: boolean;
   open: number;
   answers: number;
 }
 
-/** Devices that connect at once, and how long until the next ones do, in milliseconds. */
+/** Devices that connect concurrently, and the pause between two groups in milliseconds. */
 const atOnce = 250;
 const pauseMs = 150;
 
 const pollSeconds = 30;
-/** As the companion does. */
+/** The poll time of the companion. */
 const channelPollSeconds = 600;
 const heartbeatMs = 15_000;
 
@@ -29,7 +32,7 @@ const open = new Set<Socket | WebSocket>();
 const beats: (() => void)[] = [];
 let answers = 0;
 
-/** A device as one that speaks bare HTTP, so that it costs the machine little. */
+/** A device that polls over plain HTTP, so that it uses little of the machine. */
 async function waitInPolls(url: URL, id: string, secret: string): Promise<void> {
   const socket = connect(Number(url.port), url.hostname);
   const poll = () =>
@@ -47,7 +50,7 @@ async function waitInPolls(url: URL, id: string, secret: string): Promise<void> 
   poll();
 }
 
-/** A device as a companion is one: a poll that waits and, once they are ordered, heartbeats. */
+/** A device that uses the channel like the companion: a waiting poll and, if ordered, heartbeats. */
 async function waitInChannel(url: URL, id: string, secret: string): Promise<void> {
   const socket = new WebSocket(`ws://${url.host}/v1/automations/nodes/${id}/channel`, channelProtocol, {
     headers: { authorization: `Bearer ${secret}` },

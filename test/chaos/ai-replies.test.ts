@@ -58,14 +58,14 @@ test(
         [conversationId],
       );
 
-    // Half of them are being thought about, half still wait for more, when the process dies.
+    // When the process dies, half of the replies are being generated and half wait for more messages.
     let isDead = false;
     const never = Promise.withResolvers<never>();
     model.answer = ({ text }) => (isDead ? { reply: `to ${/question \d+/.exec(text)?.[0]}` } : never.promise);
     await put(0);
     for (const index of [0, 1, 2, 3]) await ask(index);
     await expect.poll(() => model.requests.length).toBe(4);
-    // Long enough for the messages and the end of the process on a busy machine.
+    // Long enough to send all messages and kill the process on a busy machine.
     await put(15_000);
     for (const index of [4, 5, 6, 7]) await ask(index);
     await first.kill();
@@ -75,7 +75,7 @@ test(
       .poll(() => Promise.all(visitors.map(said)), { timeout: 60_000, interval: 500 })
       .toEqual(visitors.map((_visitor, index) => [{ content: `to question ${index}` }]));
     expect(await database.query('SELECT * FROM chat_ai_turns')).toEqual([]);
-    // Nobody asked a model twice but for those whose process had died.
+    // The model was called twice only for replies of the killed process.
     expect(model.requests).toHaveLength(12);
     expect(await Promise.all(others.map((hub) => hub.stop()))).toEqual([0, 0]);
   },

@@ -13,7 +13,7 @@ import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 const senders = 20;
 
-/** Calls the hook again and again until the hub is gone; answers the runs that it said it took. */
+/** Calls the webhook until the hub is gone. Returns the ids of the accepted runs. */
 async function callUntilGone(url: string, token: string): Promise<string[]> {
   const accepted: string[] = [];
   const deadline = performance.now() + 60_000;
@@ -36,7 +36,7 @@ async function callUntilGone(url: string, token: string): Promise<string[]> {
   return accepted;
 }
 
-/** What a hub of these tests needs, and what ends one of them around a commit. */
+/** The environment of a hub, and a function that adds the settings for its kill at a commit. */
 async function environment(database: TestDatabase) {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-batches-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
@@ -58,7 +58,7 @@ async function environment(database: TestDatabase) {
   return { env, dying };
 }
 
-/** Does with the runs of a process that is gone what the sweep does, without the wait for their leases; answers how many there were. */
+/** Expires the leases of a killed process, as the sweep does, without waiting. Returns the number of leases. */
 async function endLeases(database: TestDatabase): Promise<number> {
   const ended = await database.query(
     'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where lease_expires_at is not null and finished_at is null returning id',
@@ -172,7 +172,7 @@ describe('after kill -9 of a hub that handles many requests', { timeout: 180_000
       );
       expect(accepted.filter((id) => !runs.some((run) => run.id === id))).toEqual([]);
       expect(runs.filter(({ lines }) => lines !== 'ab')).toEqual([]);
-      // One effect of each run, by the key that makes a further try of it the same one.
+      // One effect per run. The key makes a repeated call recognizable.
       const all = await keys('receipt_at is not null');
       expect(all.toSorted()).toEqual(runs.map(({ id }) => `${id}-1`).toSorted());
       expect([...new Set(calls)].toSorted()).toEqual(all.toSorted());
@@ -211,7 +211,7 @@ describe('after kill -9 of a hub that handles many requests', { timeout: 180_000
     if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
     expect(mortal.child.signalCode).toBe('SIGKILL');
     const inHand = await endLeases(database);
-    // What was not committed is fired by whoever comes next; of what was, this process held some.
+    // Uncommitted fires are repeated by the next process. The killed process had claimed some of the committed runs.
     if (when === 'after') expect(inHand).toBeGreaterThan(0);
     else expect(await database.query('select 1 from schedule_fires')).toEqual([]);
 

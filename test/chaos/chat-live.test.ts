@@ -13,7 +13,7 @@ import { until } from '../fixtures/until.ts';
 const visitors = 1_000;
 const rounds = 3;
 
-/** A visitor's page, which comes back whenever its connection is lost, to whichever hub answers. */
+/** The page of a visitor. It reconnects after each lost connection, to any hub that responds. */
 class Page {
   readonly seqs: number[] = [];
   readonly texts: string[] = [];
@@ -45,7 +45,7 @@ class Page {
         page.send({ type: 'hello', after: this.seqs.at(-1) ?? 0 });
         await closed;
       } catch {
-        // That hub is away, or has too much to do at this moment.
+        // The hub is down or overloaded at this moment.
       }
       await delay(Math.random() * 300);
     }
@@ -92,7 +92,7 @@ test(
     onTestFinished(() => pages.forEach((page) => page.end()));
     for (const page of pages) void page.live();
 
-    // The same client id makes a message that was accepted by a hub which died one message.
+    // A repeated request with the same client id creates no second message.
     const say = async (id: string, content: string) => {
       for (let tries = 0; ; tries += 1) {
         const api = createClient({
@@ -147,7 +147,7 @@ test(
       () => `${pages.filter((page) => page.seqs.length < rounds).length} visitors lack messages`,
       60_000,
     );
-    // What came twice would have come by then.
+    // Leaves time for duplicates to arrive.
     await delay(1_000);
     for (const page of pages) {
       expect(page.seqs).toEqual([1, 2, 3]);

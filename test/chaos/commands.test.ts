@@ -81,7 +81,7 @@ describe('after kill -9 of a hub that handles many commands', { timeout: 180_000
 
     const held = await database.query<{ id: string }>('select id from runs where lease_expires_at is not null');
     const hub = await startHubProcess(env);
-    // What the sweep does with runs whose process is gone, without the wait for their leases.
+    // Expires the leases of the killed process, as the sweep does, without waiting.
     await database.query(
       'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where finished_at is null and id = any($1)',
       [held.map((row) => row.id)],

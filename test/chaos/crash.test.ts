@@ -24,13 +24,16 @@ import { until } from '../fixtures/until.ts';
 
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 let state = seed;
-/** The same dice for the same seed. */
+/** Pseudo-random numbers that repeat for the same seed. */
 function random(): number {
   state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
   return state / 2_147_483_648;
 }
 
-/** Tries to start runs one after the other through whatever happens, on a slow machine more often, until `least` were taken; answers those that the hub said it took. */
+/**
+ * Starts runs one after the other during all faults, for longer on a slow machine, until `least` were accepted. Returns
+ * the accepted runs.
+ */
 async function acceptThrough(
   api: () => Client,
   workflowId: string,
@@ -48,7 +51,7 @@ async function acceptThrough(
       );
       accepted.push(runId);
     } catch {
-      // Not taken, as far as the caller knows; that is no loss.
+      // The caller got no acceptance, so a missing run is no loss.
     }
     await delay(random() * pauseMs);
   }
@@ -121,7 +124,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
         env: { ...companionEnv, ...endsWithThisProcess() },
         stdio: ['ignore', companionLog, companionLog],
       });
-      // It ends when it is killed; one that gives up by itself would leave every later command waiting.
+      // The companion ends only when it is killed. If it stopped by itself, every later command would wait.
       child.on(
         'exit',
         (code, signal) => signal === 'SIGKILL' || exits.push(`the companion ended by itself with ${code ?? signal}`),
@@ -163,7 +166,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     let over = false;
     const killers = (async () => {
       while (!over) {
-        // On a slow machine all is not always down: something is taken between one blow and the next.
+        // On a slow machine, waits for a few accepted runs between two kills.
         const before = reading.length + acts.length;
         for (let waited = 0; waited < 100 && reading.length + acts.length < before + 3 && !over; waited += 1)
           await delay(100);
@@ -183,7 +186,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
           try {
             if (pid > 1) process.kill(pid, 'SIGKILL');
           } catch (error) {
-            // The hub has not started the database again since the last blow.
+            // The hub has not restarted the database since the last kill.
             if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
           }
         }
@@ -207,7 +210,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     ]);
     over = true;
     await killers;
-    // Whoever waits for an approval must still get it.
+    // Approvals of waiting runs are answered until the end.
     let settling = true;
     const lateApprover = (async () => {
       while (settling) {
@@ -237,7 +240,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
       .filter((line) => line !== '');
     expect(ran.length).toBe(new Set(ran).size);
     for (const id of acts) {
-      // A success that did not happen, or a failure that says it may have happened and does not: both would be lies.
+      // A successful run must have had its effect, and a failed run must say that its outcome is unknown.
       const happened = ran.includes(id);
       const run = await api.call('getAutomationRun', { params: { id } });
       expect([id, run.status === 'succeeded' ? happened : run.error?.code === 'outcome_unknown']).toEqual([id, true]);
@@ -298,7 +301,7 @@ describe.skipIf(!redisAvailable)(
       const accepted = await accepting;
       const statuses = await expectAllFinal(api, accepted, 90_000);
       expect([...statuses.values()].filter((status) => status !== 'succeeded')).toEqual([]);
-      // A log line is written with the result of its step, so however often a worker died there is one.
+      // The log line is written with the result of its step, so it exists once.
       const lines = await database.query<{ count: number }>(
         'select count(*)::int as count from run_logs where run_id = any($1)',
         [accepted],
@@ -321,7 +324,7 @@ test('a worker that resumes after a stall does not overwrite the results of anot
     RATE_LIMIT_PER_MINUTE: '1000000',
     DATABASE_POOL_SIZE: '8',
   };
-  // The receiver holds the first call until told, so that the worker is in the middle of its step when it stalls.
+  // The receiver does not answer the first call, so that the worker stalls in the middle of its step.
   const calls: string[] = [];
   let release: (() => void) | undefined;
   const receiver = createHttp((request, response) => {
@@ -352,7 +355,7 @@ test('a worker that resumes after a stall does not overwrite the results of anot
   const healthy = await startHubProcess({ ...env, EGRESS_ALLOW_HOSTS: target });
   const finished = await settledRun(client(healthy), runId);
   expect(finished).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { body: { call: 2 } } }] });
-  // Both deliveries carry one key, so that the receiver can tell that they are one.
+  // Both deliveries have the same key, so that the receiver can recognize the repetition.
   expect(new Set(calls).size).toBe(1);
   stalled.child.kill('SIGCONT');
   release?.();

@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** A real hub that loses patience with its database sooner than it would. */
+/** Starts a real hub with short time limits for its database. */
 async function startImpatientHub(
   more: Record<string, string> = {},
 ): Promise<{ hub: HubProcess; url: string; key: string; api: Client }> {
@@ -46,7 +46,7 @@ async function startImpatientHub(
   };
 }
 
-/** Lets everything that the hub asks of the database go unanswered, until what is returned is called. */
+/** Leaves all requests of the hub to the database without a response until the returned function is called. */
 async function silence(): Promise<() => void> {
   const rows = await database.query<{ pid: number }>(
     `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,

@@ -48,7 +48,7 @@ test(
       DATABASE_POOL_SIZE: '8',
       NODE_OPTIONS: `--import=${new URL('../fixtures/die-in-render.ts', import.meta.url).href}`,
     };
-    /** What the sweep does with a run whose process is gone, without the wait for its lease. */
+    /** Expires the lease of a killed process, as the sweep does, without waiting. */
     const endLease = (runId: string) =>
       database.query(
         'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1',

@@ -33,7 +33,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** How each update of a table by `work` was committed. */
+/** The commit mode of each update of a table by `work`. */
 async function commitsOf(table: string, work: () => Promise<unknown>): Promise<string[]> {
   if (!tables.includes(table)) throw new TypeError(`no table of this test: ${table}`);
   await database.query('TRUNCATE seen_updates');

@@ -13,7 +13,7 @@ import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 const held = 10_000;
-/** How long the database is watched; statistics come a second late. */
+/** Measured time in milliseconds. Statistics arrive a second late. */
 const watchedMs = 3_000;
 
 interface Work {
@@ -22,11 +22,11 @@ interface Work {
   read: number;
 }
 
-/** What the database does while nobody asks for anything. */
+/** Measures the work of the database while no requests arrive. */
 async function watch(database: TestDatabase): Promise<Work> {
   const look = async () => {
     const [row] = await database.query<Work>(
-      // Of the hub's own tables: what the server notes of them by itself, such as what ANALYZE finds, is no work of the hub.
+      // Only tables of the hub. The server writes others by itself, for example the results of ANALYZE.
       `SELECT (SELECT xact_commit::int FROM pg_stat_database WHERE datname = current_database()) AS commits,
          sum(n_tup_ins + n_tup_upd + n_tup_del)::int AS written, sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS read FROM pg_stat_user_tables`,
     );
@@ -42,7 +42,7 @@ async function watch(database: TestDatabase): Promise<Work> {
   };
 }
 
-/** Puts more runs into the line of a held one, each as the hub left that; they come after it, in the order of their ids. */
+/** Adds copies of a run that waits for a limit. They follow it in the order of their ids. */
 async function lengthenLine(database: TestDatabase, runId: string, count: number): Promise<void> {
   const inserted = async () =>
     (await database.query<{ n: number }>('SELECT sum(n_tup_ins)::int AS n FROM pg_stat_user_tables'))[0]?.n ?? 0;
@@ -58,7 +58,7 @@ async function lengthenLine(database: TestDatabase, runId: string, count: number
     [runId, count],
   );
   await database.query('ANALYZE runs');
-  // So that nothing of it is counted later.
+  // Waits until the statistics include the inserts.
   await until(
     async () => (await inserted()) - before >= 2 * count,
     () => 'the statistics know nothing of the rows',
@@ -93,7 +93,7 @@ test(
     const run = async (workflowId: string) =>
       startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId;
     const runQuick = async () => (await settledRun(api, await run(quick.id))).status;
-    // The first of the line are enough: those behind them can't begin before.
+    // Checking the first runs is enough: the later ones cannot start before them.
     const states = () =>
       database.query<{ status: string; waits_for: string | null; has_started: boolean }>(
         `SELECT status, waits_for, started_at IS NOT NULL AS has_started FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`,
@@ -117,7 +117,7 @@ test(
     const without = await watch(database);
     await lengthenLine(database, third, held);
     const withHeld = await watch(database);
-    // The periodic tasks go on at their beats, and a look at each held run would be seen in any of these.
+    // Periodic tasks continue. If they read each waiting run, one of these numbers would show it.
     expect(withHeld.commits).toBeLessThan(without.commits + held / 10);
     expect(withHeld.written).toBeLessThan(without.written + held / 10);
     expect(withHeld.read - without.read).toBeLessThan(held);

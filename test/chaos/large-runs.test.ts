@@ -23,10 +23,11 @@ test(
     await using receiver = await startReceiver();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-large-'));
     onTestFinished(() => rm(home, { recursive: true, force: true }));
-    // The runs wait for this receiver at the same time, with 31 MB of outputs each that a later step reads. A delivery has 15 s.
+    // The runs wait for this receiver at the same time, each with 31 MB of outputs that a later step reads. A delivery
+    // has a time limit of 15 s.
     receiver.answer = async (_received, response) => {
       await delay(9_000);
-      // Many wait at the same time, which takes longer on a busy machine.
+      // Waits until many deliveries are open, which takes longer on a busy machine.
       for (let more = 0; more < 40 && receiver.mostOpen <= 8; more += 1) await delay(100);
       response.end();
     };

@@ -12,7 +12,7 @@ import type { TestDatabase } from '../fixtures/postgres.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Results that come when the hub had given them up, or was not there to take them. */
+/** Results that arrive after the hub gave up their commands, or after the hub was down. */
 
 interface Device {
   nodeId: string;
@@ -90,7 +90,7 @@ const audited = async (runId: string) =>
     )
   ).map(({ details }) => details);
 
-/** A run whose device fell silent for longer than its lease. */
+/** Starts a run whose device does not respond until its lease expires. */
 async function lost(steps: unknown[]): Promise<Held> {
   const held = await take(await begin(steps));
   await giveUp(held.commandId);
@@ -111,7 +111,7 @@ describe('a result that arrives after its command expired', () => {
     expect(await audited(runId)).toMatchObject([
       { commandId, endedBefore: 'outcome_unknown', status: 'succeeded', runGoesOn: true },
     ]);
-    // Once, like any other.
+    // A result is recorded once.
     expect(await report(commandId)).toMatchObject({ status: 'succeeded', recorded: false });
   });
 
@@ -183,7 +183,7 @@ describe('a result that arrives after its command expired', () => {
     const [command] = commands;
     expect(command?.input['timeoutMs']).toBeLessThanOrEqual(5_000);
     expect(command?.endsInMs).toBeLessThanOrEqual(5_000);
-    // The hub waits longer than the device works.
+    // The hub waits longer than the time limit of the device.
     const [row] = await database.query<{ isLater: boolean }>(
       `select expires_at > created_at + interval '10 seconds' as "isLater" from node_commands where id = $1`,
       [command?.id],
@@ -223,7 +223,7 @@ describe('a result that arrives after its command expired', () => {
       error: { code: 'outcome_unknown' },
       stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }],
     });
-    // The output counts among the bytes that the run keeps.
+    // The output counts towards the output limit of the run.
     expect(
       await database.query(
         'select output_bytes = octet_length(output::text) + octet_length(output_text) as counted from run_steps where run_id = $1 and index = 0',
@@ -267,7 +267,7 @@ describe('a result that arrives after its command expired', () => {
 
   test('resumes the run even if a worker is about to write the failure', async () => {
     const { runId, commandId } = await take(await begin([click(), log]));
-    // A worker that read the command as given up, and has not written yet what follows from it.
+    // A worker has read the command as failed and has not written the failure of the step yet.
     await database.query(
       `update node_commands set status = 'failed', overdue = true, lease_expires_at = null, finished_at = now(), error = '{"code":"outcome_unknown","message":"x"}' where id = $1`,
       [commandId],
@@ -302,7 +302,7 @@ describe('a result that arrives after its command expired', () => {
   });
 });
 
-/** What five minutes without any hub leave behind. */
+/** Changes the database as if no hub had run for five minutes. */
 const fiveMinutesPass = async () => {
   await database.query(
     `update hub_settings set updated_at = updated_at - interval '5 minutes' where key = 'devices_served'`,
@@ -324,7 +324,7 @@ describe('a hub that was down for five minutes', () => {
     await fiveMinutesPass();
     hub = await startHub(env, database);
     api = hub.client(workspace.key);
-    // Its sweeps come and go before the device does.
+    // Two sweeps run before the device reports.
     await hub.app.sweep();
     await hub.app.sweep();
     expect((await commandRow(acting.commandId))?.status).toBe('leased');
@@ -368,7 +368,7 @@ describe('a hub that was down for five minutes', () => {
     );
     expect(row?.status).toBe('leased');
     expect(row?.left).toBeGreaterThan(45);
-    // Once devices had their time, silence is silence.
+    // After the extended deadline, a command without a response fails.
     await giveUp(commandId);
     expect(await worker.sweep()).toBe(1);
     hub = await startHub(env, database);

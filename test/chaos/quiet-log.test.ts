@@ -14,10 +14,10 @@ import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import { until } from '../fixtures/until.ts';
 
 const secret = 'S3CRET-of-a-stranger';
-/** A minute of the log's clock for each second that passes. */
+/** The clock of the log is 60 times as fast as real time. */
 const clock = () => performance.now() * 60;
 
-/** A way to a server that can be cut. */
+/** A relay to a server that a test can cut. */
 class Gate {
   readonly #target: { host: string; port: number };
   readonly #sockets = new Set<Socket>();
@@ -102,7 +102,7 @@ async function start(env: Record<string, string>) {
       lines
         .map((line) => JSON.parse(line) as Line)
         .filter(({ level, part }) => level >= 40 || part !== undefined)
-        // The login of the tests is a superuser.
+        // Ignores the warning about the superuser, whom the tests log in as.
         .filter(({ msg }) => !msg.startsWith('The login ')),
   };
 }
@@ -128,7 +128,7 @@ async function expectOneOutage(
     during.map((line) => line.part),
     lines.join(''),
   ).toEqual(during.map(() => part));
-  // The first line, and one for each minute that the log's clock went on.
+  // The first line, and one per minute of the log's clock.
   expect(during.length).toBeLessThanOrEqual(2 + minutes);
   await gate.open();
   await until(

@@ -24,7 +24,7 @@ describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
     const env = { REDIS_URL: redis.url, RATE_LIMIT_PER_MINUTE: String(limit), SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000' };
     hubs = [await startHub(env, database), await startHub(env, database)];
     workspace = await first().workspace();
-    // Two log steps with a pause between: the second needs a worker to be woken again.
+    // Two log steps with a delay between them, so that a worker must be woken for the second one.
     const created = await workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'goes on',
@@ -100,7 +100,7 @@ describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
     await worksThroughout();
     const { key } = await workspace.createKey();
     const count = await allowed(key, limit);
-    // Counted by each process for itself, half of the limit each; a minute that ends meanwhile begins anew.
+    // Each process counts for itself, up to half of the limit. A new minute starts a new count.
     expect(count).toBeGreaterThanOrEqual(limit);
     expect(count).toBeLessThanOrEqual(hubs.length * limit);
 
@@ -124,7 +124,7 @@ describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
     await redis.stop();
     try {
       await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ body: { status: 'degraded' } });
-      // By default a process looks for missed commands every 30 seconds: three in a row would not all be in time by chance.
+      // A process looks for missed commands every 30 seconds. Three commands in a row cannot all be in time by chance.
       for (let count = 0; count < 3; count += 1) await ping();
     } finally {
       await redis.start();

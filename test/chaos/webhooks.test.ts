@@ -9,7 +9,7 @@ import { isSigned, startReceiver } from '../fixtures/receiver.ts';
 import type { Received, Receiver } from '../fixtures/receiver.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Hub processes on one database, and a receiver that follows every message of the workspace `demo`. */
+/** Hub processes on one database, and a receiver for every message of the workspace `demo`. */
 async function scene(processes: number) {
   const database = await acquireDatabase();
   onTestFinished(() => database[Symbol.asyncDispose]());
@@ -52,7 +52,7 @@ async function scene(processes: number) {
 
 const eventIdOf = ({ body }: Received) => (JSON.parse(body) as { eventId: string }).eventId;
 
-/** How often each event came. */
+/** How often each event was received. */
 function timesOf({ received }: Receiver): Map<string, number> {
   const times = new Map<string, number>();
   for (const each of received) times.set(eventIdOf(each), (times.get(eventIdOf(each)) ?? 0) + 1);
@@ -97,7 +97,7 @@ test(
   { timeout: 180_000 },
   async () => {
     const { database, env, hubs, clients, receiver, webhook, conversations } = await scene(1);
-    // From some time on the receiver takes what it gets and does not answer, as when the answer is lost with whoever waits for it.
+    // After 20 requests, the receiver accepts deliveries without a response, as if the response was lost.
     receiver.answer = (_received, response) => {
       if (receiver.received.length <= 20) response.end();
     };

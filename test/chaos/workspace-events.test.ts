@@ -38,7 +38,7 @@ test(
       body: { name: 'w', stepsJson: Array.from({ length: 3 }, () => ({ type: 'log', message: 'x' })) } as never,
     });
 
-    // One that works on no run, so that none waits for the end of a lease.
+    // Starts a process that executes no runs, so that no run waits for an expired lease.
     const startFront = () => startHubProcess(env, ['--role', 'api']);
     let hub: HubProcess = await startFront();
     const received: string[] = [];
@@ -59,7 +59,7 @@ test(
         );
       };
     };
-    // What happens before its first word is not its business.
+    // Waits for the first bytes, because the stream omits earlier events.
     await (
       await listen(hub.url)
     )();
@@ -94,7 +94,7 @@ test(
     ).map(({ line }) => line);
     expect(written.length).toBeGreaterThan(50);
     const leave = await listen(hub.url);
-    // Before the events comes the word that the stream is ready.
+    // The first message of a stream is `ready`.
     await leave((count) => received.length + count > written.length);
     const [ready, ...events] = received;
     expect(ready).toMatch(/^ready/);

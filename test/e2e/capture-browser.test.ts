@@ -500,7 +500,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
             browser('navigate', { url: `${base}/` }),
             { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true },
           ]);
-        // Without the block, every kind of request must arrive. Otherwise the test of the block would prove nothing.
+        // Without the block, every kind of request must arrive. Otherwise the test would prove nothing.
         write({});
         await companion.cli('settings', 'accept');
         await tryAll();

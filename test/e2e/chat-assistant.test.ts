@@ -58,7 +58,7 @@ const picture = async (page: Page, name: string) => {
   if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
 };
 
-/** Pieces that come when the test lets the next one go. */
+/** Parts of an answer that wait until the test releases the next one. */
 function gated(parts: readonly string[]) {
   const gates = parts.map(() => Promise.withResolvers<void>());
   return {
@@ -91,7 +91,7 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
     await expect.poll(() => page.locator('.typing').textContent()).toBe('Assistant is typing…');
     parts.next();
     await expect.poll(() => bubbles(page)).toEqual(['When do you open?', 'We open at nine']);
-    // Whoever hears the page is read the whole of it, once.
+    // Screen readers read only the complete message, once.
     await expect.poll(() => page.locator('.partial').getAttribute('aria-hidden')).toBe('true');
     parts.next();
     await expect.poll(async () => (await bubbles(page))[1]).toBe('We open at nine in the morning, évery day');
@@ -143,7 +143,7 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
         terms: '',
       },
     });
-    // It says the first of what it was given.
+    // The model answers with the first entry in its prompt.
     model.answer = ({ text }) => {
       const [, id = '', answer = ''] = /\(knowledge entry "(.+?)"\)\n(?:\| .*\n)*?\| (.*)\nend/.exec(text) ?? [];
       return { reply: answer, sources: [id] };
@@ -184,7 +184,7 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
       await using tab = await openTab(browser, { locale });
       const { page } = tab;
       await open(page);
-      // Says nothing about the language.
+      // This text has no language.
       await write(page, '4711');
       await expect.poll(() => bubbles(page)).toHaveLength(2);
       await page.getByRole('button', { name }).click();

@@ -45,13 +45,13 @@ test('chat commands list, follow, answer, assign and close conversations', async
   const [{ id }] = JSON.parse((await chat('list', '--view', 'all', '--json')).stdout) as [{ id: string }];
   const listed = (await chat('list', '--view', 'all')).stdout;
   expect(listed).toContain(id);
-  // What would turn the text around is shown as what it is.
+  // Characters that reverse the text are escaped.
   expect(listed).not.toContain('\u202E');
 
   const following = spawn(process.execPath, [program, 'chat', 'follow', '--workspace', 'ours'], { env: env() });
   let followed = '';
   following.stdout.on('data', (chunk) => (followed += String(chunk)));
-  // It looks for what is new once it knows what was there, which it does not say: a note at a time tells.
+  // The command prints nothing when it is ready. Adds notes until the first one is printed.
   await expect
     .poll(
       async () => {
@@ -91,7 +91,7 @@ test.skipIf(!hasScript)('Ctrl-C and Ctrl-D end chat follow without an error (nee
     terminal.stdout.on('data', (chunk) => (shown += String(chunk)));
     const ended = new Promise((done) => terminal.once('exit', (code) => done(code)));
     await chat('reply', link.conversationId, 'before');
-    // Shown once it is there, and what was typed along with it.
+    // The message appears when it is stored, next to the typed text.
     terminal.stdin.write(`typed\n`);
     await expect.poll(() => shown, { timeout: 30_000 }).toMatch(/agent: before[^]*agent: typed/);
     terminal.stdin.write(key);

@@ -95,7 +95,7 @@ describe('the chat files that the hub serves', () => {
       foreign.status,
       foreign.headers.get('content-security-policy')?.includes("frame-ancestors 'none'"),
     ]).toEqual([404, true]);
-    // Every other page of the hub keeps its headers.
+    // Other pages of the hub keep their headers.
     const { headers: status2 } = await send(hub.url, 'GET', '/');
     expect([status2.get('x-frame-options'), status2.get('cross-origin-resource-policy')]).toEqual([
       'SAMEORIGIN',
@@ -174,7 +174,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
       [pageOf(expired.token), 'expired', 'This chat has expired'],
       [pageOf(null), 'needed', 'You need a link to chat'],
     ] as const) {
-      // The visitor of a good link was in this very tab before.
+      // The visitor of a valid link used this tab before.
       await page.goto(pageOf(mine.token));
       await expect.poll(() => bubbles(page)).toEqual(['For your eyes only']);
       if (problem === 'needed') await page.evaluate('sessionStorage.clear()');
@@ -246,7 +246,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     await expect.poll(() => page.locator('.fate').textContent()).toBe('Sent');
     await reply(conversationId, 'Yes, I am.');
     await expect.poll(() => bubbles(page)).toEqual(['Is anybody there?', 'Yes, I am.']);
-    // An agent without a display name is called by a neutral word.
+    // An agent without a display name has a neutral name.
     await expect.poll(() => page.locator('.other .meta bdi').textContent()).toBe('Support');
     await scene.workspace.session.call('readInboxConversation', {
       params: { tenantId: scene.tenantId, id: conversationId },
@@ -371,7 +371,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     await expect.poll(() => sockets).toBe(1);
     isSilent = true;
     await reply(conversationId, 'Into the void');
-    // Its time stands still, but for what is let pass: how long a busy machine takes for that does not count.
+    // The clock of the page is paused and moved only by the test, so that a slow machine does not matter.
     await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 5_000);
     await page.clock.runFor(30_000);
     expect(sockets).toBe(1);
@@ -400,7 +400,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     await expect.poll(() => sockets).toBe(1);
     isAsleep = true;
     await reply(conversationId, 'While you slept');
-    // Timers fire once at most, as on a machine that was closed and opened again.
+    // Timers fire at most once, as after a sleep of the machine.
     await page.clock.fastForward('08:00:00');
     await expect.poll(() => bubbles(page)).toEqual(['While you slept']);
     await expect.poll(() => sockets).toBe(2);
@@ -632,7 +632,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     );
     await page.getByRole('button', { name: 'Try again: flaky.txt' }).click();
     await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
-    // Five with the picture; what was refused is none of them.
+    // Five files including the picture. Refused files do not count.
     await expect.poll(() => page.getByText('A message takes at most').count()).toBe(0);
     await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await page.getByRole('button', { name: 'Send message' }).click();
@@ -647,7 +647,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([
       ['boat.png', 'flaky.txt', 'two.txt', 'three.txt', 'four.txt'],
     ]);
-    // What was refused leaves with the message.
+    // Refused files disappear when the message is sent.
     await expect.poll(() => page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
     expect(tab.complaints).toEqual([]);
     held.resolve();
@@ -706,7 +706,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
       await expect.poll(async () => (await bubbles(page)).at(-1)).toContain('message 10000');
       const scroller = page.getByRole('region', { name: 'Messages' });
       const oldest = () => page.locator('.chunk').count();
-      // A thousand of them are enough to see that it does not grow.
+      // A thousand messages are enough to see that the number of rendered ones does not grow.
       for (let chunks = 1; chunks < 20;) {
         await scrollUp(scroller, 1);
         await expect.poll(oldest).toBeGreaterThan(chunks);
@@ -729,7 +729,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
               } | null;
             };
           };
-          // Where a day begins stands its date, and no message.
+          // Some points show a date instead of a message.
           for (const y of [300, 360, 420]) {
             const row = document.elementFromPoint(240, y)?.closest('.message');
             if (row) return [row.dataset.seq, Math.round(row.getBoundingClientRect().top)];
@@ -747,7 +747,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
       await page.getByRole('button', { name: '1 new message' }).waitFor();
       const after = await seen();
       expect(after?.[0]).toBe(before?.[0]);
-      // Heights are parts of pixels.
+      // Heights are fractions of pixels.
       expect(Math.abs(Number(after?.[1]) - Number(before?.[1]))).toBeLessThanOrEqual(2);
       await page.getByRole('button', { name: '1 new message' }).click();
       await expect.poll(async () => (await bubbles(page)).at(-1)).toBe('What comes meanwhile');
@@ -817,7 +817,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
         [scene.tenantId],
       );
       expect(visitors).toHaveLength(1);
-      // Nothing is said of a link to somebody who had none.
+      // A visitor who came without a link sees no message about links.
       const [{ id }] = visitors as [{ id: string }];
       const [{ conversationId }] = (await hub.database.query(
         'SELECT id AS "conversationId" FROM chat_conversations WHERE visitor_id = $1',
@@ -835,7 +835,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
   });
 });
 
-/** Silence in 8 bits at 8 kHz. */
+/** Silence with 8 bits at 8 kHz. */
 const secondOfSound = (() => {
   const header = Buffer.alloc(44);
   header.write('RIFF', 0, 'latin1');
@@ -859,14 +859,14 @@ const secondOfSound = (() => {
   return Buffer.concat([header, Buffer.alloc(8_000, 128)]);
 })();
 
-/** To a part of the whole height from the end. */
+/** Scrolls up to a fraction of the height. */
 const scrollUp = (scroller: Locator, part: number) =>
   scroller.evaluate((element, by) => {
     const list = element as unknown as { scrollHeight: number; scrollTo(x: number, y: number): void };
     list.scrollTo(0, -list.scrollHeight * by);
   }, part);
 
-/** As if another tab lay before this one. */
+/** Simulates another tab in front of this one. */
 const hide = (page: Page, isHidden: boolean) =>
   page.evaluate(
     `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'));`,
@@ -890,7 +890,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.goto(`${site.origin}/?token=${token}`);
     const launcher = page.getByRole('button', { name: 'Open chat' });
     await launcher.waitFor();
-    // Twice the script is one widget.
+    // Including the script twice creates one widget.
     expect(await page.locator('outrigger-chat').count()).toBe(1);
     expect(tab.requests.filter((url) => url.startsWith(hub.url))).toEqual([`${hub.url}/widget.js`]);
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + document.cookie')).toBe(
@@ -901,7 +901,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => said(page)).toEqual(['Hello from the shop']);
     expect(tab.requests.filter((url) => url.includes(token))).toEqual([`${site.origin}/?token=${token}`]);
     await expect.poll(() => frameOf(page).locator('textarea:focus').count()).toBe(1);
-    // What comes while the visitor looks on is news for the host as well.
+    // The site gets the event of a message also while the chat is open.
     await reply(conversationId, 'While it is open');
     await expect.poll(() => said(page)).toEqual(['Hello from the shop', 'While it is open']);
     await expect.poll(() => heard(page)).toContain('message');
@@ -951,7 +951,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => page.locator('outrigger-chat').count()).toBe(0);
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage)')).toBe('{}{}');
     await expect.poll(() => page.frames().length).toBe(1);
-    // Without a token nobody is known any more.
+    // Without a token the visitor is anonymous.
     await page.evaluate(
       "Outrigger('on', 'error', ({ code }) => heard.push([code])); Outrigger('boot'); Outrigger('open')",
     );
@@ -1048,13 +1048,14 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
       ([name]) => name === 'error',
     )?.[1];
     expect(failed?.code).toBe('frame_refused');
-    // Nobody can tell them apart from outside: a site key that is nobody's, a site that is not allowed, the host's own policy.
+    // The script cannot distinguish an unknown site key, a site that is not allowed, and the policy of the site. It
+    // lists all three.
     for (const cause of [`data-site-key, "${scene.siteKey}"`, `add ${site.origin} to allowedOrigins`, 'frame-src'])
       expect(failed?.message).toContain(cause);
     expect(await barriers(page)).toEqual([]);
     expect(tab.requests.filter((url) => url.includes('/widget/v1/'))).toEqual([]);
     await page.getByRole('button', { name: 'Close chat' }).click();
-    // Once it is allowed it opens.
+    // The chat opens after the site is allowed.
     await scene.set({ allowedOrigins: [site.origin] });
     await page.getByRole('button', { name: 'Open chat' }).click();
     await expect.poll(() => said(page)).toEqual(['Not for here']);

@@ -25,7 +25,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]();
 });
 
-/** A portrait as a browser encodes it. */
+/** A picture encoded by the browser. */
 async function drawPortrait(type: string): Promise<Buffer> {
   await using context = await browser.newContext();
   const page = await context.newPage();
@@ -70,7 +70,7 @@ describe.skipIf(executable === undefined)('pictures of agents in the chat (needs
       await page.locator('outrigger-chat button').first().click();
       const frame = page.frameLocator('outrigger-chat iframe');
       const pictures = frame.locator('.avatar img');
-      // One in the header, and one for two messages that belong together.
+      // One picture in the header, and one for two grouped messages.
       await expect.poll(() => pictures.count()).toBe(2);
       const drawn = () =>
         pictures.evaluateAll((images) =>
@@ -81,7 +81,7 @@ describe.skipIf(executable === undefined)('pictures of agents in the chat (needs
       const folder = process.env['PICTURES_FOLDER'];
       if (folder !== undefined) await page.screenshot({ path: `${folder}/pictures-${scheme}.png` });
 
-      // Without a picture the initials are shown, also where the page still knows the path of one that is gone.
+      // Shows the initials after the picture was deleted, also where the page still has its address.
       await session.call('deleteMyPicture');
       await page.reload();
       await page.locator('outrigger-chat button').first().click();

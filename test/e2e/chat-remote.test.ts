@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A machine without a hub. */
+/** The environment of a machine without a hub. */
 const env = () => ({
   ...inheritedEnv(),
   OUTRIGGER_HOME: join(folder, 'home'),
@@ -108,7 +108,7 @@ test('an agent signs in from another machine, works in the inbox as themselves, 
   const self = data.find((member) => member.email === email)?.id;
   const written = await visitor.api.call('listVisitorMessages', {});
   expect(written.data.at(-1)).toMatchObject({ content: 'Me.', senderId: self });
-  // An agent is no admin, here as anywhere.
+  // An agent has no admin rights from the command line either.
   expect((await chat('site', '--allow', 'https://a.example.org')).stderr).toMatch(/^outrigger: .*admin/);
 
   expect((await run(['logout', '--hub', hub.url])).stdout).toBe(`signed out of ${hub.url}\n`);

@@ -29,7 +29,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]();
 });
 
-/** A shop on a site other than the hub's, so that the browser partitions what the frame stores. */
+/** A shop on another site than the hub, so that the browser partitions the storage of the frame. */
 const shop = async (head?: string): Promise<Shop> => {
   const made = await startShop({ hubUrl: hub.url, siteKey: scene.siteKey, ...(head === undefined ? {} : { head }) });
   await scene.set({ allowedOrigins: [made.origin], allowAnonymous: true, preChat: { name: 'off', email: 'off' } });
@@ -38,9 +38,9 @@ const shop = async (head?: string): Promise<Shop> => {
 
 interface Tab {
   page: Page;
-  /** What was written to the console as an error or a warning. */
+  /** Console errors and warnings. */
   consoled: string[];
-  /** What was asked of the hub. */
+  /** Paths requested from the hub. */
   asked: string[];
 }
 
@@ -67,9 +67,9 @@ const heard = (page: Page) => page.evaluate<[string, unknown][]>('heard');
 const heardOf = async (page: Page, name: string) =>
   (await heard(page)).filter(([event]) => event === name).map(([, detail]) => detail);
 
-/** Begins a conversation as an anonymous visitor; answers its id. */
+/** Starts a conversation as an anonymous visitor and returns its id. */
 async function begin(page: Page, text: string): Promise<string> {
-  // A browser draws little in a tab that lies behind another.
+  // A browser renders little in a background tab.
   await page.bringToFront();
   await launcher(page).click();
   await frameOf(page).getByRole('textbox', { name: 'How can we help?' }).fill(text);
@@ -100,11 +100,11 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     const { page, consoled, asked } = await openTab(context);
     await page.goto(`${site.origin}/`);
     await launcher(page).waitFor();
-    // Nothing is loaded or stored before it is opened.
+    // Before the chat is opened, only the script is loaded and nothing is stored.
     expect(asked).toEqual(['/widget.js']);
     expect(await page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe('{}{}');
     await begin(page, 'By the printed snippet');
-    // Screen readers find the field in the main part of the frame.
+    // Screen readers find the field in the main landmark of the frame.
     await expect
       .poll(() => frameOf(page).getByRole('main').getByRole('textbox', { name: 'Write a message' }).count())
       .toBe(1);
@@ -122,7 +122,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await reply(id, 'We do.');
     await expect.poll(() => badge(page).textContent()).toBe('1');
     await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'We do.' }]);
-    // And one that came between two pages.
+    // Another message arrives between two pages.
     await page.goto('about:blank');
     await reply(id, 'In five days.');
     await page.goto(`${site.origin}/pay`);
@@ -131,7 +131,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'In five days.' }]);
     await expect.poll(async () => (await heardOf(page, 'unread')).at(-1)).toBe(2);
     expect(await heardOf(page, 'open')).toEqual([]);
-    // Nothing was read for the visitor, and nothing took the focus.
+    // No message was marked as read, and the focus is unchanged.
     expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
     await page.reload();
     await expect.poll(() => badge(page).textContent()).toBe('2');
@@ -179,12 +179,12 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     const visitorId = (await api.call('getInboxConversation', { params: params(first) })).visitor?.id as string;
     const start = (content: string) =>
       api.call('startInboxConversation', { params: { tenantId: scene.tenantId }, body: { visitorId, content } });
-    // The page is open.
+    // First on an open page.
     await close(first);
     await frameOf(page).getByText('This conversation was closed.').waitFor();
     const second = await start('Your order has arrived at the post office.');
     await expect.poll(() => said(page)).toEqual(['Your order has arrived at the post office.']);
-    // The chat is closed, and the visitor walks on.
+    // Then with the chat closed, after a page load.
     await close(second.id);
     await closer(page).click();
     await page.goto(`${site.origin}/cart`);
@@ -211,7 +211,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await page.goto(`${site.origin}/`);
     const id = await begin(page, 'In two tabs');
     await closer(page).click();
-    // A tab that was there, and one that is opened now.
+    // An existing tab and a new one.
     const third = await openTab(context);
     await third.page.goto(`${site.origin}/offers`);
     await reply(id, 'Everywhere');
@@ -226,7 +226,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await third.page.reload();
     await launcher(third.page).waitFor();
     expect(await third.page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe('{}{}');
-    // What the frame stored is gone as well: it asks again.
+    // The storage of the frame is empty as well: the form appears again.
     await launcher(third.page).click();
     await frameOf(third.page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
   });

@@ -39,7 +39,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-/** Verified by two libraries that others wrote: one for each of the two ways in which a delivery is signed. */
+/** Verifies a delivery with two third-party libraries, one for each signature format. */
 function verify(secret: string, { headers, body }: Received): { event: string; eventId: string } {
   const header = (name: string) => String(headers[name]);
   const standard = new Webhook(secret).verify(body, {
@@ -56,7 +56,7 @@ function verify(secret: string, { headers, body }: Received): { event: string; e
   return standard;
 }
 
-/** An agent's browser: signed in by its cookie, on the live connection, where each frame that comes is kept. */
+/** Opens the browser of an agent: signed in by cookie, with a live connection that records each frame. */
 async function openInbox(page: Page, tenantId: string, code: string): Promise<void> {
   await page.goto(`${hub.url}/sign-in?code=${code}`);
   const enter = page.getByRole('button').first();
@@ -78,7 +78,7 @@ const heard = (page: Page) =>
       .map(({ message }) => message?.content),
   );
 
-/** What the agent's page asks of the hub, by its cookie. */
+/** Requests of the agent's page with its cookie. */
 const ask = (page: Page, method: string, path: string, body: object) =>
   page.evaluate(
     async ([verb, address, text]) => {

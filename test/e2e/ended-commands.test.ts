@@ -12,7 +12,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-/** Commands that were ended after they began. */
+/** Tests of commands that ended after they started. */
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -40,7 +40,7 @@ async function approve(runId: string) {
   return approval;
 }
 
-/** Starts a workflow of one program and approves it. */
+/** Starts a workflow with one program and approves it. */
 async function begin(argv: string[], options: Record<string, unknown> = {}) {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: {
@@ -53,7 +53,7 @@ async function begin(argv: string[], options: Record<string, unknown> = {}) {
 }
 
 const effect = (name: string) => join(companion.shared, name);
-/** A program that has an effect and then goes on. */
+/** A program that has an effect and keeps running. */
 const acting = (name: string) => ['sh', '-c', `echo begun >> "$1"; sleep 30`, 'sh', effect(name)];
 async function underWay(name: string): Promise<void> {
   await expect.poll(() => processesWith(`\u0000${effect(name)}`).length).toBeGreaterThan(0);
@@ -172,7 +172,7 @@ describe('a command of the browser', () => {
     expect(await companion.cli('pause')).toMatchObject({ code: 0 });
     const paused = beats();
     await expect.poll(() => processesWith(join(companion.home, 'browser-profile'))).toEqual([]);
-    // Requests that were on their way can come in after the answer of the command line.
+    // Requests in transit may arrive after the command returned.
     expect(beats()).toBeLessThanOrEqual(paused + 2);
     await companion.cli('resume');
     await approve(runId);
@@ -242,7 +242,7 @@ test('a program ends within the time of its step, which its approval shows', asy
   });
 });
 
-// Last, because its list of programs stays.
+// This test is last because it changes the list of programs.
 test('a program whose file was deleted ends when the owner allows only other programs, and the companion keeps running', async () => {
   const path = join(companion.shared, 'removes-itself');
   writeFileSync(path, `#!/bin/sh\nrm "$0"\necho begun > '${effect('gone')}'\nsleep 30\n`, { mode: 0o755 });

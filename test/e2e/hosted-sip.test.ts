@@ -40,7 +40,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return phone;
   };
 
-  /** Two people of a workspace whose softphones are registered. */
+  /** Creates two members of a workspace with registered softphones. */
   async function meet() {
     const { session, tenantId, jwt } = await hub.workspace();
     await session.call('optIntoHostedSip', {});
@@ -52,7 +52,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return { session, tenantId, caller, callee, token };
   }
 
-  /** Two people of a workspace in a call. */
+  /** Connects two members of a workspace in a call. */
   async function talk() {
     const { caller, callee, ...people } = await meet();
     caller.request('INVITE', `sip:${callee.user}@sip.example.com`);
@@ -91,7 +91,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await expect.poll(kept).toEqual([]);
   });
 
-  /** What stands of the calls of a workspace, once none is under way. */
+  /** The call records of a workspace, once all calls have ended. */
   async function recordOf(tenantId: string, calls = 1) {
     const text = `SELECT rank, from_id AS "from", to_id AS "to", result, hangup_by AS by, sip_code AS code, mos_score AS mos FROM calls WHERE tenant_id = $1 ORDER BY started_at`;
     let rows: { rank: number; mos: number | null }[] = [];
@@ -112,7 +112,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await caller.wait(480);
   });
 
-  /** What a phone with a password of its own is answered by udp. */
+  /** The response to a request of a phone with a password, over UDP. */
   async function ask(method: string, uri: string, username: string, password: string): Promise<number> {
     using phone = await UdpPhone.open({ port: server.port, domain, username, password });
     const answer = await phone.ask(method, uri);
@@ -138,7 +138,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await register(password)).toBe(401);
   });
 
-  /** Two phones of a workspace in a call that no softphone is part of. */
+  /** Connects two phones of a workspace in a call without softphones. */
   async function talkByUdp() {
     const { session, tenantId } = await hub.workspace();
     const { credentials } = await session.call('optIntoHostedSip', {});
@@ -211,7 +211,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await say('a')).toMatchObject({ status: 200 });
   });
 
-  /** A server of somebody else, and what it was sent. */
+  /** A server of a third party, and the messages that it received. */
   async function bystander() {
     const socket = createSocket('udp4');
     const heard: string[] = [];
@@ -237,7 +237,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
       ].join('\r\n');
     for (const uri of [`sip:x@${other.address}`, `sip:${callee.user}@${domain}`, `sip:x@${other.address};alias=1~1~1`])
       other.socket.send(strange(uri), server.port, '127.0.0.1');
-    // Past the hub, which would not let it through.
+    // Connects directly to the SIP server, because the hub would refuse the request.
     const headers = {
       'X-Outrigger-User': caller.user,
       'X-Outrigger-Secret': server.env['SIP_SHARED_SECRET'] as string,
@@ -251,7 +251,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     const more = `${route}, <sip:${other.address};lr>`;
     past.request('INFO', 'sip:x@y.invalid', { To: to, Route: more, CSeq: '2 INFO' });
     expect(await past.wait(481)).toMatchObject({ reason: 'Call Does Not Exist' });
-    // It goes to the colleague and nowhere else.
+    // The request reaches only the colleague.
     past.request('INVITE', `sip:+1900555@${other.address}`, { To: to, Route: route, CSeq: '3 INVITE' });
     await expect
       .poll(() => callee.messages.filter((each) => each.kind === 'request').map((each) => each.method))
@@ -287,7 +287,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     caller.request('INVITE', `sip:${callee.user}@${domain}`);
     const [invite] = [await callee.wait('INVITE'), await second.wait('INVITE')];
     second.answer('INVITE', '180 Ringing');
-    // Kamailio cancels only branches that have rung: the 200 of the other softphone must not overtake this 180.
+    // Kamailio cancels only branches that have rung. The 200 of the other softphone must arrive after this 180.
     await caller.wait(180);
     callee.answer('INVITE', '200 OK', { 'Record-Route': headerOf(invite, 'record-route') ?? '' });
     const ok = await caller.wait(200);

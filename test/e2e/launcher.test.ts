@@ -26,7 +26,7 @@ interface Outcome {
   stderr: string;
 }
 
-/** The programs of this machine, without those of the project. */
+/** The PATH of this machine without the programs of the project. */
 const systemPath = (process.env['PATH'] ?? '')
   .split(delimiter)
   .filter((path) => !path.includes('node_modules'))
@@ -59,7 +59,7 @@ function run(
   });
 }
 
-/** Nodes to try: the system's, whatever it is, and one that is too old. */
+/** Node versions for the test: the one of the system, and one that is too old. */
 function nodes(): [string, string, string[]][] {
   const fake = join(folder, 'older-node.cjs');
   writeFileSync(
@@ -138,7 +138,7 @@ describe('the commands of the package', () => {
     mkdirSync(join(modules, '.bin'), { recursive: true });
     execFileSync('tar', ['-xzf', join(folder, filename), '-C', modules]);
     execFileSync('mv', [join(modules, 'package'), join(modules, 'outrigger')]);
-    // What npm would install beside it.
+    // The dependencies that npm would install.
     for (const name of readdirSync(join(project, 'node_modules')).filter((entry) => !entry.startsWith('.')))
       symlinkSync(join(project, 'node_modules', name), join(modules, name));
     const { bin } = JSON.parse(readFileSync(join(modules, 'outrigger/package.json'), 'utf8')) as {

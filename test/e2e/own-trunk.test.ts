@@ -36,7 +36,7 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
       },
     });
 
-  /** Sends a call to the carrier, and answers what it is answered in the end. */
+  /** Sends a call to the carrier and returns its final response. */
   const call = async (carrier: KamailioCarrier): Promise<string> => {
     const socket = createSocket('udp4');
     const answer = new Promise<string>((done) => {
@@ -84,7 +84,7 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
       await expect
         .poll(() => status())
         .toMatchObject({ state: 'registered', registered: true, lastCode: 200, lastReason: 'OK' });
-      // It grants 900 s at least, of which it is told by a 423.
+      // The carrier grants at least 900 s, which its 423 response says.
       const { expiresAt, checkedAt } = (await status()) as { expiresAt: string; checkedAt: string };
       expect(Date.parse(expiresAt) - Date.parse(checkedAt)).toBeGreaterThan(800_000);
       await set(carrier, transport);

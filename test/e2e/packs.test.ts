@@ -20,7 +20,7 @@ import { send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Each pack from its installation to a run that succeeded, on a real companion. */
+/** Each pack is installed and runs successfully on a real companion. */
 
 let mail: MailServer;
 let model: ModelServer;
@@ -87,7 +87,7 @@ afterAll(async () => {
   }
 });
 
-/** Installs a pack, makes its workflow and answers its id. */
+/** Installs a pack, creates its workflow and returns its id. */
 async function install(packId: string, inputs: Record<string, unknown>): Promise<string> {
   expect(await workspace.api.call('installAutomationSkill', { body: { packId } })).toMatchObject({ installed: true });
   return (
@@ -229,7 +229,7 @@ test('the chat triage summarizes an unread message in a note that only agents se
     ['We have your message.', 'api', false],
     ['A broken lantern: urgent', 'ai', true],
   ]);
-  // One that comes before anybody has read the first is in no need of another.
+  // A message that arrives while the first is unread gets no second note.
   await visitor.call('sendVisitorMessage', { body: { content: 'It is dark', clientId: '2' } });
   await visitor.call('sendVisitorMessage', { body: { content: 'Very', clientId: '3' } });
   expect((await visitor.call('listVisitorMessages', {})).data.map(({ content }) => content)).toEqual([

@@ -69,7 +69,7 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
 
       await here.getByRole('button', { name: 'Hang up' }).click();
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
-      // In the list it came to one and went out from the other.
+      // The call is listed as incoming for one member and as outgoing for the other.
       const listed = async (page: Page) => {
         const row = page.getByRole('region', { name: 'Recent calls' }).locator('li').first();
         return [await row.getByRole('img').getAttribute('aria-label'), await row.locator('p').first().textContent()];
@@ -79,7 +79,7 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
       await expect.poll(() => listed(there)).toEqual(['Incoming', ann.email]);
       await expect.poll(() => listed(here)).toEqual(['Outgoing', ben.email]);
 
-      // Of two pages one answers, or declines, and the other says so.
+      // One of two pages answers or declines, and the other one says so.
       await using second = await openPhonePage(browser, { base: hub.url, session: ben.jwt });
       await ready(second.page);
       const told = () => second.page.locator('.last').getAttribute('data-outcome');

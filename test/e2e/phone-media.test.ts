@@ -38,7 +38,7 @@ const remotePorts = (page: Page): Promise<string[]> =>
     return [...new Set(pairs.map(({ remoteCandidateId }) => String(all.find(({ id }) => id === remoteCandidateId).port)))];
   })()`);
 
-/** Whether anything comes to one of them within as long as many packets take. */
+/** Whether any page receives packets within the time of several packets. */
 async function hear(...pages: Page[]): Promise<boolean> {
   const counts = () => Promise.all(pages.map((page) => packets(page)));
   const before = await counts();
@@ -81,7 +81,7 @@ describe.skipIf(!isAvailable)(
       await Promise.all([ready(here), ready(there)]);
       await talk(here, there, ben.email);
       await heardBothWays(here, there);
-      // By the relay, and not from one to the other.
+      // The audio goes through the relay, not directly between the browsers.
       for (const page of [here, there])
         await expect.poll(() => remotePorts(page)).toEqual([expect.stringMatching(/^42[0-9]{3}$/)]);
       const ownWays = async () => [(await ways(here))[0], (await ways(there))[0]];
@@ -101,7 +101,7 @@ describe.skipIf(!isAvailable)(
       expect((await record())?.mosScore).toBeGreaterThan(3);
       expect((await record())?.mosScore).toBeLessThanOrEqual(5);
 
-      // Logged out at another process, nobody hears anything any more, not even where a page goes on to speak and to listen.
+      // After a log-out on another process, no page receives audio, even if it keeps sending and playing.
       await using elsewhere = await startHub(server.env, database);
       await talk(there, here, ann.email);
       await heardBothWays(here, there);
@@ -126,7 +126,7 @@ describe.skipIf(!isAvailable)(
         await ready(tab.page);
         await dial(tab.page, account.username);
         await expect.poll(() => phase(tab.page)).toBe('talking');
-        // What the browser hears is what the phone heard of it.
+        // The phone echoes the audio of the browser.
         await heardBothWays(tab.page);
         await tab.page.getByRole('button', { name: 'Hang up' }).click();
         expect(await phone.done).toBe(0);

@@ -118,7 +118,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => there.evaluate('document.activeElement.id')).toBe('peer');
     expect(await barriers(there)).toEqual([]);
     await picture(callee, 'incoming');
-    // By the keyboard: the name is there already, and the next stop is the answer.
+    // By keyboard: the name is filled in, and the next stop is the answer button.
     await there.keyboard.press('Tab');
     await there.keyboard.press('Enter');
     await expect.poll(async () => [await phase(here), await phase(there)]).toEqual(['talking', 'talking']);
@@ -131,7 +131,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await picture(caller, 'quality');
 
     await here.getByRole('button', { name: 'Mute' }).click();
-    // The microphone of this test pauses by itself, too, so that silence alone would say nothing.
+    // The test microphone has pauses, so silence alone proves nothing.
     const isSent = () => here.evaluate('connections.at(-1).getSenders()[0].track.enabled');
     await expect.poll(isSent).toBe(false);
     await expect.poll(() => level(there, 'answer')).toBe(0);
@@ -148,7 +148,8 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await here.getByRole('button', { name: 'Key 4' }).click();
     await here.keyboard.press('#');
     await expect.poll(() => here.locator('output').textContent()).toBe('4#');
-    // What was not heard yet is given to the browser once more, with the new key behind it.
+    // A new key replaces the queue of DTMF tones, so keys that were not sent yet are passed again, followed by the new
+    // one.
     await expect.poll(() => here.evaluate('keys.join()')).toMatch(/^4,4?#$/);
     expect(await barriers(here)).toEqual([]);
     await picture(caller, 'talking');
@@ -192,10 +193,10 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await call('+49 30 1234567', 'noSuchNumber');
     await dial(here, 'somebody');
     await expect.poll(() => here.getByLabel('Number or colleague').getAttribute('aria-invalid')).toBe('true');
-    // What the call before came to is not about this.
+    // The result of the previous call is not shown for this one.
     await expect.poll(() => here.locator('.last').count()).toBe(0);
     expect(await barriers(here)).toEqual([]);
-    // A click on a missed call, and on a colleague, calls them.
+    // A click on a missed call or a colleague starts a call.
     await there
       .getByRole('region', { name: 'Missed calls' })
       .getByRole('button', { name: `Call ${ann.email}` })
@@ -236,11 +237,11 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     proxy.sockets = 'pass';
     await there.getByRole('button', { name: 'Try now' }).click();
     await ready(there);
-    // Both sides of both ends changed: the connection was made anew in the same call.
+    // Both sides changed their credentials: the media connection was restarted in the same call.
     await expect.poll(async () => (await ways(there)).filter((way) => before.includes(way))).toEqual([]);
     await expect.poll(async () => (await ways(here)).toReversed()).toEqual(await ways(there));
     await heardBothWays(here, there);
-    // What the other side asks finds its way, too.
+    // Requests of the other side arrive as well.
     await here.getByRole('button', { name: 'Hold' }).click();
     await expect.poll(() => there.locator('.phase').innerText()).toContain('put you on hold');
 
@@ -331,7 +332,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
       await picture(caller, `small-${size.join('x')}`);
     }
     await page.getByText('Geräte').click();
-    // With another microphone the call goes on.
+    // The call continues with another microphone.
     await page.getByRole('combobox', { name: 'Mikrofon' }).selectOption({ index: 1 });
     await callee.page.getByRole('button', { name: 'Keypad' }).click();
     await heardBothWays(callee.page);
@@ -358,7 +359,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await heardBothWays(callee.page);
     await page.getByRole('button', { name: 'Hang up' }).click();
     await expect.poll(() => listening(page)).toEqual([]);
-    // As of a device that was unplugged after it was listed.
+    // Simulates a device that was unplugged after it was listed.
     await page.evaluate(`document.querySelector('.settings select').lastElementChild.value = 'unplugged'`);
     await choice.selectOption({ index: names.length - 1 });
     await talk(page, callee.page, ben.email);

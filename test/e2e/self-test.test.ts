@@ -43,7 +43,7 @@ test('the owner tests parts by name, and each part reports its result', async ()
     expect.stringMatching(/^off {5}screen {2}.*outrigger-companion allow screen$/),
     '',
   ]);
-  // The audit is for what a hub asked for.
+  // The audit log contains only commands of a hub.
   const audit = JSON.parse((await companion.cli('audit', '--json')).stdout) as { type: string }[];
   expect(audit.filter(({ type }) => !type.startsWith('owner.'))).toEqual([]);
 });
@@ -65,7 +65,7 @@ test.skipIf(findBrowser(undefined) === null)(
     const results = JSON.parse(stdout) as (Row & { picture: { contentType: string } | null })[];
     expect(results.map(({ part, state }) => `${part} ${state}`)).toEqual(['browser passed', 'hub passed']);
     expect(results[0]?.picture?.contentType).toMatch(/^image\//);
-    // What the test opened does not keep the profile from the commands.
+    // The browser of the test does not block the profile for commands.
     const { id } = await workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'look',

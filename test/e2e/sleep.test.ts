@@ -9,7 +9,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-/** What a laptop does to the companion on it: it sleeps, and its clock is set. */
+/** Tests of a laptop that sleeps and whose clock changes. */
 
 let hub: TestHub;
 let workspace: TestWorkspace;

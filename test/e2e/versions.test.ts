@@ -11,7 +11,7 @@ import { send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-/** What a companion and a hub of version 0.1.0 said to each other, as a proxy between them wrote it down. */
+/** A recorded message between a companion and a hub of version 0.1.0. */
 
 interface Message {
   method: string;
@@ -182,9 +182,9 @@ describe('a companion', () => {
       const { output, error, ...rest } = result.body ?? {};
       const answered = results.get(command.id);
       expect(answered).toMatchObject(rest);
-      // The codes of errors are stable; their messages are for people.
+      // Error codes are stable, but their messages may change.
       if (error !== undefined) expect(answered).toMatchObject({ error: { code: (error as { code: string }).code } });
-      // When a file was last changed, and how fast this machine is, is its own.
+      // File times and the speed of the machine differ from the recording.
       if (command.type !== 'node.files_list') expect(answered?.['output']).toEqual(output);
     }
     expect(results.get(unknown.id)).toMatchObject({

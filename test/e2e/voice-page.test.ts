@@ -27,7 +27,7 @@ const executable = findBrowser(undefined)?.path;
 const pictures = process.env['VOICE_PICTURES'];
 const asked = 'When do you open tomorrow?';
 const answered = 'We open at nine in the morning. On Sundays we are closed, but the terrace is open from ten.';
-/** Longer than anybody waits for it to end. */
+/** Longer than any wait of the tests. */
 const longSpeech = { sound: [tone(20, 24_000)] };
 
 let hub: TestHub;
@@ -69,7 +69,7 @@ interface Opening extends BrowserContextOptions {
   mayListen?: boolean;
 }
 
-/** The page in a tab of a person who is signed in, and may use the microphone. */
+/** Opens the page in a tab of a signed-in user who may use the microphone. */
 async function open({ session = jwt, base = hub.url, mayListen = true, ...options }: Opening = {}) {
   const tab = await openTab(browser, { viewport: { width: 900, height: 760 }, ...options });
   const context = tab.page.context();
@@ -143,7 +143,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await expect.poll(() => said(page)).toEqual([asked, answered]);
     await ready(page);
 
-    // What arrived there is what the microphone heard.
+    // The server received the sound of the microphone.
     const heard = speech.requests.find(({ kind }) => kind === 'transcription') as { file: Buffer };
     const samples = Array.from({ length: (heard.file.length - 44) >> 1 }, (_none, at) =>
       heard.file.readInt16LE(44 + at * 2),
@@ -157,7 +157,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(await barriers(page)).toEqual([]);
     await picture(tab, 'answered');
 
-    // The page has no token, so that none can be taken from it, and nothing stays.
+    // The page has no access to a token, and stores nothing.
     const session = (await page.context().cookies()).find(({ name }) => name === 'outrigger_session')?.value as string;
     expect(tab.requests.filter((url) => url.includes(session) || url.includes('token='))).toEqual([]);
     expect(
@@ -204,7 +204,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
         await expect.poll(() => page.locator('.talk').innerText()).toBe('Hold to interrupt');
         const [first, ...others] = await pieces(page);
         expect(others.length).toBeGreaterThan(3);
-        // Each begins where the one before ends.
+        // Each piece starts where the previous one ends.
         others.reduce(
           (before, piece) => {
             expect(piece.startsAt).toBeCloseTo(before.endsAt, 6);
@@ -326,7 +326,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await entitle(false);
     await expect.poll(() => problem(page)).toBe('notEntitled');
     await expect.poll(() => said(page)).toEqual(['Good day', answered]);
-    // Refused at the door, which browsers do not tell.
+    // The upgrade request is refused, and browsers do not show its status to the page.
     await page.reload();
     await expect.poll(() => problem(page)).toBe('notEntitled');
     await entitle(true);

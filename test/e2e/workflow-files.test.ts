@@ -70,7 +70,7 @@ test('workflows are exported to files without secrets, and imported from the fil
     inputs,
   });
 
-  // What did not change changes nothing.
+  // Importing an unchanged file changes nothing.
   expect(await cli('import', path, '--yes')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('is unchanged') as string,
@@ -87,7 +87,7 @@ test('workflows are exported to files without secrets, and imported from the fil
   expect((await workspace.api.call('listAutomationWorkflows', {})).data.find(({ id }) => id === made.id)?.version).toBe(
     1,
   );
-  // Without a yes, and nobody there to give it, nothing happens.
+  // Without --yes and without a terminal, nothing changes.
   expect(await cli('import', path)).toMatchObject({ code: 1, stderr: expect.stringContaining('--yes') as string });
   expect(await cli('import', path, '--yes')).toMatchObject({
     code: 0,
@@ -101,7 +101,7 @@ test('workflows are exported to files without secrets, and imported from the fil
     triggerJson: { webhook: { token: 'the-token-of-the-hub', events: ['order.paid'] } },
   });
 
-  // A file of another hub makes a new workflow, with a token of its own.
+  // A file of another hub creates a new workflow with a new webhook token.
   await workspace.api.call('deleteAutomationWorkflow', { params: { id: made.id } });
   const { stdout } = await cli('import', path, '--yes', '--json');
   expect(JSON.parse(stdout)).toMatchObject([{ name: 'Night Watch', action: 'create' }]);
