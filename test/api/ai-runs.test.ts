@@ -10,7 +10,7 @@ import type { ModelServer } from '../fixtures/model-server.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { ageAiRun } from '../fixtures/stage/ai.ts';
 import { expireIdempotencyKey, expireToken } from '../fixtures/stage/core.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let model: ModelServer;
 let hub: TestHub;

@@ -11,6 +11,7 @@ import { personUsername } from '../../hub/products/calls/hosted/accounts.ts';
 import { fromCell, readCsv } from '../../hub/products/calls/records/csv.ts';
 import { Calls } from '../../hub/products/calls/records/index.ts';
 import type { CallRecord } from '../../shared/contract/calls/records.ts';
+import { dayMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
 import {
   kamailioStandIn,
   publicUrl,
@@ -22,7 +23,6 @@ import {
 import type { CarrierStandIn } from '../fixtures/carriers.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
-import { dayMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import { addAssortedCalls, ageReconciliation, moveCallToOwnTrunk } from '../fixtures/stage/calls.ts';
@@ -277,7 +277,7 @@ describe('an event of a carrier', () => {
   });
 
   test('that only reports the end sets the start to the end minus the talk time, and the day to that of the start', async () => {
-    await pastTheEndOf(dayMs);
+    await avoidPeriodEnd(dayMs);
     const { tenantId, workspace, telnyx, kamailio } = await scene();
     const midnight = new Date().setUTCHours(0, 0, 0, 0);
     const end = { callId: 'K', event: 'ended', at: midnight / 1000 + 5, direction: 'inbound', sipCode: 200 };
@@ -460,7 +460,7 @@ describe('call records', () => {
   });
 
   test('are summed up for the dashboard, for keys and for workflows', async () => {
-    await pastTheEndOf(dayMs);
+    await avoidPeriodEnd(dayMs);
     const { workspace, tenantId, api, kamailio } = await scene();
     const empty = { minutesToday: 0, answeredRate7d: null, callsToday: 0, inbound7d: 0, answered7d: 0 };
     expect(await workspace.session.call('getCallSummary')).toEqual(empty);

@@ -13,23 +13,23 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import {
   colourProfile,
-  crumbledGif,
-  crumbledJpeg,
-  crumbledMp4,
-  crumbledPng,
-  crumbledWebp,
+  fragmentedGif,
+  fragmentedJpeg,
+  fragmentedMp4,
+  fragmentedPng,
+  fragmentedWebp,
   overlappingProfile,
   plainGif,
   plainJpeg,
   plainPng,
   plainWebp,
   profiledPng,
-  secret,
-  tail,
-  tellingGif,
-  tellingJpeg,
-  tellingPng,
-  tellingWebp,
+  secretText,
+  trailingCode,
+  gifWithMetadata,
+  jpegWithMetadata,
+  pngWithMetadata,
+  webpWithMetadata,
 } from '../fixtures/pictures.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import {
@@ -176,9 +176,9 @@ describe('a file', () => {
 
 describe('an uploaded picture keeps only its visible content:', () => {
   test('JPEG', async () => {
-    const { read } = await roundTrip(tellingJpeg());
-    expect(read.bytes.toString('latin1')).not.toContain(secret);
-    expect(read.bytes.toString('latin1')).not.toContain(tail);
+    const { read } = await roundTrip(jpegWithMetadata());
+    expect(read.bytes.toString('latin1')).not.toContain(secretText);
+    expect(read.bytes.toString('latin1')).not.toContain(trailingCode);
     // Which way up it is stays, and its colours.
     expect(read.bytes.includes(Buffer.from('011200030000000100060000', 'hex'))).toBe(true);
     expect(read.bytes.includes(colourProfile().subarray(-14))).toBe(true);
@@ -186,22 +186,22 @@ describe('an uploaded picture keeps only its visible content:', () => {
   });
 
   test('PNG', async () => {
-    const { read } = await roundTrip(tellingPng());
-    expect(read.bytes.toString('latin1')).not.toContain(secret);
-    expect(read.bytes.toString('latin1')).not.toContain(tail);
+    const { read } = await roundTrip(pngWithMetadata());
+    expect(read.bytes.toString('latin1')).not.toContain(secretText);
+    expect(read.bytes.toString('latin1')).not.toContain(trailingCode);
     expect(read.bytes.includes(Buffer.from('011200030000000100060000', 'hex'))).toBe(true);
     expect(decodePng(read.bytes).data).toEqual(decodePng(plainPng()).data);
   });
 
   test('GIF', async () => {
-    const { read } = await roundTrip(tellingGif());
+    const { read } = await roundTrip(gifWithMetadata());
     expect(read.bytes.equals(plainGif())).toBe(true);
   });
 
   test('WebP', async () => {
-    const { read } = await roundTrip(tellingWebp());
-    expect(read.bytes.toString('latin1')).not.toContain(secret);
-    expect(read.bytes.toString('latin1')).not.toContain(tail);
+    const { read } = await roundTrip(webpWithMetadata());
+    expect(read.bytes.toString('latin1')).not.toContain(secretText);
+    expect(read.bytes.toString('latin1')).not.toContain(trailingCode);
     expect(read.bytes.includes(plainWebp().subarray(12))).toBe(true);
     const parts = /^RIFF....WEBPVP8X.*?(ICCP).*?(VP8L).*?(EXIF)/s.exec(read.bytes.toString('latin1'));
     expect(parts?.slice(1)).toEqual(['ICCP', 'VP8L', 'EXIF']);
@@ -575,19 +575,19 @@ describe('a picture that is made to exhaust the hub', () => {
   });
 
   test('loses a colour profile with more tags or bytes than declared; a valid profile stays without its texts', async () => {
-    const { read } = await roundTrip(tellingWebp(overlappingProfile(100, 1024 * 1024)));
+    const { read } = await roundTrip(webpWithMetadata(overlappingProfile(100, 1024 * 1024)));
     expect(countOf(read.bytes, 'ICCP')).toBe(1);
-    expect(countOf(read.bytes, secret)).toBe(0);
+    expect(countOf(read.bytes, secretText)).toBe(0);
     for (const profile of [overlappingProfile(101, 10_000), overlappingProfile(100, 1024 * 1024 + 1)])
-      expect(countOf((await roundTrip(tellingWebp(profile))).read.bytes, 'ICCP')).toBe(0);
+      expect(countOf((await roundTrip(webpWithMetadata(profile))).read.bytes, 'ICCP')).toBe(0);
   });
 
   test.each([
-    ['PNG', crumbledPng, 9_900],
-    ['JPEG', crumbledJpeg, 9_900],
-    ['GIF', crumbledGif, 9_999],
-    ['WebP', crumbledWebp, 9_999],
-    ['MP4', crumbledMp4, 10_000],
+    ['PNG', fragmentedPng, 9_900],
+    ['JPEG', fragmentedJpeg, 9_900],
+    ['GIF', fragmentedGif, 9_999],
+    ['WebP', fragmentedWebp, 9_999],
+    ['MP4', fragmentedMp4, 10_000],
   ] as const)(
     'is rejected as a %s of more than 10,000 parts; a smaller one is accepted',
     async (kind, crumbled, most) => {

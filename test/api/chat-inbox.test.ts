@@ -11,7 +11,7 @@ import {
   setDoneCount,
   setDoneCountsAsHub,
 } from '../fixtures/stage/chat.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
 let hub: TestHub;

@@ -28,7 +28,7 @@ import {
   snoozeConversation,
 } from '../fixtures/stage/chat.ts';
 import { removeUser } from '../fixtures/stage/core.ts';
-import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
+import { explainAll, planRulesOf, StatementRecorder } from '../fixtures/statement-plans.ts';
 
 /** Two processes' worth of hub on one database. */
 let database: TestDatabase;
@@ -460,7 +460,7 @@ describe('automatic assignment', () => {
     await expect.poll(() => assigneesOf(own).then((users) => users.filter((user) => user !== null).length)).toBe(1);
     const looks = recorder.statements.filter(({ name }) => name === 'list_waiting_conversations');
     expect(looks).not.toEqual([]);
-    expect(await explainAll(database, looks, await judgeOf(database, 1_000, 500))).toEqual([]);
+    expect(await explainAll(database, looks, await planRulesOf(database, 1_000, 500))).toEqual([]);
     agent.end();
   });
 

@@ -4,10 +4,10 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { hostileTexts } from '../fixtures/hostile-texts.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { linkedAddresses } from '../fixtures/markdown-addresses.ts';
 import { obey, startObedientModel } from '../fixtures/obedient-model.ts';
 import type { ObedientModel } from '../fixtures/obedient-model.ts';
 import { send } from '../fixtures/requests.ts';
-import { reachedBy } from '../fixtures/shown-markdown.ts';
 
 /** What nobody may learn from a model: keys, what others said, notes, another workspace. */
 const secrets = {
@@ -80,7 +80,7 @@ async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promi
 
 /** What an answer could do, or gives away. A mail address is no harm: nobody writes to it by reading. */
 function harmOf(name: string, answer: string, given: readonly string[] = []): string[] {
-  const reached = reachedBy(answer).filter(
+  const reached = linkedAddresses(answer).filter(
     (what) => !/^link mailto:[^?]*$/.test(what) && !given.some((address) => what === `link ${address}`),
   );
   const told = [...Object.values(secrets), workspace.key, workspace.jwt].filter((secret) => answer.includes(secret));
@@ -142,7 +142,7 @@ describe('with a model that obeys every text it reads', { timeout: 240_000 }, ()
     expect(new Set(hostileTexts.map(({ name }) => name)).size).toBe(hostileTexts.length);
     const answers = hostileTexts.map(({ name, text }) => ({ name, ...obey(text) }));
     expect(answers.filter(({ followed }) => followed.length === 0).map(({ name }) => name)).toEqual([]);
-    expect(answers.filter(({ answer }) => reachedBy(answer).length > 0).length).toBeGreaterThan(100);
+    expect(answers.filter(({ answer }) => linkedAddresses(answer).length > 0).length).toBeGreaterThan(100);
   });
 
   test('the context of a run exposes nothing that was not given', async () => {

@@ -247,7 +247,7 @@ describe('Idempotency-Key', () => {
           DATABASE_URL: hub.database.url,
           SECRET_KEY: 'ab'.repeat(32),
           DIE_AT: stage,
-          NODE_OPTIONS: `--import=${new URL('../fixtures/die-at.ts', import.meta.url).href}`,
+          NODE_OPTIONS: `--import=${new URL('../fixtures/die-during-request.ts', import.meta.url).href}`,
         },
         ['--role', 'api'],
       );

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contains } from '../../hub/platform/http/auth/client-address.ts';
 import { newApiKey, parseApiKey } from '../../hub/platform/secrets/api-keys.ts';
 import { defaultPermissions, products } from '../../shared/contract/define.ts';
+import { minuteMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
 import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { adminKey } from '../fixtures/hub.ts';
-import { minuteMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { send } from '../fixtures/requests.ts';
 import { expireToken } from '../fixtures/stage/core.ts';
 
@@ -363,7 +363,7 @@ describe('rate limits', () => {
     await using one = await startHub(env);
     await using two = await startHub(env, one.database);
     const own = await one.workspace();
-    await pastTheEndOf(minuteMs);
+    await avoidPeriodEnd(minuteMs);
     const answers = await Promise.all(
       Array.from({ length: 90 }, (_value, index) => list({ 'x-api-key': own.key }, (index % 2 === 0 ? one : two).url)),
     );

@@ -12,7 +12,7 @@ import {
   setTokenPermissions,
 } from '../fixtures/stage/core.ts';
 import { revokeNode, takeNodesOffline } from '../fixtures/stage/nodes.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 /** Two processes' worth of hub on one database: what one knows of callers and workflows, the other changes. */
 let database: TestDatabase;

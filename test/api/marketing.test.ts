@@ -179,7 +179,7 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
 
 test('a mail with an unknown result is not sent again, by a step or a campaign', async () => {
   mail.mails.length = 0;
-  mail.breaks = true;
+  mail.breaksConnection = true;
   try {
     const sent = await run([
       {
@@ -207,11 +207,11 @@ test('a mail with an unknown result is not sent again, by a step or a campaign',
       status: 'succeeded',
       stepsResultJson: [{ output: { sent: 0, unknown: 2 } }],
     });
-    mail.breaks = false;
+    mail.breaksConnection = false;
     await run([step]);
     expect(mail.mails.map(({ to }) => to[0])).toEqual(['doubt@example.org', 'first@example.org', 'second@example.org']);
   } finally {
-    mail.breaks = false;
+    mail.breaksConnection = false;
   }
 });
 

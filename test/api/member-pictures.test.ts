@@ -7,7 +7,7 @@ import jpeg from 'jpeg-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
-import { plainGif, plainWebp, secret, tail, tellingPng } from '../fixtures/pictures.ts';
+import { plainGif, plainWebp, secretText, trailingCode, pngWithMetadata } from '../fixtures/pictures.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
@@ -209,14 +209,19 @@ test('a picture that is huge, empty, or sent too often is rejected with a remedy
 
 test('metadata and data after the end of a picture are not stored', async () => {
   const { workspace } = await chatScene(hub);
-  const told = tellingPng();
-  expect([told.includes(secret), told.includes(tail)]).toEqual([true, true]);
+  const told = pngWithMetadata();
+  expect([told.includes(secretText), told.includes(trailingCode)]).toEqual([true, true]);
   // It has 8 pixels a side; what is checked here is the rule that says so, after which nothing was stored.
   const refused = await change('PUT', '/auth/me/picture', workspace.jwt, told);
   expect(refused.body.message).toMatch(/8 × 8 pixels/);
-  const sent = await change('PUT', '/auth/me/picture', workspace.jwt, Buffer.concat([png(64), Buffer.from(tail)]));
+  const sent = await change(
+    'PUT',
+    '/auth/me/picture',
+    workspace.jwt,
+    Buffer.concat([png(64), Buffer.from(trailingCode)]),
+  );
   const { bytes } = await fetched(sent.body['picture'] as string);
-  expect([bytes.includes(tail), decodePng(bytes).width]).toEqual([false, 64]);
+  expect([bytes.includes(trailingCode), decodePng(bytes).width]).toEqual([false, 64]);
 });
 
 test('the bytes of a picture are removed when it is replaced, and when its member is removed', async () => {

@@ -7,7 +7,7 @@ import { startMailServer } from '../fixtures/mail-server.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { makeModelBreakersHalfOpen } from '../fixtures/stage/ai.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 const [first, second, own, mail] = await Promise.all([
   startModelServer(),

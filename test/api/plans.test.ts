@@ -9,18 +9,18 @@ import { operations } from '../../shared/contract/api.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { kamailioStandIn } from '../fixtures/carriers.ts';
-import { fillCrowd } from '../fixtures/crowd.ts';
-import type { Crowd } from '../fixtures/crowd.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { fillLargeDataset } from '../fixtures/large-dataset.ts';
+import type { LargeDataset } from '../fixtures/large-dataset.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
 import { startReceiver } from '../fixtures/receiver.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import { addVisitorSession } from '../fixtures/stage/chat.ts';
-import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
-import type { Judge } from '../fixtures/statements.ts';
+import { explainAll, planRulesOf, StatementRecorder } from '../fixtures/statement-plans.ts';
+import type { PlanRules } from '../fixtures/statement-plans.ts';
 
 /** Rows of each big table, and how many a statement may look at: a page, a batch of a sweep, or a workspace's few of a kind. */
 const rows = 12_000;
@@ -29,8 +29,8 @@ const maxRows = 2_000;
 let mail: MailServer;
 let hub: TestHub;
 let workspace: TestWorkspace;
-let crowd: Crowd;
-let judge: Judge;
+let crowd: LargeDataset;
+let judge: PlanRules;
 const recorder = new StatementRecorder(16);
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ beforeAll(async () => {
       undefined,
       monthStart(new Date(), ahead),
     );
-  crowd = await fillCrowd(hub.database, workspace.tenantId, rows);
+  crowd = await fillLargeDataset(hub.database, workspace.tenantId, rows);
   workspace.visitorToken = 'cvs_of-the-plans';
   await addVisitorSession(hub.database, {
     tenantId: workspace.tenantId,
@@ -60,7 +60,7 @@ beforeAll(async () => {
     visitorId: crowd.visitor,
     token: workspace.visitorToken,
   });
-  judge = await judgeOf(hub.database, 3_000, maxRows);
+  judge = await planRulesOf(hub.database, 3_000, maxRows);
 });
 afterAll(async () => {
   recorder[Symbol.dispose]();

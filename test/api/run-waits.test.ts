@@ -4,7 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { makeRunDue, makeSchedulesDue } from '../fixtures/stage/automations.ts';
 import { ageHeartbeat } from '../fixtures/stage/nodes.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
 beforeAll(async () => {

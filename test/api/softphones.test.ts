@@ -348,7 +348,7 @@ describe('a softphone', () => {
     const body = { host: 'sip.example.com', username: 'acme', password: 'secret' };
     await workspace.session.call('registerOwnTrunk', { body });
     await expect.poll(() => [caller.closed, callee.closed]).toEqual([4403, 4403]);
-    await expect.poll(() => server.forgotten).toContain(workspace.user.slice(0, 17));
+    await expect.poll(() => server.removedUsers).toContain(workspace.user.slice(0, 17));
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
   });
 

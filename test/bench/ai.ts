@@ -9,8 +9,8 @@ import { startSpeechServer } from '../fixtures/speech-server.ts';
 import { measureFirstWords } from './ai-chat.ts';
 import type { AiBench } from './ai-chat.ts';
 import { measureInterruptions, measureTurns, speechSettings, voiceTitles } from './ai-voice.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { signIn, startBenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { compared, costColumns, printTable } from './table.ts';
 
 const parts = {
@@ -24,7 +24,7 @@ const parts = {
 };
 const rounds = 200;
 const senders = 8;
-const runsAtOnce = 2_000;
+const concurrentRuns = 2_000;
 const memoryRuns = 4_000;
 const memorySteps = 4;
 
@@ -108,11 +108,11 @@ async function measureRate(bench: AiBench): Promise<Record<string, string>[]> {
   model.reply = () => 'We open at nine.';
   await inParallel(500, () => run(bench));
   const before = await hub.usage();
-  const runs = await inParallel(runsAtOnce, () => run(bench));
+  const runs = await inParallel(concurrentRuns, () => run(bench));
   const after = await hub.usage();
-  const calls = await inParallel(runsAtOnce, () => bare(bench));
+  const calls = await inParallel(concurrentRuns, () => bare(bench));
   return [
-    { what: 'runs', 'a second': runs.toFixed(0), ...costColumns(before, after, runsAtOnce) },
+    { what: 'runs', 'a second': runs.toFixed(0), ...costColumns(before, after, concurrentRuns) },
     { what: 'bare calls', 'a second': calls.toFixed(0) },
   ];
 }
@@ -204,7 +204,7 @@ async function measureMemory(bench: AiBench): Promise<Record<string, string>[]> 
 
 /** Measures the overhead of the hub for model calls. */
 export async function benchAi(args: string[]): Promise<void> {
-  const wanted = readParts('ai', args, parts);
+  const wanted = readBenchArguments('ai', args, parts);
   if (wanted === null) return;
   const { parts: chosen } = wanted;
   await using model = await startModelServer();
@@ -239,7 +239,7 @@ export async function benchAi(args: string[]): Promise<void> {
   }
   clear();
   if (chosen.has('rate'))
-    printTable(`${runsAtOnce} runs from ${senders} senders, the model answers at once`, await measureRate(bench));
+    printTable(`${concurrentRuns} runs from ${senders} senders, the model answers at once`, await measureRate(bench));
   clear();
   if (chosen.has('failover'))
     printTable(`A model before the one that answers, ${rounds} runs in turn`, await measureFailover(bench));

@@ -6,9 +6,9 @@ import { Agent, request } from 'undici';
 import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
 const manyRuns = 1_000_000;
@@ -245,7 +245,7 @@ async function measureAgents(): Promise<Record<string, string>[]> {
 
 /** Measures pages of a million runs, ten thousand schedules, and the overhead of an agent loop. */
 export async function benchAutomations(args: string[]): Promise<void> {
-  const wanted = readParts('automations', args, {
+  const wanted = readBenchArguments('automations', args, {
     agents: "an agent's loop beside the bare calls of its model",
     schedules: 'ten thousand schedules, due over a minute',
     'same-second': 'ten thousand schedules, all due in the same second',

@@ -29,7 +29,7 @@ interface Page {
 }
 
 const pages: Page[] = [];
-const atOnce = 100;
+const maxConcurrentPosts = 100;
 /** Per message text: how many pages have not received it yet, and the callback for the last one. */
 const waiting = new Map<string, { left: number; done: () => void }>();
 
@@ -51,8 +51,8 @@ function connect(url: string, protocol: string, token: string, hello: object): P
 }
 
 async function openAll(count: number, open: (at: number) => Promise<void>): Promise<void> {
-  for (let from = 0; from < count; from += atOnce)
-    await Promise.all(Array.from({ length: Math.min(atOnce, count - from) }, (_, n) => open(from + n)));
+  for (let from = 0; from < count; from += maxConcurrentPosts)
+    await Promise.all(Array.from({ length: Math.min(maxConcurrentPosts, count - from) }, (_, n) => open(from + n)));
 }
 
 async function post(order: Extract<PagesOrder, { kind: 'post' }>): Promise<Pick<PagesReport, 'heard' | 'answered'>> {

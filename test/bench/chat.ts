@@ -7,12 +7,12 @@ import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Fetch } from '../fixtures/contract-client.ts';
 import { beginVisitors, makeConversations } from '../fixtures/live-chat.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { measureLists } from './chat-lists.ts';
 import type { PagesOrder, PagesReport } from './chat-pages.ts';
 import { measureDeliveries } from './chat-webhooks.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 
 const parts = {
@@ -76,7 +76,7 @@ async function residentAfterGarbage(hub: BenchHub): Promise<number> {
 }
 
 export async function benchChat(args: string[]): Promise<void> {
-  const wanted = readParts('chat', args, parts);
+  const wanted = readBenchArguments('chat', args, parts);
   if (wanted === null) return;
   const has = (part: keyof typeof parts) => wanted.parts.has(part);
   if (has('deliveries')) printTable('Webhook deliveries', await measureDeliveries());

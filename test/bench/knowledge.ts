@@ -9,9 +9,9 @@ import { createClient } from '../fixtures/contract-client.ts';
 import { corpusEntries, corpusQuestions, measureRecall, questionGroups } from '../fixtures/knowledge-corpus.ts';
 import type { CorpusEntry, Recall } from '../fixtures/knowledge-corpus.ts';
 import { fillerEntries } from '../fixtures/knowledge-filler.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { signIn, startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 
 const parts = {
@@ -38,7 +38,7 @@ interface Bench {
 
 /** Measures the recall and the latency of knowledge search. */
 export async function benchKnowledge(args: string[]): Promise<void> {
-  const wanted = readParts('knowledge', args, parts);
+  const wanted = readBenchArguments('knowledge', args, parts);
   if (wanted === null) return;
   await using hub = await startBenchHub();
   const { tenantId } = await hub.api.call('readToken', {});

@@ -4,8 +4,8 @@ import { startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { milliseconds, percentile } from './table.ts';
-import { BarePhone, hirePeople, manyPeople, startBareRelay } from './voice-people.ts';
-import type { BareRelay, Person } from './voice-people.ts';
+import { RegisteringPhone, createPhoneUsers, manySignInsSettings, startBareRelay } from './voice-users.ts';
+import type { BareRelay, PhoneUser } from './voice-users.ts';
 
 type Row = Record<string, string>;
 
@@ -14,12 +14,12 @@ const phonesEach = 20;
 const pauseMs = 10;
 const settleMs = 5_000;
 
-const atHub = (hub: Pick<BenchHub, 'url'>, { jwt, user }: Person, domain: string) =>
-  BarePhone.open(`${hub.url.replace('http', 'ws')}/sip/ws?token=${jwt}`, {}, user, domain);
+const atHub = (hub: Pick<BenchHub, 'url'>, { jwt, user }: PhoneUser, domain: string) =>
+  RegisteringPhone.open(`${hub.url.replace('http', 'ws')}/sip/ws?token=${jwt}`, {}, user, domain);
 const atRelay = (relay: BareRelay, user: string, domain: string) =>
-  BarePhone.open(`${relay.url.replace('http', 'ws')}/sip/ws`, { cookie: `user=${user}` }, user, domain);
+  RegisteringPhone.open(`${relay.url.replace('http', 'ws')}/sip/ws`, { cookie: `user=${user}` }, user, domain);
 const atServer = (env: Record<string, string>, user: string) =>
-  BarePhone.open(
+  RegisteringPhone.open(
     env['SIP_WS_URL'] as string,
     { 'X-Outrigger-Secret': env['SIP_SHARED_SECRET'] as string, 'X-Outrigger-User': user },
     user,
@@ -31,30 +31,30 @@ const atServer = (env: Record<string, string>, user: string) =>
  * that other load affects all equally.
  */
 export async function compareRegistrations(
-  { hub, env, people }: { hub: Pick<BenchHub, 'url'>; env: Record<string, string>; people: readonly Person[] },
+  { hub, env, users }: { hub: Pick<BenchHub, 'url'>; env: Record<string, string>; users: readonly PhoneUser[] },
   rounds: number,
 ): Promise<Record<'hub' | 'relay' | 'straight', number[]>> {
   await using relay = await startBareRelay(env);
   const domain = env['SIP_DOMAIN'] as string;
-  const ways = {
-    hub: await Promise.all(people.map((person) => atHub(hub, person, domain))),
-    relay: await Promise.all(people.map(({ user }) => atRelay(relay, user, domain))),
-    straight: await Promise.all(people.map(({ user }) => atServer(env, user))),
+  const variants = {
+    hub: await Promise.all(users.map((person) => atHub(hub, person, domain))),
+    relay: await Promise.all(users.map(({ user }) => atRelay(relay, user, domain))),
+    straight: await Promise.all(users.map(({ user }) => atServer(env, user))),
   };
-  const samples: Record<keyof typeof ways, number[]> = { hub: [], relay: [], straight: [] };
-  const names = Object.keys(ways) as (keyof typeof ways)[];
-  const warmUps = people.length * 5;
+  const samples: Record<keyof typeof variants, number[]> = { hub: [], relay: [], straight: [] };
+  const names = Object.keys(variants) as (keyof typeof variants)[];
+  const warmUps = users.length * 5;
   for (let round = 0; round < rounds + warmUps; round += 1) {
     // Each variant is first equally often.
     for (let turn = 0; turn < names.length; turn += 1) {
-      const name = names[(round + turn) % names.length] as keyof typeof ways;
-      const took = await (ways[name][round % people.length] as BarePhone).register();
+      const name = names[(round + turn) % names.length] as keyof typeof variants;
+      const took = await (variants[name][round % users.length] as RegisteringPhone).register();
       if (round >= warmUps) samples[name].push(took);
     }
     // The pause lets other programs run and stays below the frame limit of a softphone.
-    if (round % people.length === 0) await delay(pauseMs);
+    if (round % users.length === 0) await delay(pauseMs);
   }
-  for (const phone of Object.values(ways).flat()) phone.socket.terminate();
+  for (const phone of Object.values(variants).flat()) phone.socket.terminate();
   return samples;
 }
 
@@ -88,13 +88,13 @@ export async function measureSoftphones(
   { rounds, phones }: { rounds: number; phones: number },
 ): Promise<{ relay: Row[] | null; memory: Row[] | null }> {
   await using server = await startSipWebSocketServer();
-  await using hub = await startBenchHub({ ...server.env, ...manyPeople }, { isInspected: true });
-  const people = await hirePeople(hub, wanted.memory ? Math.ceil(phones / maxSipSocketsPerMinute) : phonesEach);
+  await using hub = await startBenchHub({ ...server.env, ...manySignInsSettings }, { isInspected: true });
+  const users = await createPhoneUsers(hub, wanted.memory ? Math.ceil(phones / maxSipSocketsPerMinute) : phonesEach);
   const domain = server.env['SIP_DOMAIN'] as string;
   const relay = wanted.relay
     ? registrationRows(
         'REGISTER to a SIP server that answers at once, and its 200',
-        await compareRegistrations({ hub, env: server.env, people: people.slice(0, phonesEach) }, rounds),
+        await compareRegistrations({ hub, env: server.env, users: users.slice(0, phonesEach) }, rounds),
         { took: '', added: '0.1 ms added to each frame' },
       )
     : null;
@@ -107,8 +107,8 @@ export async function measureSoftphones(
     await delay(1_000);
     return { resident: (await hub.usage()).residentBytes, heap: await hub.usedHeapBytes() };
   };
-  const open = async (count: number, one: (index: number) => Promise<BarePhone>) => {
-    const opened: BarePhone[] = [];
+  const open = async (count: number, one: (index: number) => Promise<RegisteringPhone>) => {
+    const opened: RegisteringPhone[] = [];
     for (let from = 0; from < count; from += 20)
       opened.push(
         ...(await Promise.all(
@@ -122,16 +122,16 @@ export async function measureSoftphones(
     return opened;
   };
   // The first softphones load code and caches, which are not counted.
-  const first = await open(people.length, (index) => atHub(hub, people[index] as Person, domain));
+  const first = await open(users.length, (index) => atHub(hub, users[index] as PhoneUser, domain));
   const before = await resident();
-  const rest = await open(phones - people.length, (index) =>
-    atHub(hub, people[index % people.length] as Person, domain),
+  const rest = await open(phones - users.length, (index) =>
+    atHub(hub, users[index % users.length] as PhoneUser, domain),
   );
   const after = await resident();
   for (const phone of [...first, ...rest]) phone.socket.terminate();
   await using bare = await startBareRelay(server.env);
-  const user = (index: number) => (people[index % people.length] as Person).user;
-  const bareFirst = await open(people.length, (index) => atRelay(bare, user(index), domain));
+  const user = (index: number) => (users[index % users.length] as PhoneUser).user;
+  const bareFirst = await open(users.length, (index) => atRelay(bare, user(index), domain));
   const bareBefore = await bare.residentBytes();
   const bareRest = await open(rest.length, (index) => atRelay(bare, user(index), domain));
   const bareAfter = await bare.residentBytes();

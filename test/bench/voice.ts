@@ -1,8 +1,8 @@
-import { readParts } from './parts.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { printTable } from './table.ts';
+import { measureCallLists } from './voice-call-lists.ts';
+import { measureSetUp } from './voice-call-setup.ts';
 import { measureEvents } from './voice-events.ts';
-import { measureReading } from './voice-reading.ts';
-import { measureSetUp } from './voice-set-up.ts';
 import { measureSoftphones } from './voice-softphones.ts';
 
 const parts = {
@@ -17,7 +17,7 @@ const parts = {
 
 /** Measures Business Calling (`npm run bench -- voice`). */
 export async function benchVoice(args: string[]): Promise<void> {
-  const read = readParts('voice', args, parts, {
+  const read = readBenchArguments('voice', args, parts, {
     calls: 'how many calls are read; a million unless said',
     requests: 'how many requests of each combination of filters; 100 unless said',
     rounds: 'how many registrations each way; 4,000 unless said',
@@ -50,7 +50,7 @@ export async function benchVoice(args: string[]): Promise<void> {
   }
   if (!wanted.has('lists') && !wanted.has('exports')) return;
   const calls = count('calls', 1_000_000);
-  const { lists, exports } = await measureReading(calls, count('requests', 100), {
+  const { lists, exports } = await measureCallLists(calls, count('requests', 100), {
     lists: wanted.has('lists'),
     exports: wanted.has('exports'),
   });

@@ -20,7 +20,7 @@ export interface DeviceReport {
 }
 
 /** Devices that connect concurrently, and the pause between two groups in milliseconds. */
-const atOnce = 250;
+const connectBatchSize = 250;
 const pauseMs = 150;
 
 const pollSeconds = 30;
@@ -29,7 +29,7 @@ const channelPollSeconds = 600;
 const heartbeatMs = 15_000;
 
 const open = new Set<Socket | WebSocket>();
-const beats: (() => void)[] = [];
+const heartbeats: (() => void)[] = [];
 let answers = 0;
 
 /** A device that polls over plain HTTP, so that it uses little of the machine. */
@@ -76,17 +76,19 @@ async function waitInChannel(url: URL, id: string, secret: string): Promise<void
   await new Promise((done) => socket.once('open', done));
   open.add(socket);
   poll();
-  beats.push(() => setTimeout(heartbeat, Math.random() * heartbeatMs));
+  heartbeats.push(() => setTimeout(heartbeat, Math.random() * heartbeatMs));
 }
 
 process.on('message', async (order: DeviceOrder) => {
   const report = (ready: boolean) => process.send?.({ ready, open: open.size, answers } satisfies DeviceReport);
-  if (order === 'heartbeats') for (const begin of beats) begin();
+  if (order === 'heartbeats') for (const begin of heartbeats) begin();
   else if (order !== 'count') {
     const url = new URL(order.url);
     const wait = order.kind === 'poll' ? waitInPolls : waitInChannel;
-    for (let from = 0; from < order.devices.length; from += atOnce) {
-      await Promise.all(order.devices.slice(from, from + atOnce).map(({ id, secret }) => wait(url, id, secret)));
+    for (let from = 0; from < order.devices.length; from += connectBatchSize) {
+      await Promise.all(
+        order.devices.slice(from, from + connectBatchSize).map(({ id, secret }) => wait(url, id, secret)),
+      );
       await delay(pauseMs);
     }
   }

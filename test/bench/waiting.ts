@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client as PgClient } from 'pg';
 import { v7 } from 'uuid';
 import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { printTable } from './table.ts';
 import type { DeviceOrder, DeviceReport } from './waiting-devices.ts';
 
@@ -123,7 +123,7 @@ async function benchKind(kind: 'poll' | 'channel', counts: readonly number[]): P
 
 /** Measures devices that wait, with long polls and on the channel. */
 export async function benchWaiting(args: string[]): Promise<void> {
-  if (readParts('waiting', args, { devices: 'devices in long polls, and on the channel' }) === null) return;
+  if (readBenchArguments('waiting', args, { devices: 'devices in long polls, and on the channel' }) === null) return;
   const polls = await benchKind('poll', [1_000, 10_000]);
   const channels = await benchKind('channel', [10_000]);
   printTable('Devices that wait', [...polls, ...channels]);

@@ -39,7 +39,7 @@ test(
       body: { name: 'k', product: 'chat', environment: 'live', permissions: [...productPermissions.chat] },
     });
     const api = createClient({ baseUrl: first.url, fetch, token: key });
-    const put = (debounceMs: number) =>
+    const setDebounce = (debounceMs: number) =>
       session.call('putChatAiSettings', { params: { tenantId }, body: { enabled: true, debounceMs } });
     const visitors = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {
@@ -50,9 +50,9 @@ test(
         return { conversationId, api: createClient({ baseUrl: first.url, fetch, token: opened.token }) };
       }),
     );
-    const ask = (index: number) =>
+    const sendQuestion = (index: number) =>
       visitors[index]?.api.call('sendVisitorMessage', { body: { content: `question ${index}`, clientId: 'q' } });
-    const said = ({ conversationId }: { conversationId: string }) =>
+    const aiRepliesOf = ({ conversationId }: { conversationId: string }) =>
       database.query<{ content: string }>(
         `SELECT content FROM chat_messages WHERE conversation_id = $1 AND sender_type = 'ai' ORDER BY seq`,
         [conversationId],
@@ -62,17 +62,17 @@ test(
     let isDead = false;
     const never = Promise.withResolvers<never>();
     model.answer = ({ text }) => (isDead ? { reply: `to ${/question \d+/.exec(text)?.[0]}` } : never.promise);
-    await put(0);
-    for (const index of [0, 1, 2, 3]) await ask(index);
+    await setDebounce(0);
+    for (const index of [0, 1, 2, 3]) await sendQuestion(index);
     await expect.poll(() => model.requests.length).toBe(4);
     // Long enough to send all messages and kill the process on a busy machine.
-    await put(15_000);
-    for (const index of [4, 5, 6, 7]) await ask(index);
+    await setDebounce(15_000);
+    for (const index of [4, 5, 6, 7]) await sendQuestion(index);
     await first.kill();
     isDead = true;
     const others = [await startHubProcess(env), await startHubProcess(env)];
     await expect
-      .poll(() => Promise.all(visitors.map(said)), { timeout: 60_000, interval: 500 })
+      .poll(() => Promise.all(visitors.map(aiRepliesOf)), { timeout: 60_000, interval: 500 })
       .toEqual(visitors.map((_visitor, index) => [{ content: `to question ${index}` }]));
     expect(await database.query('SELECT * FROM chat_ai_turns')).toEqual([]);
     // The model was called twice only for replies of the killed process.

@@ -77,23 +77,23 @@ test(
       SECRET_KEY: 'ab'.repeat(32),
       RATE_LIMIT_PER_MINUTE: '1000000',
     });
-    let mortal = await startHubProcess(envOf(0));
-    const lasting = await startHubProcess(envOf(1));
+    let killedHub = await startHubProcess(envOf(0));
+    const survivingHub = await startHubProcess(envOf(1));
     const key = await cli(envOf(0), 'token', 'create', '--product', 'chat');
     const { tenantId } = await createClient({
-      baseUrl: lasting.url,
+      baseUrl: survivingHub.url,
       fetch: fetch as unknown as Fetch,
       token: key,
     }).call('readToken', {});
     const conversations = await makeConversations(database, tenantId, visitors);
     const tokens = await beginVisitors(database, tenantId, conversations);
-    const urls = () => [mortal.url, lasting.url];
+    const urls = () => [killedHub.url, survivingHub.url];
     const pages = tokens.map((token) => new Page(urls, token));
     onTestFinished(() => pages.forEach((page) => page.end()));
     for (const page of pages) void page.live();
 
     // A repeated request with the same client id creates no second message.
-    const say = async (id: string, content: string) => {
+    const sendMessage = async (id: string, content: string) => {
       for (let tries = 0; ; tries += 1) {
         const api = createClient({
           baseUrl: urls()[tries % 2] as string,
@@ -114,7 +114,7 @@ test(
       const left = [...conversations];
       const writer = async () => {
         for (let id = left.pop(); id !== undefined; id = left.pop()) {
-          await say(id, `message ${round}`);
+          await sendMessage(id, `message ${round}`);
           written += 1;
         }
       };
@@ -137,9 +137,9 @@ test(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'outrigger-events' AND datname = current_database()",
     );
     await reached(visitors * 1.5);
-    await mortal.kill();
+    await killedHub.kill();
     await reached(visitors * 2);
-    mortal = await startHubProcess(envOf(0));
+    killedHub = await startHubProcess(envOf(0));
     await writing;
     const texts = Array.from({ length: rounds }, (_, n) => `message ${n + 1}`);
     await until(
@@ -154,6 +154,6 @@ test(
       expect(page.texts).toEqual(texts);
     }
     for (const page of pages) page.end();
-    await Promise.all([mortal.stop(), lasting.stop()]);
+    await Promise.all([killedHub.stop(), survivingHub.stop()]);
   },
 );

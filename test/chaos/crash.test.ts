@@ -163,19 +163,19 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
 
     const reading: string[] = [];
     const acts: string[] = [];
-    let over = false;
+    let isOver = false;
     const killers = (async () => {
-      while (!over) {
+      while (!isOver) {
         // On a slow machine, waits for a few accepted runs between two kills.
         const before = reading.length + acts.length;
-        for (let waited = 0; waited < 100 && reading.length + acts.length < before + 3 && !over; waited += 1)
+        for (let waited = 0; waited < 100 && reading.length + acts.length < before + 3 && !isOver; waited += 1)
           await delay(100);
         await delay(random() * 1_500);
-        const dice = random();
-        if (dice < 0.35) {
+        const choice = random();
+        if (choice < 0.35) {
           await hub.kill();
           hub = await startHub();
-        } else if (dice < 0.65) {
+        } else if (choice < 0.65) {
           // The process can exist for a while after kill -9. A second companion cannot use the data folder until then.
           const ended = once(companion, 'exit');
           if (companion.kill('SIGKILL')) await ended;
@@ -193,7 +193,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
       }
     })();
     const approver = (async () => {
-      while (!over) {
+      while (!isOver) {
         await delay(100);
         const { data: pending } = await api
           .call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } })
@@ -208,7 +208,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
       acceptThrough(() => api, workflow.id, { tries: 150, least: 40, pauseMs: 150, accepted: reading }),
       acceptThrough(() => api, acting.id, { tries: 80, least: 20, pauseMs: 300, accepted: acts }),
     ]);
-    over = true;
+    isOver = true;
     await killers;
     // Approvals of waiting runs are answered until the end.
     let settling = true;
@@ -275,11 +275,11 @@ describe.skipIf(!redisAvailable)(
         RATE_LIMIT_PER_MINUTE: '1000000',
         DATABASE_POOL_SIZE: '8',
       };
-      const front = await startHubProcess(env, ['--role', 'api']);
+      const apiProcess = await startHubProcess(env, ['--role', 'api']);
       let worker = await startHubProcess(env, ['--role', 'worker']);
       const second = await startHubProcess(env, ['--role', 'worker']);
       const key = await cli(env, 'token', 'create', '--product', 'automations');
-      const api = createClient({ baseUrl: front.url, fetch: fetch as unknown as Fetch, token: key });
+      const api = createClient({ baseUrl: apiProcess.url, fetch: fetch as unknown as Fetch, token: key });
       const { id } = await api.call('createAutomationWorkflow', {
         body: {
           name: 'fleet',
@@ -307,7 +307,7 @@ describe.skipIf(!redisAvailable)(
         [accepted],
       );
       expect(lines[0]?.count).toBe(accepted.length);
-      await Promise.all([front.stop(), worker.stop(), second.stop()]);
+      await Promise.all([apiProcess.stop(), worker.stop(), second.stop()]);
       await rm(home, { recursive: true, force: true });
     });
   },

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 /** Starts a real hub with short time limits for its database. */
-async function startImpatientHub(
+async function startHubWithShortTimeouts(
   more: Record<string, string> = {},
 ): Promise<{ hub: HubProcess; url: string; key: string; api: Client }> {
   const env = {
@@ -47,7 +47,7 @@ async function startImpatientHub(
 }
 
 /** Leaves all requests of the hub to the database without a response until the returned function is called. */
-async function silence(): Promise<() => void> {
+async function pauseDatabase(): Promise<() => void> {
   const rows = await database.query<{ pid: number }>(
     `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
   );
@@ -61,7 +61,7 @@ async function silence(): Promise<() => void> {
 }
 
 test('runs blocked by a locked table finish once the lock is released, with each step done once', async () => {
-  const { api } = await startImpatientHub();
+  const { api } = await startHubWithShortTimeouts();
   const { id } = await api.call('createAutomationWorkflow', {
     body: {
       name: 'w',
@@ -102,13 +102,13 @@ test('runs blocked by a locked table finish once the lock is released, with each
 });
 
 test('while the database does not respond, requests get 503 and the hub is not ready; afterwards both recover', async () => {
-  const { url, key, api } = await startImpatientHub();
+  const { url, key, api } = await startHubWithShortTimeouts();
   const get = async (path: string) => {
     const response = await fetch(url + path, { headers: { 'x-api-key': key }, signal: AbortSignal.timeout(20_000) });
     return { status: response.status, body: (await response.json()) as { code?: string } };
   };
   expect(await get('/readyz')).toMatchObject({ status: 200 });
-  const go = await silence();
+  const go = await pauseDatabase();
   const answers = await Promise.all([
     get('/readyz'),
     get('/v1/automations/runs'),
@@ -129,13 +129,13 @@ test('while the database does not respond, requests get 503 and the hub is not r
 });
 
 test('a hub that is stopped while the database does not respond exits within 60 seconds', async () => {
-  const { hub } = await startImpatientHub({ SHUTDOWN_SECONDS: '1', DATABASE_URL: database.url });
-  await silence();
-  const patience = AbortSignal.timeout(60_000);
+  const { hub } = await startHubWithShortTimeouts({ SHUTDOWN_SECONDS: '1', DATABASE_URL: database.url });
+  await pauseDatabase();
+  const deadline = AbortSignal.timeout(60_000);
   expect(
     await Promise.race([
       hub.stop().then(() => 'ended'),
-      new Promise((done) => patience.addEventListener('abort', () => done('still there'))),
+      new Promise((done) => deadline.addEventListener('abort', () => done('still there'))),
     ]),
   ).toBe('ended');
 });

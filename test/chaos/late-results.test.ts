@@ -18,7 +18,7 @@ interface Device {
   nodeId: string;
   secret: string;
 }
-interface Held {
+interface LeasedCommand {
   runId: string;
   commandId: string;
 }
@@ -58,11 +58,11 @@ const click = (more: Record<string, unknown> = {}) => ({
 const log = { type: 'log' as const, message: 'after' };
 const clicked = { status: 'succeeded' as const, output: { pageId: 'p1', url: 'https://example.com/', title: 't' } };
 
-async function begin(steps: unknown[]): Promise<string> {
+async function startRun(steps: unknown[]): Promise<string> {
   const { id } = await api.call('createAutomationWorkflow', { body: { name: 'late', stepsJson: steps as never } });
   return startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
-async function take(runId: string): Promise<Held> {
+async function pollCommand(runId: string): Promise<LeasedCommand> {
   const { commands } = await hub
     .client(device.secret)
     .call('pollAutomationNodeCommands', { params: { id: device.nodeId }, query: { wait: 20, max: 1 } });
@@ -73,7 +73,7 @@ const report = (commandId: string, body: object = clicked) =>
     .client(device.secret)
     .call('completeAutomationNodeCommand', { params: { id: device.nodeId, commandId }, body: body as never });
 const read = (id: string): Promise<Run> => settledRun(api, id);
-const giveUp = (commandId: string) =>
+const expireCommand = (commandId: string) =>
   database.query(`update node_commands set lease_expires_at = now() - interval '1 second' where id = $1`, [commandId]);
 const commandRow = async (commandId: string) =>
   (
@@ -91,15 +91,15 @@ const audited = async (runId: string) =>
   ).map(({ details }) => details);
 
 /** Starts a run whose device does not respond until its lease expires. */
-async function lost(steps: unknown[]): Promise<Held> {
-  const held = await take(await begin(steps));
-  await giveUp(held.commandId);
-  return held;
+async function startExpiredCommand(steps: unknown[]): Promise<LeasedCommand> {
+  const leased = await pollCommand(await startRun(steps));
+  await expireCommand(leased.commandId);
+  return leased;
 }
 
 describe('a result that arrives after its command expired', () => {
   test('resumes a run that failed only because of the expired command', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     expect(await read(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
     expect(await report(commandId)).toEqual({ id: commandId, status: 'succeeded', recorded: true });
     expect(await read(runId)).toMatchObject({
@@ -116,7 +116,7 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('that is a failure is recorded for the command and does not change the error of the step', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     expect((await read(runId)).status).toBe('failed');
     await report(commandId, {
       status: 'failed',
@@ -134,7 +134,7 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('does not change the error of the command if the page was closed because the run had finished', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     expect((await read(runId)).status).toBe('failed');
     await report(commandId, {
       status: 'failed',
@@ -145,10 +145,10 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('does not change a run that was retried, nor its retry', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     await read(runId);
     const retried = await api.call('retryAutomationRun', { params: { id: runId } });
-    const second = await take(retried.id);
+    const second = await pollCommand(retried.id);
     expect(await report(commandId)).toMatchObject({ recorded: true });
     expect(await read(runId)).toMatchObject({
       status: 'failed',
@@ -162,7 +162,7 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('does not change a step whose failure the run ignored', async () => {
-    const { runId, commandId } = await lost([click({ continueOnError: true }), log]);
+    const { runId, commandId } = await startExpiredCommand([click({ continueOnError: true }), log]);
     expect(await read(runId)).toMatchObject({
       status: 'succeeded',
       stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'succeeded' }],
@@ -176,7 +176,7 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('is accepted if the device keeps to the timeoutMs of its command, which is within the step timeout', async () => {
-    const runId = await begin([click({ timeoutSeconds: 5 }), log]);
+    const runId = await startRun([click({ timeoutSeconds: 5 }), log]);
     const { commands } = await hub
       .client(device.secret)
       .call('pollAutomationNodeCommands', { params: { id: device.nodeId }, query: { wait: 20, max: 1 } });
@@ -194,7 +194,7 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('is preceded by an error that names the step timeout if the device still works after the timeout', async () => {
-    const { runId, commandId } = await take(await begin([click({ timeoutSeconds: 5 }), log]));
+    const { runId, commandId } = await pollCommand(await startRun([click({ timeoutSeconds: 5 }), log]));
     await database.query(
       `update node_commands set deadline_at = now() - interval '1 second', expires_at = now() - interval '1 second' where id = $1`,
       [commandId],
@@ -212,7 +212,7 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('does not undo a step timeout, but a retry continues after the recorded step', async () => {
-    const { runId, commandId } = await lost([click({ timeoutSeconds: 600 }), log]);
+    const { runId, commandId } = await startExpiredCommand([click({ timeoutSeconds: 600 }), log]);
     await read(runId);
     await database.query(`update node_commands set deadline_at = now() - interval '1 second' where id = $1`, [
       commandId,
@@ -240,7 +240,7 @@ describe('a result that arrives after its command expired', () => {
       const create = async (name: string) =>
         (await api.call('createAutomationWorkflow', { body: { name, stepsJson: [log] } })).id;
       await api.call('putAutomationPolicy', { body: { errorWorkflowId: await create('handler') } });
-      const handled = await lost([click(), log]);
+      const handled = await startExpiredCommand([click(), log]);
       await read(handled.runId);
       if (policy === 'names another error workflow')
         await api.call('putAutomationPolicy', { body: { errorWorkflowId: await create('other') } });
@@ -255,7 +255,7 @@ describe('a result that arrives after its command expired', () => {
   );
 
   test('does not undo a failure that is two hours old', async () => {
-    const old = await lost([click(), log]);
+    const old = await startExpiredCommand([click(), log]);
     await read(old.runId);
     await database.query(`update runs set finished_at = now() - interval '2 hours' where id = $1`, [old.runId]);
     await report(old.commandId);
@@ -266,7 +266,7 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('resumes the run even if a worker is about to write the failure', async () => {
-    const { runId, commandId } = await take(await begin([click(), log]));
+    const { runId, commandId } = await pollCommand(await startRun([click(), log]));
     // A worker has read the command as failed and has not written the failure of the step yet.
     await database.query(
       `update node_commands set status = 'failed', overdue = true, lease_expires_at = null, finished_at = now(), error = '{"code":"outcome_unknown","message":"x"}' where id = $1`,
@@ -288,7 +288,7 @@ describe('a result that arrives after its command expired', () => {
   });
 
   test('keeps its command running on the device until the run is retried', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     await read(runId);
     const poll = () =>
       hub.client(device.secret).call('pollAutomationNodeCommands', {
@@ -314,8 +314,8 @@ const fiveMinutesPass = async () => {
 
 describe('a hub that was down for five minutes', () => {
   test('accepts the result of an acting command that finished meanwhile, and leases the commands that waited', async () => {
-    const acting = await take(await begin([click(), log]));
-    const waiting = await begin([{ type: 'skill', skillId: 'node.ping', input: { nodeId: device.nodeId } }]);
+    const acting = await pollCommand(await startRun([click(), log]));
+    const waiting = await startRun([{ type: 'skill', skillId: 'node.ping', input: { nodeId: device.nodeId } }]);
     await until(
       async () => (await database.query('select 1 from node_commands where run_id = $1', [waiting])).length === 1,
       () => 'the ping was not written',
@@ -333,13 +333,13 @@ describe('a hub that was down for five minutes', () => {
       status: 'succeeded',
       stepsResultJson: [{ output: clicked.output }, {}],
     });
-    const ping = await take(waiting);
+    const ping = await pollCommand(waiting);
     await report(ping.commandId, { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } });
     expect((await read(waiting)).status).toBe('succeeded');
   });
 
   test('expires no command while no process serves devices, and extends the deadlines once, even if several processes start', async () => {
-    const { runId, commandId } = await take(await begin([click(), log]));
+    const { runId, commandId } = await pollCommand(await startRun([click(), log]));
     await hub[Symbol.asyncDispose]();
     await fiveMinutesPass();
     await using db = new Database({
@@ -369,7 +369,7 @@ describe('a hub that was down for five minutes', () => {
     expect(row?.status).toBe('leased');
     expect(row?.left).toBeGreaterThan(45);
     // After the extended deadline, a command without a response fails.
-    await giveUp(commandId);
+    await expireCommand(commandId);
     expect(await worker.sweep()).toBe(1);
     hub = await startHub(env, database);
     api = hub.client(workspace.key);

@@ -71,13 +71,13 @@ test(
       }
     })();
     for (let round = 0; round < 3; round += 1) {
-      const leave = await listen(hub.url);
+      const stopHub = await listen(hub.url);
       await delay(800);
       await hub.kill();
-      await leave();
-      const leaveSteady = await listen(steady.url);
+      await stopHub();
+      const stopSteady = await listen(steady.url);
       hub = await startFront();
-      await leaveSteady();
+      await stopSteady();
     }
     isWriting = false;
     await writing;
@@ -93,15 +93,15 @@ test(
       )
     ).map(({ line }) => line);
     expect(written.length).toBeGreaterThan(50);
-    const leave = await listen(hub.url);
+    const stopHub = await listen(hub.url);
     // The first message of a stream is `ready`.
-    await leave((count) => received.length + count > written.length);
+    await stopHub((count) => received.length + count > written.length);
     const [ready, ...events] = received;
     expect(ready).toMatch(/^ready/);
     expect(events.toSorted()).toEqual(written.toSorted());
     const ofRun = (lines: string[]) => Map.groupBy(lines, (line) => line.split(' ')[1]);
-    const [told, happened] = [ofRun(events), ofRun(written)];
-    for (const [runId, lines] of happened) expect(told.get(runId)).toEqual(lines);
+    const [receivedByRun, writtenByRun] = [ofRun(events), ofRun(written)];
+    for (const [runId, lines] of writtenByRun) expect(receivedByRun.get(runId)).toEqual(lines);
     expect(await hub.stop()).toBe(0);
     expect(await steady.stop()).toBe(0);
   },

@@ -527,7 +527,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         expect(JSON.stringify(page.stepsResultJson[1])).not.toContain('socket passed');
         expect(connections).toBe(0);
 
-        const forever = [
+        const endless = [
           browser('navigate', { url: `${base}/` }),
           browser('evaluate', { expression: 'new Promise(() => undefined)', timeoutMs: 60_000 }),
         ];
@@ -541,7 +541,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           const { id } = await workspace.api.call('createAutomationWorkflow', {
             body: {
               name: 'x',
-              stepsJson: forever.map(({ skillId, input }) => ({
+              stepsJson: endless.map(({ skillId, input }) => ({
                 type: 'skill' as const,
                 skillId,
                 input: { nodeId: companion.nodeId, ...input } as never,

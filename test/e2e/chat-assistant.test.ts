@@ -6,7 +6,7 @@ import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { openTab } from '../fixtures/chat-tab.ts';
-import { barriers } from '../fixtures/companion-window.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { chatScene } from '../fixtures/visitor.ts';
@@ -59,7 +59,7 @@ const picture = async (page: Page, name: string) => {
 };
 
 /** Parts of an answer that wait until the test releases the next one. */
-function gated(parts: readonly string[]) {
+function gatedParts(parts: readonly string[]) {
   const gates = parts.map(() => Promise.withResolvers<void>());
   return {
     next: (() => {
@@ -78,7 +78,7 @@ function gated(parts: readonly string[]) {
 describe.skipIf(executable === undefined)('the chat page with an AI agent (needs Chromium)', () => {
   test('shows the reply while the model generates it, then replaces it with the stored message', async () => {
     await put({});
-    const parts = gated([
+    const parts = gatedParts([
       '{"action":"answer","reason":"","sources":[],"reply":"We open at nine ',
       'in the morning, \\u00e9very day ',
       'but Sunday."}',
@@ -107,7 +107,7 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
 
   test('removes the partial AI reply when an agent replies first', async () => {
     await put({});
-    const parts = gated(['{"action":"answer","reason":"","sources":[],"reply":"We open at nine ', 'every day."}']);
+    const parts = gatedParts(['{"action":"answer","reason":"","sources":[],"reply":"We open at nine ', 'every day."}']);
     model.answer = () => parts.pieces();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -152,8 +152,8 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
     const { page } = tab;
     const id = await open(page);
     await write(page, 'How can I return an item?');
-    const asked = ['How can I return an item?', 'Within 30 days, with the label from your account.'];
-    await expect.poll(() => bubbles(page)).toEqual(asked);
+    const answerLines = ['How can I return an item?', 'Within 30 days, with the label from your account.'];
+    await expect.poll(() => bubbles(page)).toEqual(answerLines);
     const inbox = async () =>
       (await session.call('listInboxMessages', { params: { tenantId: scene.tenantId, id }, query: {} })).data;
     expect((await inbox()).find(({ senderType }) => senderType === 'ai')?.sources).toEqual([
@@ -163,7 +163,7 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
     await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(/^I am handing you over to a person/);
     const summary = (await inbox()).find((message) => message.private)?.content;
     expect(summary).toContain('Handed over: the visitor asked for a person');
-    for (const said of asked) expect(summary).toContain(said);
+    for (const line of answerLines) expect(summary).toContain(line);
     await session.call('sendInboxMessage', {
       params: { tenantId: scene.tenantId, id },
       body: { content: 'Hello, I am Ada.' },
@@ -209,7 +209,7 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
       await write(page, 'When do you open?');
       await expect.poll(() => bubbles(page)).toHaveLength(2);
       await expect.poll(() => page.locator('.typing').count()).toBe(0);
-      expect(await barriers(page)).toEqual([]);
+      expect(await accessibilityViolations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
       await picture(page, `assistant-${name}`);
       await page.locator('textarea').focus();
@@ -223,7 +223,7 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
       await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(/^I am handing you over to a person/);
       await expect.poll(() => button.count()).toBe(0);
       await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
-      expect(await barriers(page)).toEqual([]);
+      expect(await accessibilityViolations(page)).toEqual([]);
       await picture(page, `assistant-${name}-over`);
       const { owner } = await scene.workspace.session.call('getInboxConversation', {
         params: { tenantId: scene.tenantId, id },
@@ -241,7 +241,7 @@ describe.skipIf(executable === undefined)('the chat page with an AI agent (needs
     await open(page);
     await expect.poll(() => page.locator('.assistant p').first().textContent()).toBe('نموذج يجيب هنا');
     await expect.poll(() => page.getByRole('button', { name: 'التحدث مع شخص' }).isVisible()).toBe(true);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await picture(page, 'assistant-arabic');
     await put({ mode: 'shadow' });
     await open(page);

@@ -116,20 +116,20 @@ test('chat follow reports that the hub is unreachable, and continues once it is 
   await cli(ours, 'chat', 'reply', conversationId, 'before');
   const following = spawn(process.execPath, [program, 'chat', 'follow', conversationId], { env: alone });
   let followed = '';
-  let said = '';
+  let errors = '';
   following.stdout.on('data', (chunk) => (followed += String(chunk)));
-  following.stderr.on('data', (chunk) => (said += String(chunk)));
+  following.stderr.on('data', (chunk) => (errors += String(chunk)));
   const ended = new Promise((done) => following.once('exit', (code) => done(code)));
   await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: before\n');
   await hub.stop();
-  await expect.poll(() => said, { timeout: 30_000 }).toContain('The hub is unavailable');
+  await expect.poll(() => errors, { timeout: 30_000 }).toContain('The hub is unavailable');
   await startHubProcess(ours);
   await cli(ours, 'chat', 'reply', conversationId, 'after');
   await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: after\n');
   following.kill('SIGINT');
   expect(await ended).toBe(0);
   expect(followed.match(/agent: /g)).toHaveLength(2);
-  expect(said.split('\n').slice(1)).toEqual([
+  expect(errors.split('\n').slice(1)).toEqual([
     'The hub is unavailable; reconnecting. Press Ctrl-C to stop.',
     'The hub is available again.',
     '',

@@ -5,7 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { openTab, startHostSite } from '../fixtures/chat-tab.ts';
-import { barriers } from '../fixtures/companion-window.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { openAgent } from '../fixtures/live-chat.ts';
@@ -167,7 +167,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     );
     await using tab = await openTab(browser);
     const { page } = tab;
-    for (const [url, problem, said] of [
+    for (const [url, problem, heading] of [
       [pageOf(mine.token, hub.url, other.siteKey), 'invalid', 'This chat link does not work'],
       [pageOf(`${mine.token.slice(0, -2)}xx`), 'invalid', 'This chat link does not work'],
       [pageOf(revoked.token), 'invalid', 'This chat link does not work'],
@@ -180,9 +180,9 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
       if (problem === 'needed') await page.evaluate('sessionStorage.clear()');
       await page.goto(url);
       await expect.poll(() => page.locator('[data-problem]').getAttribute('data-problem')).toBe(problem);
-      await expect.poll(() => page.getByRole('heading', { level: 2 }).textContent()).toBe(said);
+      await expect.poll(() => page.getByRole('heading', { level: 2 }).textContent()).toBe(heading);
       expect(await page.content()).not.toContain('For your eyes only');
-      expect(await barriers(page)).toEqual([]);
+      expect(await accessibilityViolations(page)).toEqual([]);
     }
     expect(tab.complaints).toEqual([]);
   });
@@ -285,7 +285,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
       `window.tones = 0; const make = AudioContext.prototype.createOscillator; AudioContext.prototype.createOscillator = function () { window.tones += 1; return make.call(this); };`,
     );
     const tones = () => page.evaluate<number>('tones');
-    const say = (content: string) =>
+    const sendReply = (content: string) =>
       workspace.session.call('sendInboxMessage', { params: { tenantId, id: conversationId }, body: { content } });
     await page.goto(pageOf(token, hub.url, own.siteKey));
     await settled(page);
@@ -300,11 +300,11 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
       .toMatchObject([{ conversationId, who: 'visitor', typing: true }]);
     inbox.send({ type: 'typing', conversationId, typing: true });
     await page.getByText('Ann B. is typing').waitFor();
-    await say('While they look');
+    await sendReply('While they look');
     await expect.poll(() => bubbles(page)).toEqual(['While they look']);
     await expect.poll(() => page.locator('.typing').count()).toBe(0);
     await hide(page, true);
-    await say('While they do not');
+    await sendReply('While they do not');
     await expect.poll(() => page.title()).toBe('(1) Chat with us');
     await expect.poll(tones).toBe(2);
 
@@ -390,9 +390,9 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     await page.routeWebSocket(/\/widget\/v1\/live/, (socket) => {
       sockets += 1;
       const server = socket.connectToServer();
-      const goesNowhere = () => isAsleep && sockets === 1;
-      server.onMessage((message) => goesNowhere() || socket.send(message));
-      socket.onMessage((message) => goesNowhere() || server.send(message));
+      const isUnreachable = () => isAsleep && sockets === 1;
+      server.onMessage((message) => isUnreachable() || socket.send(message));
+      socket.onMessage((message) => isUnreachable() || server.send(message));
     });
     await page.clock.install();
     await page.goto(pageOf(token));
@@ -545,7 +545,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     ]);
     await page.getByRole('radio', { name: '4 of 5' }).check();
     await page.getByRole('textbox', { name: 'Anything you would like to add?' }).fill('Quick');
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Send rating' }).click();
     await page.getByText('Thank you for your rating.').waitFor();
     expect(
@@ -601,9 +601,9 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     await settled(page);
     const choose = page.locator('input[type=file]');
     const picture = Buffer.from(await page.screenshot());
-    const held = Promise.withResolvers<void>();
+    const delayed = Promise.withResolvers<void>();
     await page.route(/\/widget\/v1\/files\?name=slow/, async (route) => {
-      await held.promise;
+      await delayed.promise;
       await route.abort();
     });
     await choose.setInputFiles([
@@ -650,7 +650,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
     // Refused files disappear when the message is sent.
     await expect.poll(() => page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
     expect(tab.complaints).toEqual([]);
-    held.resolve();
+    delayed.resolve();
   });
 
   test('audio files can be played in the page', async () => {
@@ -670,7 +670,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
         page.locator('audio').evaluateAll((all) => all.map((one) => (one as unknown as { duration: number }).duration)),
       )
       .toEqual([1]);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(tab.complaints).toEqual([]);
     expect(await written(conversationId)).toEqual(['']);
   });
@@ -769,7 +769,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
         const { page } = tab;
         await page.goto(pageOf(token));
         await expect.poll(() => page.locator('.bubble').count()).toBe(1);
-        expect(await barriers(page)).toEqual([]);
+        expect(await accessibilityViolations(page)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
         expect(
           await page.evaluate(
@@ -805,7 +805,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
       const { page } = tab;
       await page.goto(pageOf(null));
       await page.getByText('Ahoy').waitFor();
-      expect(await barriers(page)).toEqual([]);
+      expect(await accessibilityViolations(page)).toEqual([]);
       expect(await page.getByLabel('Ihre E-Mail-Adresse').count()).toBe(0);
       await page.getByLabel('Ihr Name').fill('Ann');
       await page.getByLabel('Wie können wir helfen?').fill('Haben Sie Seile?');
@@ -874,8 +874,8 @@ const hide = (page: Page, isHidden: boolean) =>
 
 describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
   const frameOf = (page: Page) => page.frameLocator('outrigger-chat iframe');
-  const said = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
-  const heard = async (page: Page) => (await page.evaluate<[string, unknown][]>('heard')).map(([name]) => name);
+  const visibleTexts = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
+  const hostEvents = async (page: Page) => (await page.evaluate<[string, unknown][]>('heard')).map(([name]) => name);
 
   test('works under a strict content security policy, loads nothing before it is opened, and shifts no layout', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey, 2);
@@ -896,15 +896,15 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + document.cookie')).toBe(
       '{}{}',
     );
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await launcher.press('Enter');
-    await expect.poll(() => said(page)).toEqual(['Hello from the shop']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Hello from the shop']);
     expect(tab.requests.filter((url) => url.includes(token))).toEqual([`${site.origin}/?token=${token}`]);
     await expect.poll(() => frameOf(page).locator('textarea:focus').count()).toBe(1);
     // The site gets the event of a message also while the chat is open.
     await reply(conversationId, 'While it is open');
-    await expect.poll(() => said(page)).toEqual(['Hello from the shop', 'While it is open']);
-    await expect.poll(() => heard(page)).toContain('message');
+    await expect.poll(() => visibleTexts(page)).toEqual(['Hello from the shop', 'While it is open']);
+    await expect.poll(() => hostEvents(page)).toContain('message');
     await frameOf(page).locator('textarea').fill('From the widget');
     await frameOf(page).locator('textarea').press('Enter');
     await expect
@@ -919,10 +919,10 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.evaluate("Outrigger('send', 'From the host')");
     await expect.poll(() => written(conversationId)).toContain('From the host');
     await expect
-      .poll(() => heard(page))
+      .poll(() => hostEvents(page))
       .toEqual(expect.arrayContaining(['ready', 'open', 'close', 'unread', 'message']));
     await page.evaluate("Outrigger('on', 'ready', () => heard.push(['ready, late']))");
-    expect((await heard(page)).filter((name) => name.startsWith('ready'))).toEqual([
+    expect((await hostEvents(page)).filter((name) => name.startsWith('ready'))).toEqual([
       'ready',
       'ready behind boot',
       'ready, late',
@@ -941,11 +941,11 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     const { page } = tab;
     await page.goto(`${site.origin}/?token=${first.token}`);
     await page.getByRole('button', { name: 'Open chat' }).click();
-    await expect.poll(() => said(page)).toEqual(['For the first']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['For the first']);
     await frameOf(page).locator('textarea').fill('Typed by the first');
     await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(second.token)} }); Outrigger('open')`);
     await expect.poll(() => page.locator('outrigger-chat').count()).toBe(1);
-    await expect.poll(() => said(page)).toEqual(['For the second']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['For the second']);
     await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('');
     await page.evaluate("Outrigger('shutdown')");
     await expect.poll(() => page.locator('outrigger-chat').count()).toBe(0);
@@ -956,7 +956,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
       "Outrigger('on', 'error', ({ code }) => heard.push([code])); Outrigger('boot'); Outrigger('open')",
     );
     await frameOf(page).locator('[data-problem=needed]').waitFor();
-    await expect.poll(() => heard(page)).toContain('token_required');
+    await expect.poll(() => hostEvents(page)).toContain('token_required');
     expect(tab.complaints).toEqual([expect.stringContaining('Outrigger: This chat takes only visitors with a token.')]);
   });
 
@@ -994,7 +994,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     const { page } = tab;
     await page.goto(`${site.origin}/?token=${first.token}`);
     await page.getByRole('button', { name: 'Open chat' }).click();
-    await expect.poll(() => said(page)).toEqual(['For who stays']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['For who stays']);
     const chosen = frameOf(page).getByRole('button', { name: 'Remove kept.txt' });
     await frameOf(page)
       .locator('input[type=file]')
@@ -1008,7 +1008,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await chosen.waitFor();
     await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('Typed before');
     await page.evaluate(`Outrigger('update', { token: ${JSON.stringify(other.token)} })`);
-    await expect.poll(() => said(page)).toEqual(['For another']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['For another']);
     await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('');
     await expect.poll(() => chosen.count()).toBe(0);
   });
@@ -1026,10 +1026,10 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     const { page } = tab;
     await page.goto(`${site.origin}/?token=${token}`);
     await page.getByRole('button', { name: 'Open chat' }).click();
-    await expect.poll(() => heard(page)).toContain('tokenExpired');
+    await expect.poll(() => hostEvents(page)).toContain('tokenExpired');
     const renewed = await scene.mint('returning');
     await page.evaluate(`Outrigger('update', { token: ${JSON.stringify(renewed.token)} })`);
-    await expect.poll(() => said(page)).toEqual(['Welcome back']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Welcome back']);
   });
 
   test('a site that is not allowed cannot show the chat in a frame, and its console shows the remedy', async () => {
@@ -1052,13 +1052,13 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     // lists all three.
     for (const cause of [`data-site-key, "${scene.siteKey}"`, `add ${site.origin} to allowedOrigins`, 'frame-src'])
       expect(failed?.message).toContain(cause);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(tab.requests.filter((url) => url.includes('/widget/v1/'))).toEqual([]);
     await page.getByRole('button', { name: 'Close chat' }).click();
     // The chat opens after the site is allowed.
     await scene.set({ allowedOrigins: [site.origin] });
     await page.getByRole('button', { name: 'Open chat' }).click();
-    await expect.poll(() => said(page)).toEqual(['Not for here']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Not for here']);
     await expect.poll(() => page.locator('outrigger-chat p').count()).toBe(0);
   });
 });

@@ -51,7 +51,8 @@ const run = (args: string[], { input = '', own = {} }: { input?: string; own?: R
     child.stdin?.end(input);
   });
 const chat = (...args: string[]) => run(['chat', ...args, '--hub', hub.url]);
-const logIn = (given = password) => run(['login', '--hub', hub.url, '--email', email], { input: `${given}\n` });
+const logIn = (typedPassword = password) =>
+  run(['login', '--hub', hub.url, '--email', email], { input: `${typedPassword}\n` });
 const logins = () => join(folder, 'config', 'outrigger', 'logins.json');
 
 test('a command on a machine without a hub names the remedy and creates no data folder', async () => {

@@ -12,7 +12,7 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { inheritedEnv } from '../fixtures/processes.ts';
 import { testSecretKey } from '../fixtures/secrets.ts';
-import { speaks, startSpeechServer } from '../fixtures/speech-server.ts';
+import { defaultSpeechReply, startSpeechServer } from '../fixtures/speech-server.ts';
 
 let database: TestDatabase;
 let folder: string;
@@ -92,8 +92,8 @@ test('calls import reads a CSV, names each invalid line and fails, and calls com
     `callSid,direction,result,startedAt,endedAt\nCA1,inbound,missed,${at},${at}\nCA2,inbound,lost,${at},${at}\n`,
   );
   const importing = ['calls', 'import', file, '--workspace', 'ours', '--provider', 'twilio'];
-  const taken = await cli(...importing, '--json');
-  expect([taken.code, JSON.parse(taken.stdout)]).toEqual([
+  const imported = await cli(...importing, '--json');
+  expect([imported.code, JSON.parse(imported.stdout)]).toEqual([
     1,
     {
       read: 1,
@@ -113,7 +113,7 @@ test('calls import reads a CSV, names each invalid line and fails, and calls com
 test('doctor calls the servers in the settings, gives a remedy for each failure, and exits with an error', async () => {
   await using model = await startModelServer();
   await using speech = await startSpeechServer();
-  speech.reply = (request) => (request.kind === 'transcription' ? { status: 401 } : speaks(request));
+  speech.reply = (request) => (request.kind === 'transcription' ? { status: 401 } : defaultSpeechReply(request));
   const settings = {
     AI_BASE_URL: model.baseUrl,
     AI_MODEL: 'alpha',
@@ -122,9 +122,9 @@ test('doctor calls the servers in the settings, gives a remedy for each failure,
     TTS_BASE_URL: speech.baseUrl,
     TTS_MODEL: 'voice',
   };
-  await using taken = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const PORT = String((taken.address() as AddressInfo).port);
+  await using portOwner = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(portOwner, 'listening');
+  const PORT = String((portOwner.address() as AddressInfo).port);
   const ended = await cliWith({ ...settings, PORT }, 'doctor', '--json');
   expect(ended.code).toBe(1);
   expect(JSON.parse(ended.stdout)).toMatchObject([
@@ -152,9 +152,13 @@ test('doctor reports invalid settings once and skips the checks that need them',
   const settings = { PORT: 'many', AI_BASE_URL: 'nonsense', AI_MODEL: 'alpha' };
   const ended = await cliWith(settings, 'doctor', '--json');
   expect(ended.code).toBe(1);
-  const [, , told, ...rest] = JSON.parse(ended.stdout) as { check: string; ok: boolean | null; detail: string }[];
-  expect(told).toMatchObject({ check: 'settings', ok: false });
-  expect(told?.detail.match(/PORT|AI_\w+/g)).toEqual(['PORT', 'AI_BASE_URL']);
+  const [, , settingsCheck, ...rest] = JSON.parse(ended.stdout) as {
+    check: string;
+    ok: boolean | null;
+    detail: string;
+  }[];
+  expect(settingsCheck).toMatchObject({ check: 'settings', ok: false });
+  expect(settingsCheck?.detail.match(/PORT|AI_\w+/g)).toEqual(['PORT', 'AI_BASE_URL']);
   expect(rest.map(({ check, ok }) => [check, ok])).toEqual(
     ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'].map((check) => [check, null]),
   );

@@ -54,7 +54,7 @@ async function begin(argv: string[], options: Record<string, unknown> = {}) {
 
 const effect = (name: string) => join(companion.shared, name);
 /** A program that has an effect and keeps running. */
-const acting = (name: string) => ['sh', '-c', `echo begun >> "$1"; sleep 30`, 'sh', effect(name)];
+const programWithEffect = (name: string) => ['sh', '-c', `echo begun >> "$1"; sleep 30`, 'sh', effect(name)];
 async function underWay(name: string): Promise<void> {
   await expect.poll(() => processesWith(`\u0000${effect(name)}`).length).toBeGreaterThan(0);
 }
@@ -72,11 +72,11 @@ const endedAfter = expect.stringMatching(
 
 describe('a program that the owner ended', () => {
   test('is reported as interrupted and is not retried', async () => {
-    for (const [name, end, undo, reason] of [
+    for (const [name, end, revert, reason] of [
       ['paused', ['pause'], ['resume'], 'owner_paused'],
       ['denied', ['deny', 'system'], ['allow', 'system', '--no-ask', '--yes'], 'owner_denied'],
     ] as const) {
-      const { runId } = await begin(acting(name), { retry });
+      const { runId } = await begin(programWithEffect(name), { retry });
       await underWay(name);
       expect(await companion.cli(...end)).toMatchObject({ code: 0 });
       expect(await settled(runId)).toMatchObject({
@@ -85,13 +85,13 @@ describe('a program that the owner ended', () => {
         stepsResultJson: [{ status: 'failed', attempts: 1 }],
       });
       expect(await lastEntry()).toMatchObject({ outcome: 'interrupted', message: endedAfter, reason, began: true });
-      expect(await companion.cli(...undo)).toMatchObject({ code: 0 });
+      expect(await companion.cli(...revert)).toMatchObject({ code: 0 });
       expect(readFileSync(effect(name), 'utf8')).toBe('begun\n');
     }
   });
 
   test('names the earlier try in the approval of a retry', async () => {
-    const { runId, approval } = await begin(acting('retried'));
+    const { runId, approval } = await begin(programWithEffect('retried'));
     expect(approval?.message).not.toContain('earlier');
     await underWay('retried');
     await companion.cli('pause');
@@ -202,7 +202,7 @@ describe('a command of the browser', () => {
 });
 
 test('a program that ended with its companion is reported as interrupted', async () => {
-  const { runId } = await begin(acting('stopped'), { retry });
+  const { runId } = await begin(programWithEffect('stopped'), { retry });
   await underWay('stopped');
   await companion.stop();
   expect(await settled(runId)).toMatchObject({
@@ -215,7 +215,7 @@ test('a program that ended with its companion is reported as interrupted', async
 });
 
 test('the log entry of a program whose companion was killed contains the fields of its first entry', async () => {
-  const { runId } = await begin(acting('killed'));
+  const { runId } = await begin(programWithEffect('killed'));
   await underWay('killed');
   await companion.stop('SIGKILL');
   await companion.start();

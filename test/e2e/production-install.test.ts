@@ -116,7 +116,7 @@ test('the packed package serves chat, voice and phone with production dependenci
   const { bin } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { bin: Record<string, string> };
   expect(Object.keys(bin)).toEqual(['outrigger', 'outrigger-companion']);
   const start = await (await fetch(url)).text();
-  expect([text(), start].filter((said) => said.includes('npm run'))).toEqual([]);
+  expect([text(), start].filter((output) => output.includes('npm run'))).toEqual([]);
 });
 
 test('a production checkout without built pages fails to install, and doctor says what to do', async () => {

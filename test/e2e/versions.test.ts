@@ -83,12 +83,17 @@ describe('a hub', () => {
         ?.replace(/wait=\d+/, 'wait=20')
         .replace(/running=.*$/, 'running=');
       const polled = await send(hub.url, 'GET', `/v1/automations/nodes/${nodeId}/commands?${query}`, { headers });
-      const [taken] = polled.body['commands'] as Command[];
-      expect(taken).toMatchObject({ type: command.type, input: command.input });
-      const answer = await send(hub.url, 'POST', `/v1/automations/nodes/${nodeId}/commands/${taken?.id}/result`, {
-        headers,
-        body: change(result.body as Record<string, unknown>),
-      });
+      const [polledCommand] = polled.body['commands'] as Command[];
+      expect(polledCommand).toMatchObject({ type: command.type, input: command.input });
+      const answer = await send(
+        hub.url,
+        'POST',
+        `/v1/automations/nodes/${nodeId}/commands/${polledCommand?.id}/result`,
+        {
+          headers,
+          body: change(result.body as Record<string, unknown>),
+        },
+      );
       expect(answer.body).toMatchObject({ status: result.answer['status'], recorded: true });
       expect((await read()).status).toBe(result.answer['status']);
       served.push(command.type);
@@ -141,8 +146,8 @@ describe('a companion', () => {
           chunks.length === 0 ? {} : (JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>);
         const reply = (status: number, answer: unknown) =>
           response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-        const isKnown = (given: Iterable<string>, allowed: string[]) =>
-          [...given].every((name) => allowed.includes(name));
+        const isKnown = (names: Iterable<string>, allowed: string[]) =>
+          [...names].every((name) => allowed.includes(name));
         if (pathname.endsWith('/claim')) reply(200, claim.answer);
         else if (pathname.endsWith('/heartbeat')) {
           if (isKnown(Object.keys(body), ['facts', 'device', 'paused', 'running'])) reply(200, heartbeats[0]?.answer);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { openTab } from '../fixtures/chat-tab.ts';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
-import { barriers } from '../fixtures/companion-window.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
@@ -14,19 +14,19 @@ import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
 import {
-  listening,
+  activeMicrophones,
   listenToPage,
-  loudness,
-  pieces,
-  silenced,
+  currentVolume,
+  audioPieces,
+  waitUntilSilent,
   startTalkingBrowser,
   watchMicrophones,
 } from '../fixtures/voice-tab.ts';
 
 const executable = findBrowser(undefined)?.path;
 const pictures = process.env['VOICE_PICTURES'];
-const asked = 'When do you open tomorrow?';
-const answered = 'We open at nine in the morning. On Sundays we are closed, but the terrace is open from ten.';
+const question = 'When do you open tomorrow?';
+const answer = 'We open at nine in the morning. On Sundays we are closed, but the terrace is open from ten.';
 /** Longer than any wait of the tests. */
 const longSpeech = { sound: [tone(20, 24_000)] };
 
@@ -58,9 +58,9 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(() => {
-  model.reply = () => answered;
+  model.reply = () => answer;
   speech.requests.length = 0;
-  speech.reply = ({ kind }) => (kind === 'transcription' ? asked : { sound: [tone(0.6, 24_000)] });
+  speech.reply = ({ kind }) => (kind === 'transcription' ? question : { sound: [tone(0.6, 24_000)] });
 });
 
 interface Opening extends BrowserContextOptions {
@@ -87,7 +87,7 @@ const activity = (page: Page) => page.locator('.activity').getAttribute('data-ac
 const ready = async (page: Page) => {
   await expect.poll(() => activity(page)).toBe('ready');
 };
-const said = (page: Page) => page.locator('.turn .bubble').allTextContents();
+const transcript = (page: Page) => page.locator('.turn .bubble').allTextContents();
 const write = async (page: Page, text: string) => {
   await page.getByRole('textbox', { name: 'Write a message' }).fill(text);
   await page.keyboard.press('Enter');
@@ -139,14 +139,14 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await picture(tab, 'listening');
     await expect.poll(() => level(page)).toBe(0);
     await page.mouse.up();
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
-    await expect.poll(() => said(page)).toEqual([asked, answered]);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => transcript(page)).toEqual([question, answer]);
     await ready(page);
 
     // The server received the sound of the microphone.
-    const heard = speech.requests.find(({ kind }) => kind === 'transcription') as { file: Buffer };
-    const samples = Array.from({ length: (heard.file.length - 44) >> 1 }, (_none, at) =>
-      heard.file.readInt16LE(44 + at * 2),
+    const transcription = speech.requests.find(({ kind }) => kind === 'transcription') as { file: Buffer };
+    const samples = Array.from({ length: (transcription.file.length - 44) >> 1 }, (_none, at) =>
+      transcription.file.readInt16LE(44 + at * 2),
     );
     expect(samples.length).toBeGreaterThan(16_000);
     expect(Math.max(...samples)).toBeGreaterThan(4_000);
@@ -154,7 +154,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     const stages = await page.locator('.latency dt').allTextContents();
     expect(stages).toEqual(['Transcribed', 'First words', 'First audio', 'Total to first audio', 'Played here after']);
     for (const shown of await page.locator('.latency dd').allTextContents()) expect(shown).toMatch(/^[\d,]+ ms$/);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await picture(tab, 'answered');
 
     // The page has no access to a token, and stores nothing.
@@ -199,10 +199,10 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       () => write(page, 'Something else'),
     ].entries()) {
       await write(page, 'When do you open?');
-      await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+      await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
       if (index === 0) {
         await expect.poll(() => page.locator('.talk').innerText()).toBe('Hold to interrupt');
-        const [first, ...others] = await pieces(page);
+        const [first, ...others] = await audioPieces(page);
         expect(others.length).toBeGreaterThan(3);
         // Each piece starts where the previous one ends.
         others.reduce(
@@ -214,31 +214,31 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
         );
       }
       await stop();
-      if (index < 2) expect(await silenced(page)).toBeGreaterThan(0);
+      if (index < 2) expect(await waitUntilSilent(page)).toBeGreaterThan(0);
       await expect.poll(() => page.locator('.fate').allTextContents()).toHaveLength(index + 1);
     }
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
     await page.getByText('Settings').click();
     await page.getByRole('switch', { name: 'Speak answers aloud' }).click();
-    expect(await silenced(page)).toBeGreaterThan(0);
+    expect(await waitUntilSilent(page)).toBeGreaterThan(0);
     await expect.poll(() => page.locator('[role=log]').getAttribute('aria-live')).toBe('polite');
     expect(new Set(await page.locator('.fate').allTextContents())).toEqual(new Set(['Interrupted']));
     expect(tab.complaints).toEqual([]);
   });
 
   test('hands-free mode records from the switch on, the hub detects speech, and speech during an answer interrupts it', async () => {
-    speech.reply = ({ kind }) => (kind === 'transcription' ? asked : longSpeech);
+    speech.reply = ({ kind }) => (kind === 'transcription' ? question : longSpeech);
     await using tab = await open();
     const { page } = tab;
     await ready(page);
     await page.getByRole('switch', { name: 'Hands-free' }).click();
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
-    expect((await said(page))[0]).toBe(asked);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
+    expect((await transcript(page))[0]).toBe(question);
     await expect.poll(() => page.locator('#hint').getAttribute('class')).toContain('hint');
     await picture(tab, 'hands-free');
     await expect.poll(() => page.locator('.fate').allTextContents()).toContain('Interrupted');
     await page.getByRole('button', { name: 'Stop listening' }).click();
-    await expect.poll(() => said(page)).toHaveLength(4);
+    await expect.poll(() => transcript(page)).toHaveLength(4);
     await page.getByRole('button', { name: 'Start listening' }).waitFor();
     expect(tab.complaints).toEqual([]);
   });
@@ -267,12 +267,12 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       await expect.poll(() => problem(page)).toBe(`microphone-${kind}`);
       await expect.poll(() => page.getByRole('heading', { level: 2 }).first().textContent()).toBe(title);
       if (kind === 'denied') {
-        expect(await barriers(page)).toEqual([]);
+        expect(await accessibilityViolations(page)).toEqual([]);
         await picture(tab, 'denied');
       }
     }
     await write(page, 'Good day');
-    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
+    await expect.poll(() => transcript(page)).toEqual(['Good day', answer]);
     expect(tab.complaints).toEqual([]);
   });
 
@@ -287,7 +287,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await page.getByRole('switch', { name: 'Hands-free' }).click();
     for (const index of [2, 1]) {
       await choice.selectOption({ index });
-      await expect.poll(() => listening(page)).toEqual([names[index]]);
+      await expect.poll(() => activeMicrophones(page)).toEqual([names[index]]);
     }
   });
 
@@ -310,7 +310,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     })()`);
     await page.getByRole('switch', { name: 'Hands-free' }).click();
     await choice.selectOption({ index: 2 });
-    await expect.poll(() => listening(page)).toEqual([names[2]]);
+    await expect.poll(() => activeMicrophones(page)).toEqual([names[2]]);
   });
 
   test('a user without or with a lost entitlement sees an error, and the transcript stays', async () => {
@@ -322,10 +322,10 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await using tab = await open({ session: own.jwt });
     const { page } = tab;
     await write(page, 'Good day');
-    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
+    await expect.poll(() => transcript(page)).toEqual(['Good day', answer]);
     await entitle(false);
     await expect.poll(() => problem(page)).toBe('notEntitled');
-    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
+    await expect.poll(() => transcript(page)).toEqual(['Good day', answer]);
     // The upgrade request is refused, and browsers do not show its status to the page.
     await page.reload();
     await expect.poll(() => problem(page)).toBe('notEntitled');
@@ -335,7 +335,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await own.session.call('logOut', {});
     await expect.poll(() => problem(page)).toBe('ended');
     await expect.poll(() => page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe('sign-in?to=/voice');
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.reload();
     await expect.poll(() => problem(page)).toBe('signedOut');
   });
@@ -343,8 +343,8 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
   test('a third page only says that two are open, and continues by itself once one is closed', async () => {
     const own = await hub.workspace();
     const holders = await Promise.all([openVoice(hub.url, own.jwt), openVoice(hub.url, own.jwt)]);
-    for (const { send: tell, wait } of holders) {
-      tell({ type: 'text', data: 'Good day' });
+    for (const { send: sendFrame, wait } of holders) {
+      sendFrame({ type: 'text', data: 'Good day' });
       await wait('done');
     }
     await using tab = await open({ session: own.jwt });
@@ -377,8 +377,8 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await write(page, 'Good day');
     await expect.poll(() => problem(page)).toBe('notConfigured');
     await expect.poll(() => page.locator('.fate.failure').count()).toBe(1);
-    await expect.poll(() => said(page)).toEqual(['Good day']);
-    expect(await barriers(page)).toEqual([]);
+    await expect.poll(() => transcript(page)).toEqual(['Good day']);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await picture(tab, 'not-configured');
   });
 
@@ -389,7 +389,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await ready(page);
     await write(page, 'When is it **winter**?');
     await expect
-      .poll(() => said(page))
+      .poll(() => transcript(page))
       .toEqual(['When is it **winter**?', 'In winter from ten, see another plan or #2.']);
   });
 
@@ -414,10 +414,10 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     const { page } = tab;
     await ready(page);
     await write(page, 'Good day');
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
     proxy.sockets = 'refuse';
     proxy.cutSockets();
-    expect(await silenced(page)).toBeGreaterThan(0);
+    expect(await waitUntilSilent(page)).toBeGreaterThan(0);
     await expect.poll(() => problem(page)).toBe('lost');
     await expect.poll(() => page.locator('.fate').allTextContents()).toEqual(['Interrupted']);
     await expect.poll(() => page.getByRole('button', { name: 'Hold to talk' }).isDisabled()).toBe(true);
@@ -425,7 +425,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     proxy.sockets = 'pass';
     await ready(page);
     await write(page, 'And again');
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
   });
 
   test('on a low screen the whole page scrolls, the transcript keeps its space, and nothing overlaps', async () => {
@@ -455,12 +455,12 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       if (isOpen) await page.locator('summary').click();
       await page.locator('.talk').scrollIntoViewIfNeeded();
       await picture(tab, `${width}x${height}`);
-      const [heard, dockTop, dockBottom, dockHidden, cardBottom, wide] = await page.evaluate<number[]>(`(() => {
+      const [transcription, dockTop, dockBottom, dockHidden, cardBottom, wide] = await page.evaluate<number[]>(`(() => {
         const [scroller, dock, card] = ['.scroller', '.dock', '.voice'].map((name) => document.querySelector(name));
         const box = (element) => element.getBoundingClientRect();
         return [scroller.clientHeight, box(dock).top - box(scroller).bottom, box(dock).bottom, dock.scrollHeight - dock.clientHeight, box(card).bottom, document.documentElement.scrollWidth - innerWidth];
       })()`);
-      expect(heard).toBeGreaterThanOrEqual(150);
+      expect(transcription).toBeGreaterThanOrEqual(150);
       expect([Math.round(dockTop as number), dockHidden, wide]).toEqual([0, 0, 0]);
       expect(dockBottom).toBeLessThanOrEqual((cardBottom as number) + 0.5);
       expect((await page.locator('.talk').boundingBox())?.height).toBeGreaterThanOrEqual(60);
@@ -483,7 +483,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await page.locator('summary').focus();
     await page.keyboard.press('Enter');
     await page.locator('.fields').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await page.evaluate('document.documentElement.dir')).toBe(name.startsWith('arabic') ? 'rtl' : 'ltr');
     const reached = new Set<string>();

@@ -74,10 +74,10 @@ test.skipIf(process.platform !== 'linux')(
     );
     let most = before;
     // An unlimited buffer would be full long before. A limited one does not grow any more.
-    for (let look = 0; look < 40; look += 1) {
+    for (let sample = 0; sample < 40; sample += 1) {
       await delay(250);
       most = Math.max(most, residentMiB(hub.child.pid as number));
-      if (look % 8 === 0) expect(await run()).toMatchObject({ status: 'succeeded' });
+      if (sample % 8 === 0) expect(await run()).toMatchObject({ status: 'succeeded' });
     }
     expect(most - before).toBeLessThan(120);
     for (const socket of sockets) socket.destroy();
@@ -123,7 +123,7 @@ test.skipIf(process.platform !== 'linux')(
     );
     await expect.poll(() => quick.received.length, { timeout: 90_000 }).toBe(9_001);
     let most = before;
-    for (let look = 0; look < 20; look += 1) {
+    for (let sample = 0; sample < 20; sample += 1) {
       await delay(250);
       most = Math.max(most, residentMiB(hub.child.pid as number));
     }
@@ -175,7 +175,7 @@ test.skipIf(process.platform !== 'linux')(
       ...Array.from({ length: 10 }, () => stalledReader(hub.url, `${path}/events`, headers)),
     ];
     let most = before;
-    for (let look = 0; look < 40; look += 1) {
+    for (let sample = 0; sample < 40; sample += 1) {
       await delay(250);
       most = Math.max(most, residentMiB(hub.child.pid as number));
     }

@@ -25,13 +25,13 @@ test(
   async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-deadly-'));
-    const held: ServerResponse[] = [];
+    const pendingResponses: ServerResponse[] = [];
     let calls = 0;
     let isOpen = false;
     const receiver = createServer((_request, response) => {
       calls += 1;
       if (isOpen) response.end();
-      else held.push(response);
+      else pendingResponses.push(response);
     });
     await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
     onTestFinished(() => {
@@ -54,7 +54,7 @@ test(
         'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1',
         [runId],
       );
-    const died = async (hub: HubProcess) => {
+    const expectCrash = async (hub: HubProcess) => {
       if (hub.child.exitCode === null && hub.child.signalCode === null) await once(hub.child, 'exit');
       expect(hub.child.signalCode).toBe('SIGKILL');
     };
@@ -66,7 +66,7 @@ test(
       const { id } = await api().call('createAutomationWorkflow', { body: { name: 'w', stepsJson } });
       return startedRun(await api().call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
     };
-    const bystander = await start(
+    const otherRun = await start(
       [
         { type: 'log', message: 'one' },
         { type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${target}/`, body: '{{payload.a}}' } },
@@ -78,28 +78,28 @@ test(
       () => calls === 1,
       () => 'the other run did not get under way',
     );
-    const deadly = await start(
+    const crashingRun = await start(
       [
         { type: 'log', message: 'one' },
         { type: 'log', message: '{{payload.a}}{{payload.b}}' },
       ],
       { a: 'end of ', b: 'this process' },
     );
-    await died(hub);
+    await expectCrash(hub);
 
     hub = await startHubProcess(env);
-    await endLease(bystander);
+    await endLease(otherRun);
     await until(
       () => calls === 2,
       () => 'the other run was not taken again',
     );
-    await endLease(deadly);
-    await died(hub);
+    await endLease(crashingRun);
+    await expectCrash(hub);
 
     hub = await startHubProcess(env);
-    await endLease(bystander);
-    await endLease(deadly);
-    const failed = await settledRun(api(), deadly);
+    await endLease(otherRun);
+    await endLease(crashingRun);
+    const failed = await settledRun(api(), crashingRun);
     expect(failed).toMatchObject({
       status: 'failed',
       error: {
@@ -113,9 +113,9 @@ test(
       () => 'the other run was not taken again',
     );
     isOpen = true;
-    for (const response of held) response.end();
-    expect(await settledRun(api(), bystander)).toMatchObject({ status: 'succeeded' });
-    expect(await database.query('select process_deaths from runs where id = $1', [bystander])).toEqual([
+    for (const response of pendingResponses) response.end();
+    expect(await settledRun(api(), otherRun)).toMatchObject({ status: 'succeeded' });
+    expect(await database.query('select process_deaths from runs where id = $1', [otherRun])).toEqual([
       { process_deaths: null },
     ]);
     expect(await hub.stop()).toBe(0);

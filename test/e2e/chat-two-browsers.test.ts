@@ -71,7 +71,7 @@ async function openInbox(page: Page, tenantId: string, code: string): Promise<vo
   }, tenantId);
 }
 
-const heard = (page: Page) =>
+const messageTexts = (page: Page) =>
   page.evaluate(() =>
     (globalThis as unknown as { frames_: { type: string; message?: { content: string; private: boolean } }[] }).frames_
       .filter(({ type }) => type === 'message')
@@ -130,12 +130,12 @@ test.skipIf(executable === undefined)(
     const field = visitor.page.getByRole('textbox', { name: 'Write a message' });
     await field.fill('Hello?');
     await field.press('Enter');
-    await expect.poll(() => heard(agent.page)).toEqual(['Hello?']);
+    await expect.poll(() => messageTexts(agent.page)).toEqual(['Hello?']);
     expect((await ask(agent.page, 'POST', `${inbox}/assign`, { userId: me['userId'] })).status).toBe(200);
     for (const body of [{ content: 'Hi there' }, { content: 'A rude one', private: true }])
       expect((await ask(agent.page, 'POST', `${inbox}/messages`, body)).status).toBe(200);
     await visitor.page.getByText('Hi there', { exact: true }).waitFor();
-    await expect.poll(() => heard(agent.page)).toEqual(['Hello?', 'Hi there', 'A rude one']);
+    await expect.poll(() => messageTexts(agent.page)).toEqual(['Hello?', 'Hi there', 'A rude one']);
     expect((await ask(agent.page, 'PATCH', inbox, { status: 'closed' })).body).toMatchObject({ status: 'closed' });
     await visitor.page.getByRole('radio').nth(3).check({ force: true });
     await visitor.page.locator('form.rating button[type=submit]').click();

@@ -14,7 +14,7 @@ const warmUps = 20;
 const firstRequests = 500;
 const nothing = '/nothing-is-here';
 /** Seconds between two calls. A million calls cover 289 days. */
-const apartSeconds = 25;
+const callIntervalSeconds = 25;
 
 /**
  * Fills a workspace with calls of all results: 3 of 4 answered, 1 of 5 given up, 2 of 100 busy, 1 of 5,000 failed, 1 of
@@ -32,7 +32,7 @@ async function fill(database: PgClient, tenantId: string, calls: number): Promis
          '+1500555' || lpad((n % 10000)::text, 4, '0'), '+15005550001', 3, 3, t + interval '60 seconds', '', outcome, CASE outcome WHEN 'answered' THEN 200 WHEN 'busy' THEN 486 ELSE 480 END,
          CASE WHEN outcome = 'answered' THEN 'caller' END, CASE WHEN outcome = 'answered' THEN n % 300 END, t, CASE WHEN outcome = 'answered' THEN t + interval '5 seconds' END, t + interval '60 seconds',
          n % 20000 = 3, CASE WHEN outcome = 'answered' THEN 4.3 END
-       FROM (SELECT n, now() - ($4::int - n) * interval '${apartSeconds} seconds' AS t,
+       FROM (SELECT n, now() - ($4::int - n) * interval '${callIntervalSeconds} seconds' AS t,
            CASE WHEN n % 5000 = 0 THEN 'failed' WHEN n % 50 = 1 THEN 'busy' WHEN n % 5 = 2 THEN 'not_taken' ELSE 'answered' END AS outcome
          FROM generate_series($2::int, $3::int - 1) n) s`,
       [tenantId, from, Math.min(from + batch, calls), calls],
@@ -57,7 +57,11 @@ interface Samples {
 }
 
 /** Measures the hub and its database in turn, so that other load on the machine affects both equally. */
-async function inTurn(count: number, byHub: () => Promise<unknown>, bare: () => Promise<unknown>): Promise<Samples> {
+async function measureInTurn(
+  count: number,
+  byHub: () => Promise<unknown>,
+  bare: () => Promise<unknown>,
+): Promise<Samples> {
   const samples: Samples = { hub: [], bare: [] };
   for (let index = 0; index < count + warmUps; index += 1) {
     const startedAt = performance.now();
@@ -120,7 +124,7 @@ async function measureLists(
     if (statusCode !== (path === nothing ? 404 : 200)) throw new Error(`${path} answered ${statusCode}`);
   };
   const bare = bareReads(database);
-  const middle = new Date(Date.now() - (calls * apartSeconds * 1000) / 2);
+  const middle = new Date(Date.now() - (calls * callIntervalSeconds * 1000) / 2);
   const dayAfter = new Date(middle.getTime() + 86_400_000).toISOString();
   const [inMiddle] = await listCalls(bare, tenantId, { to: middle.toISOString() }, undefined, 1);
   if (inMiddle === undefined) throw new Error('there are too few calls to have a middle');
@@ -151,7 +155,7 @@ async function measureLists(
           range,
           kind: [direction && 'direction', result && 'result'].filter(Boolean).join(' and ') || 'no filter',
           query,
-          samples: await inTurn(
+          samples: await measureInTurn(
             requests,
             () => read(`/calls?limit=${pageSize}&${query}`, headers),
             () => listCalls(bare, tenantId, filter, after, pageSize + 1),
@@ -184,7 +188,7 @@ async function measureLists(
     ),
     row(`the one whose p99 is the highest: ${slowest.query}`, [slowest.samples], blocksOfAll([slowest])),
   );
-  const byToken = await inTurn(
+  const byToken = await measureInTurn(
     requests,
     () => read(`/v1/voice/calls?limit=${pageSize}`, tokenHeaders),
     () => listCalls(bare, tenantId, {}, undefined, pageSize + 1),
@@ -194,7 +198,7 @@ async function measureLists(
     ['/calls/summary', headers],
     ['/v1/voice/usage', tokenHeaders],
   ] as const) {
-    const samples = await inTurn(
+    const samples = await measureInTurn(
       requests * 5,
       () => read(path, by),
       () => sumDays(bare, tenantId, 7),
@@ -202,7 +206,7 @@ async function measureLists(
     rows.push(row(`GET ${path}`, [samples], { blocks: '', aim: '5 ms' }));
   }
   // The time that the machine and the server add to every request.
-  const floor = await inTurn(
+  const floor = await measureInTurn(
     requests * 5,
     () => read(nothing, headers),
     () => database.query('SELECT 1'),
@@ -281,17 +285,17 @@ async function measureExports({ hub, database, tenantId, headers }: VoiceScene, 
   return rows;
 }
 
-export interface ReadingReport {
+export interface CallListReport {
   lists: Record<string, string>[] | null;
   exports: Record<string, string>[] | null;
 }
 
 /** Measures lists with all combinations of filters, totals and both exports, each compared with plain SQL. */
-export async function measureReading(
+export async function measureCallLists(
   calls: number,
   requests: number,
-  wanted: Record<keyof ReadingReport, boolean>,
-): Promise<ReadingReport> {
+  wanted: Record<keyof CallListReport, boolean>,
+): Promise<CallListReport> {
   await using scene = await startVoiceScene();
   await fill(scene.database, scene.tenantId, calls);
   return {

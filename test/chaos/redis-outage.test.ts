@@ -59,15 +59,15 @@ describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
     return runId;
   }
 
-  async function worksThroughout(): Promise<void> {
+  async function expectEverythingWorks(): Promise<void> {
     expect((await get('/healthz')).status).toBe(200);
     await finish(startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId);
-    const hooked = await fetch(`${first().url}/v1/automations/hooks/inbound`, {
+    const hookResponse = await fetch(`${first().url}/v1/automations/hooks/inbound`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-service-automation-token': hookToken },
       body: JSON.stringify({ event: 'something.happened', payload: {} }),
     });
-    expect(hooked.ok).toBe(true);
+    expect(hookResponse.ok).toBe(true);
     const { key } = await workspace.createKey();
     expect((await get('/v1/automations/runs', { 'x-api-key': key })).status).toBe(200);
   }
@@ -88,16 +88,16 @@ describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
 
   test('does not stop the API, webhooks and runs; limits apply per process until Redis is back', async () => {
     expect(await readiness()).toMatchObject({ status: 200, body: { status: 'ready' } });
-    await worksThroughout();
-    const seen = await workspace.createKey();
-    await allowed(seen.key, limit);
+    await expectEverythingWorks();
+    const usedBefore = await workspace.createKey();
+    await allowed(usedBefore.key, limit);
 
     await redis.stop();
     await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({
       status: 200,
       body: { status: 'degraded', parts: { database: { ok: true }, queue: { ok: false } } },
     });
-    await worksThroughout();
+    await expectEverythingWorks();
     const { key } = await workspace.createKey();
     const count = await allowed(key, limit);
     // Each process counts for itself, up to half of the limit. A new minute starts a new count.
@@ -106,7 +106,7 @@ describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
 
     await redis.start();
     await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ status: 200, body: { status: 'ready' } });
-    await worksThroughout();
+    await expectEverythingWorks();
   });
 
   test('does not stop commands for a companion of another process: they arrive within their wait time', async () => {
@@ -143,6 +143,6 @@ describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
       redis.resume();
     }
     await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ body: { status: 'ready' } });
-    await worksThroughout();
+    await expectEverythingWorks();
   });
 });

@@ -12,7 +12,7 @@ import { cli, startHubProcess } from '../fixtures/processes.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-const held = 10_000;
+const waitingRuns = 10_000;
 /** Measured time in milliseconds. Statistics arrive a second late. */
 const watchedMs = 3_000;
 
@@ -23,8 +23,8 @@ interface Work {
 }
 
 /** Measures the work of the database while no requests arrive. */
-async function watch(database: TestDatabase): Promise<Work> {
-  const look = async () => {
+async function measureWork(database: TestDatabase): Promise<Work> {
+  const readCounters = async () => {
     const [row] = await database.query<Work>(
       // Only tables of the hub. The server writes others by itself, for example the results of ANALYZE.
       `SELECT (SELECT xact_commit::int FROM pg_stat_database WHERE datname = current_database()) AS commits,
@@ -32,9 +32,9 @@ async function watch(database: TestDatabase): Promise<Work> {
     );
     return row as Work;
   };
-  const before = await look();
+  const before = await readCounters();
   await delay(watchedMs);
-  const after = await look();
+  const after = await readCounters();
   return {
     commits: after.commits - before.commits,
     written: after.written - before.written,
@@ -43,7 +43,7 @@ async function watch(database: TestDatabase): Promise<Work> {
 }
 
 /** Adds copies of a run that waits for a limit. They follow it in the order of their ids. */
-async function lengthenLine(database: TestDatabase, runId: string, count: number): Promise<void> {
+async function addWaitingRuns(database: TestDatabase, runId: string, count: number): Promise<void> {
   const inserted = async () =>
     (await database.query<{ n: number }>('SELECT sum(n_tup_ins)::int AS n FROM pg_stat_user_tables'))[0]?.n ?? 0;
   const before = await inserted();
@@ -99,7 +99,7 @@ test(
         `SELECT status, waits_for, started_at IS NOT NULL AS has_started FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`,
         [id],
       );
-    const begun = async () => (await states()).flatMap((row, place) => (row.has_started ? [place] : []));
+    const startedRuns = async () => (await states()).flatMap((row, place) => (row.has_started ? [place] : []));
 
     const first = await run(id);
     await until(
@@ -114,18 +114,18 @@ test(
     );
     expect(await runQuick()).toBe('succeeded');
 
-    const without = await watch(database);
-    await lengthenLine(database, third, held);
-    const withHeld = await watch(database);
+    const without = await measureWork(database);
+    await addWaitingRuns(database, third, waitingRuns);
+    const withWaitingRuns = await measureWork(database);
     // Periodic tasks continue. If they read each waiting run, one of these numbers would show it.
-    expect(withHeld.commits).toBeLessThan(without.commits + held / 10);
-    expect(withHeld.written).toBeLessThan(without.written + held / 10);
-    expect(withHeld.read - without.read).toBeLessThan(held);
+    expect(withWaitingRuns.commits).toBeLessThan(without.commits + waitingRuns / 10);
+    expect(withWaitingRuns.written).toBeLessThan(without.written + waitingRuns / 10);
+    expect(withWaitingRuns.read - without.read).toBeLessThan(waitingRuns);
 
     expect(await Promise.all(Array.from({ length: 10 }, runQuick))).toEqual(
       Array.from({ length: 10 }, () => 'succeeded'),
     );
-    expect(await begun()).toEqual([0]);
+    expect(await startedRuns()).toEqual([0]);
     await hub.kill();
     const again = await startHubProcess(env);
     api = clientOf(again.url);
@@ -138,7 +138,7 @@ test(
         async () => (await states()).filter(({ status }) => status === 'waiting_approval').length === most,
         () => 'the runs for which there is room did not begin',
       );
-      expect(await begun()).toEqual(upTo(most));
+      expect(await startedRuns()).toEqual(upTo(most));
     }
     const [approval] = (await api.call('listAutomationApprovals', { query: { runId: first } })).data;
     await api.call('decideAutomationApproval', {
@@ -146,16 +146,16 @@ test(
       body: { decision: 'approved' },
     });
     await until(
-      async () => (await begun()).length === 41,
+      async () => (await startedRuns()).length === 41,
       () => 'the place of a run that ended was not taken',
     );
-    expect(await begun()).toEqual(upTo(41));
+    expect(await startedRuns()).toEqual(upTo(41));
     expect(
       await database.query(
         'SELECT count(*)::int AS runs, count(started_at)::int AS begun FROM runs WHERE workflow_id = $1',
         [id],
       ),
-    ).toEqual([{ runs: held + 4, begun: 41 }]);
+    ).toEqual([{ runs: waitingRuns + 4, begun: 41 }]);
     expect(await again.stop()).toBe(0);
   },
 );

@@ -12,9 +12,9 @@ import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamail
 import { startTalkingBrowser } from '../fixtures/voice-tab.ts';
 import { startBenchHub } from './hub.ts';
 import { compared } from './table.ts';
-import { hirePeople, manyPeople, startBareRelay } from './voice-people.ts';
-import type { Person } from './voice-people.ts';
 import { compareRegistrations, registrationRows } from './voice-softphones.ts';
+import { createPhoneUsers, manySignInsSettings, startBareRelay } from './voice-users.ts';
+import type { PhoneUser } from './voice-users.ts';
 
 type Row = Record<string, string>;
 
@@ -24,7 +24,7 @@ const pauseMs = 2_000;
 const callTimeoutMs = 20_000;
 
 /** Bundles the call code of the softphone page without the page. */
-async function bundleLine(): Promise<string> {
+async function bundleSession(): Promise<string> {
   const built = (await build({
     configFile: false,
     logLevel: 'silent',
@@ -80,7 +80,7 @@ window.dial = async (whom) => {
 };
 `;
 
-async function openLine(
+async function openSession(
   browser: Browser,
   base: string,
   {
@@ -155,14 +155,19 @@ export async function measureSetUp(
       [Symbol.asyncDispose]: async () => undefined,
     }),
   );
-  const hub = stack.use(await startBenchHub({ ...server.env, ...manyPeople, DATABASE_URL: postgres.url }));
+  const hub = stack.use(await startBenchHub({ ...server.env, ...manySignInsSettings, DATABASE_URL: postgres.url }));
   const domain = server.env['SIP_DOMAIN'] as string;
   // A call rings at every registration of a user, so callers and registering users are different, also per variant.
-  const [ann, ben, cid, dan, ...people] = (await hirePeople(hub, 4 + registering)) as [Person, Person, Person, Person];
+  const [ann, ben, cid, dan, ...users] = (await createPhoneUsers(hub, 4 + registering)) as [
+    PhoneUser,
+    PhoneUser,
+    PhoneUser,
+    PhoneUser,
+  ];
   const register = wanted.register
     ? registrationRows(
         'REGISTER to Kamailio, and its 200',
-        await compareRegistrations({ hub, env: server.env, people }, rounds),
+        await compareRegistrations({ hub, env: server.env, users }, rounds),
         { took: '2 ms', added: '' },
       )
     : null;
@@ -174,22 +179,22 @@ export async function measureSetUp(
   const browser = await startTalkingBrowser(program);
   stack.defer(() => browser.close());
   const relay = stack.use(await startBareRelay(server.env));
-  const code = await bundleLine();
-  const byHub = ({ jwt, user }: Person) =>
-    openLine(browser, hub.url, { cookie: { name: 'outrigger_session', value: jwt }, code, domain, user });
-  const byRelay = ({ user }: Person) =>
-    openLine(browser, relay.url, { cookie: { name: 'user', value: user }, code, domain, user });
+  const code = await bundleSession();
+  const byHub = ({ jwt, user }: PhoneUser) =>
+    openSession(browser, hub.url, { cookie: { name: 'outrigger_session', value: jwt }, code, domain, user });
+  const byRelay = ({ user }: PhoneUser) =>
+    openSession(browser, relay.url, { cookie: { name: 'user', value: user }, code, domain, user });
   const [hubCaller, hubCallee] = [await byHub(ann), await byHub(ben)];
   const [bareCaller, bareCallee] = [await byRelay(cid), await byRelay(dan)];
   const times: Record<'hub' | 'bare', CallTimes[]> = { hub: [], bare: [] };
-  const ways = {
+  const variants = {
     hub: () => call(hubCaller, hubCallee, ben.user),
     bare: () => call(bareCaller, bareCallee, dan.user),
   };
   const warmUps = 2;
   for (let round = 0; round < calls + warmUps; round += 1) {
     for (const name of round % 2 === 0 ? (['hub', 'bare'] as const) : (['bare', 'hub'] as const)) {
-      const took = await ways[name]();
+      const took = await variants[name]();
       if (round >= warmUps) times[name].push(took);
     }
     await new Promise((done) => setTimeout(done, pauseMs));

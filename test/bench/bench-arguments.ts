@@ -15,7 +15,7 @@ export interface BenchArguments {
  * @param more descriptions of further options that take a value.
  * @throws Error that lists the existing parts.
  */
-export function readParts(
+export function readBenchArguments(
   bench: string,
   args: string[],
   parts: Record<string, string>,
