@@ -9,9 +9,9 @@ test('a page uses the configured language, else the first available language of 
 });
 
 test("numbers in a text use the format of the reader's region, and a missing value is empty", () => {
-  const { say, variant, direction } = createLanguage('es', {}, ['en', 'es-MX']);
+  const { format, variant, direction } = createLanguage('es', {}, ['en', 'es-MX']);
   expect([variant, direction]).toEqual(['es-MX', 'ltr']);
-  expect(say('{count} de {name}{missing}', { count: 1_234, name: '{count}' })).toBe('1,234 de {count}');
+  expect(format('{count} de {name}{missing}', { count: 1_234, name: '{count}' })).toBe('1,234 de {count}');
   expect(createLanguage('ar', {}, []).direction).toBe('rtl');
 });
 
