@@ -85,7 +85,7 @@ test('sending a result leaves no listener behind', { timeout: 30_000 }, async ()
   }
 });
 
-test('a journal without artefacts or valid results does not block a command', { timeout: 30_000 }, async () => {
+test('a journal without artifacts or valid results does not block a command', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-journal-'));
   const data = new DataFolder(folder);
   const reported = new Map<string, { status?: string; error?: { code?: string } }>();

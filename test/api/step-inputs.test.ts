@@ -36,7 +36,7 @@ async function pair(): Promise<{ nodeId: string; device: Client }> {
   return { nodeId, device: hub.client(deviceSecret) };
 }
 
-/** Answers the next command of a node, with so many artefacts. */
+/** Answers the next command of a node, with so many artifacts. */
 async function answer(device: Client, nodeId: string, artifacts: number): Promise<void> {
   const { commands } = await device.call('pollAutomationNodeCommands', {
     params: { id: nodeId },
@@ -139,7 +139,7 @@ test('the shown input is the approved one, and the input of a waiting step is ke
   });
 });
 
-test('a step names the artefacts of its commands, and a retry names those of the steps that it keeps', async () => {
+test('a step names the artifacts of its commands, and a retry names those of the steps that it keeps', async () => {
   const { nodeId, device } = await pair();
   const ping = skill('node.ping', { nodeId });
   const runId = await start([ping, ping, skill('memory.read', { key: '{{payload}}' })]);

@@ -155,7 +155,7 @@ describe('a live stream', () => {
 describe('a download', () => {
   const bytes = 256 * 1024 * 1024;
 
-  /** An artefact that is larger than what the two ends of a connection keep. */
+  /** An artifact that is larger than what the two ends of a connection keep. */
   async function artifactOf({ tenantId }: TestWorkspace): Promise<string> {
     const id = newId();
     await mkdir(join(folder, tenantId), { recursive: true });

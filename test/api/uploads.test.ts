@@ -154,7 +154,7 @@ async function multipart(
 }
 
 describe('an upload in pieces', () => {
-  test('resumes where it stopped, at any process of the hub, and becomes an artefact with the result that names it', async () => {
+  test('resumes where it stopped, at any process of the hub, and becomes an artifact with the result that names it', async () => {
     const device = await pair();
     const { runId, commandId } = await device.take();
     const whole = randomBytes(300_000);
@@ -329,7 +329,7 @@ describe('no byte is written', () => {
   });
 });
 
-test('artefacts of a failed result are deleted, for every way of upload', async () => {
+test('artifacts of a failed result are deleted, for every way of upload', async () => {
   const device = await pair();
   const failed = { status: 'failed', error: { code: 'failed', message: 'x' } };
   const before = await partials();

@@ -187,7 +187,7 @@ async function benchWork(hub: BenchHub, companion: PairedCompanion, display: str
         await promisify(execFile)('ffmpeg', quiet.concat(grab));
         bare?.push(performance.now() - startedAt);
       }
-      rows.push(row(`${format}: run accepted to artefact on the hub`, through ?? []));
+      rows.push(row(`${format}: run accepted to artifact on the hub`, through ?? []));
       rows.push(row(`${format}: ffmpeg alone, to a file`, bare ?? []));
     }
     printTable(`A screen of 1920x1080, ${captures} one after the other`, rows);
@@ -216,7 +216,7 @@ async function benchWork(hub: BenchHub, companion: PairedCompanion, display: str
   await dispatcher.close();
   const rate = (samples: number[]) => `${(fileBytes / 1e6 / (percentile(samples, 0.5) / 1000)).toFixed(0)} MB/s`;
   printTable(`A file of ${fileBytes / 1024 / 1024} MiB, median of ${copies}`, [
-    { what: 'files_read: run accepted to artefact on the hub, checked', rate: rate(through ?? []) },
+    { what: 'files_read: run accepted to artifact on the hub, checked', rate: rate(through ?? []) },
     { what: 'a plain copy through loopback HTTP, fsync at the end', rate: rate(plain ?? []) },
   ]);
 }

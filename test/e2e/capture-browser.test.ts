@@ -246,7 +246,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     server.close();
   });
 
-  test('uploads an artefact of its run and refuses an artefact of another run', async () => {
+  test('uploads an artifact of its run and refuses an artifact of another run', async () => {
     const target = { selector: 'input' };
     const upload = (artifactId: string) => [
       { skillId: 'browser.navigate', input: { url: `${base}/form` } },

@@ -127,7 +127,7 @@ const received = async () => {
   );
 };
 
-describe('a large artefact on a slow connection', () => {
+describe('a large artifact on a slow connection', () => {
   test('is uploaded although it takes longer than the time limit of a request body', async () => {
     line.setSpeed(lineBytesPerSecond);
     const before = line.sent;
@@ -194,7 +194,7 @@ test('an upload is retried after an error response of a proxy', async () => {
 
 test('an error of the hub fails the command without a retry and with the reason', async () => {
   answer = (method) =>
-    method === 'PUT' ? own(409, 'storage_full', 'The artefacts of this workspace take all its room.') : null;
+    method === 'PUT' ? own(409, 'storage_full', 'The artifacts of this workspace take all its room.') : null;
   const { runId } = await readBig();
   const run = await settledRun(hub.client(workspace.key), runId);
   expect(run, JSON.stringify({ puts, log: companion.log() })).toMatchObject({
