@@ -116,9 +116,9 @@ export async function measureFirstWords({
   talk?.page.end();
   return [
     compared("from the visitor's message to the question at the model", chat.asked),
-    compared('first part of the model to its reader, straight', bare.first),
+    compared('first part of the model to a direct client', bare.first),
     compared("first part of the model to the first words on the visitor's page", chat.first, bare.first),
-    compared('first part to the end, straight', bare.whole),
+    compared('first part to the end, direct client', bare.whole),
     compared("first part to the whole message on the visitor's page", chat.whole, bare.whole),
   ];
 }

@@ -161,21 +161,21 @@ export async function measureTurns(bench: AiBench): Promise<Record<string, strin
   speech.reply = (modelRequest) => delay(delaysMs[modelRequest.kind], defaultSpeechReply(modelRequest));
   const page = await openVoice(hub.url, sessionToken);
   const results = await measureInTurn(async () => ({
-    straight: await measureDirectTurn(bench, speakDirectly),
+    direct: await measureDirectTurn(bench, speakDirectly),
     byVoice: await measureVoiceTurn(page),
     requested: await measureRequestTurn(bench),
   }));
   page.end();
-  const direct = results.map((each) => each.straight);
+  const direct = results.map((each) => each.direct);
   const byVoice = results.map((each) => each.byVoice);
   const requested = results.map((each) => each.requested);
   const stage = (name: keyof Stages) => [of(name, byVoice), of(name, direct)] as const;
   return [
-    row('the servers straight: end of what was said to first audio', of('toFirstAudio', direct)),
+    row('the servers called directly: end of the speech to first audio', of('toFirstAudio', direct)),
     row('by the hub', ...stage('toFirstAudio'), 'p50 850 ms, added 60 ms'),
-    row('of that, until it was understood', ...stage('transcribe')),
-    row('from there to the first sentence', ...stage('firstText')),
-    row('from there to its first audio', ...stage('firstAudio')),
+    row('of which: transcription', ...stage('transcribe')),
+    row('of which: from the transcript to the first sentence', ...stage('firstText')),
+    row('of which: from the first sentence to its first audio', ...stage('firstAudio')),
     row('POST …/ai/voice, the whole answer', requested, of('whole', direct)),
     ...(await measureEspeak(bench)),
   ];
@@ -194,16 +194,16 @@ async function measureEspeak(bench: AiBench): Promise<Record<string, string>[]> 
   });
   const page = await openVoice(hub.url, await signIn(hub));
   const results = await measureInTurn(async () => ({
-    straight: await measureDirectTurn(bench, speakByEspeak),
+    direct: await measureDirectTurn(bench, speakByEspeak),
     byVoice: await measureVoiceTurn(page),
   }));
   page.end();
-  const direct = results.map((each) => each.straight);
+  const direct = results.map((each) => each.direct);
   const byVoice = results.map((each) => each.byVoice);
   return [
-    row('espeak-ng as text to speech, straight', of('toFirstAudio', direct)),
+    row('espeak-ng as text to speech, called directly', of('toFirstAudio', direct)),
     row('espeak-ng, by the hub', of('toFirstAudio', byVoice), of('toFirstAudio', direct)),
-    row('of that, from the first sentence to its first audio', of('firstAudio', byVoice), of('firstAudio', direct)),
+    row('of which: from the first sentence to its first audio', of('firstAudio', byVoice), of('firstAudio', direct)),
   ];
 }
 
@@ -262,7 +262,7 @@ export async function measureInterruptions(bench: AiBench): Promise<Record<strin
     await modelRequest;
     if (round >= 0) direct.push(closedAt - stoppedAt);
   }
-  const rows = [row('a client that breaks off its own call: to its closed connection', direct)];
+  const rows = [row('a direct client that aborts its call: to its closed connection', direct)];
   const page = await openVoice(hub.url, sessionToken);
   for (const { while: when, spoken, reached, connections } of moments) {
     const toDone: number[] = [];

@@ -14,13 +14,13 @@ import { signIn, startBenchHub } from './hub.ts';
 import { compared, costColumns, printTable } from './table.ts';
 
 const parts = {
-  answers: 'a whole answer, by a run and on the phone, beside the bare call of the same model server',
-  words: 'the first words of an answer in a chat, and its end, beside the same stream straight from the model server',
+  answers: 'complete answers of a run and on the phone, compared with direct calls of the model server',
+  words: 'first words and end of a chat answer, compared with the same stream read directly from the model server',
   voice:
-    'a spoken question to the first sound of its answer, by stage, and an interruption, beside the servers asked straight',
-  rate: 'runs a second, beside bare calls a second',
-  failover: 'what a model that fails costs before the next one answers',
-  memory: 'what the hub grows by over many runs',
+    'spoken question to first audio of the answer, by stage, and interruptions, compared with direct calls of the servers',
+  rate: 'runs per second, compared with direct calls per second',
+  failover: 'delay of a failing model before the next one answers',
+  memory: 'memory growth of the hub over many runs',
 };
 const rounds = 200;
 const senders = 8;
@@ -165,11 +165,11 @@ async function measureFailover(bench: AiBench): Promise<Record<string, string>[]
       () => run({ ...bench, ...broken }),
     ]);
     if (model.requests.some(({ model: name }) => name === 'broken'))
-      throw new Error('a model was asked whose breaker was open');
+      throw new Error('a model with an open breaker was called');
     return [
       compared('one model', alone),
-      compared('the second, the first refuses the request (400)', refused, alone),
-      compared('the second, the breaker of the first open', open, alone),
+      compared('the second model, after the first refused the request (400)', refused, alone),
+      compared('the second model, while the breaker of the first is open', open, alone),
     ];
   } finally {
     await database.end();

@@ -39,7 +39,7 @@ export function readBenchArguments(
   const { only } = values;
   const wanted = typeof only === 'string' ? only.split(',') : names;
   const unknown = wanted.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new Error(`--only: there is no part "${unknown}"; there are ${names.join(', ')}`);
+  if (unknown !== undefined) throw new Error(`--only: no such part: "${unknown}"; there are ${names.join(', ')}`);
   return {
     parts: new Set(wanted),
     values: Object.fromEntries(

@@ -71,7 +71,7 @@ async function post(order: Extract<PagesOrder, { kind: 'post' }>): Promise<Pick<
     }).then(async (response) => {
       await response.text();
       answered.push(performance.now() - startedAt);
-      if (!response.ok) throw new Error(`a message was answered ${response.status}`);
+      if (!response.ok) throw new Error(`a message got the status ${response.status}`);
     });
     await promise;
     heard.push(performance.now() - startedAt);

@@ -16,12 +16,12 @@ import type { BenchHub } from './hub.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 
 const parts = {
-  latency: 'from a message POST to the socket of its visitor, with 100 and with 2,000 visitors',
-  memory: 'what a visitor who is connected takes up',
-  return: 'until 1,000 visitors whose connections were cut at once are whole again',
+  latency: 'from the POST of a message to the socket of its visitor, with 100 and with 2,000 visitors',
+  memory: 'memory of the hub per connected visitor',
+  return: 'until 1,000 visitors whose connections were cut at the same time have caught up',
   agents: 'one message to 50 agents',
   lists: 'lists, counts and searches over a million messages (takes minutes)',
-  deliveries: 'webhook deliveries a second, and how soon, while a receiver hangs',
+  deliveries: 'webhook deliveries per second and their delay, while a receiver hangs',
 };
 const posts = 500;
 const settleMs = 6_000;
@@ -129,7 +129,7 @@ export async function benchChat(args: string[]): Promise<void> {
       const took: number[] = [];
       for (let round = 0; round < 3; round += 1)
         took.push(...(await pages.order({ kind: 'cut', url: hub.url, count: 1_000 })).heard);
-      printTable('Until 1,000 visitors cut off at once are whole again', [
+      printTable('Until 1,000 visitors cut off at the same time have caught up', [
         { best: milliseconds(Math.min(...took)), worst: milliseconds(Math.max(...took)) },
       ]);
     }

@@ -108,7 +108,7 @@ const until = async (isDone: () => boolean | Promise<boolean>, what: string) => 
     if (await isDone()) return;
     await delay(100);
   }
-  throw new Error(`${what} did not come within 30 s`);
+  throw new Error(`${what} did not happen within 30 s`);
 };
 
 const isOnline = async (hub: BenchHub, nodeId: string) =>
@@ -205,7 +205,7 @@ async function benchWork(hub: BenchHub, companion: PairedCompanion, display: str
   const [through, plain]: number[][] = [[], []];
   for (let index = 0; index < copies; index += 1) {
     const { ms, bytes } = await timeRun(hub, id, dispatcher);
-    if (bytes !== fileBytes) throw new Error(`${bytes} bytes came of ${fileBytes}`);
+    if (bytes !== fileBytes) throw new Error(`${bytes} bytes arrived of ${fileBytes}`);
     through?.push(ms);
     const startedAt = performance.now();
     const answer = await request(url, { dispatcher });

@@ -15,7 +15,7 @@ import type { BenchHub } from './hub.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 
 const parts = {
-  recall: 'questions of the corpus whose entry is among the first five, beside a plain full-text search',
+  recall: 'questions of the corpus whose entry is among the first five, compared with a plain full-text search',
   latency: `replacing and searching ${maxKnowledgeEntries.toLocaleString('en')} entries`,
 };
 /** Results with a lower score count as not found. */
@@ -125,9 +125,9 @@ async function measureLatency(bench: Bench): Promise<Record<string, string>[]> {
   const once = (what: string, ms: number) => ({ what, p50: milliseconds(ms), p99: '' });
   return [
     row('retrieve', retrieved.all),
-    row(`the same, the soonest of ${rounds} times each`, retrieved.soonest),
+    row(`the same, the fastest of ${rounds} times each`, retrieved.soonest),
     row('search over HTTP', searched.all),
-    row(`the same, the soonest of ${rounds} times each`, searched.soonest),
+    row(`the same, the fastest of ${rounds} times each`, searched.soonest),
     once('replace all of them', whole),
     once('put the same', same),
     once('change one', one),

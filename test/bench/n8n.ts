@@ -94,7 +94,7 @@ export async function startBenchN8n(bin: string, serverUrl: string): Promise<Ben
   for (;;) {
     const answer = await fetch(webhookUrl, { method: 'POST' }).catch(() => null);
     if (answer?.ok === true) break;
-    if (performance.now() > deadline || child.exitCode !== null) throw new Error('n8n did not come up');
+    if (performance.now() > deadline || child.exitCode !== null) throw new Error('n8n did not start');
     await delay(500);
   }
   return {

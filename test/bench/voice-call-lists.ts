@@ -127,7 +127,7 @@ async function measureLists(
   const middle = new Date(Date.now() - (calls * callIntervalSeconds * 1000) / 2);
   const dayAfter = new Date(middle.getTime() + 86_400_000).toISOString();
   const [inMiddle] = await listCalls(bare, tenantId, { to: middle.toISOString() }, undefined, 1);
-  if (inMiddle === undefined) throw new Error('there are too few calls to have a middle');
+  if (inMiddle === undefined) throw new Error('there are too few calls for a page in the middle');
   const place: CallPosition = { startedAt: inMiddle.started_at, id: inMiddle.id };
   // Warm-up, so that the first combination does not include the work of first requests.
   for (let index = 0; index < firstRequests; index += 1) await read(`/calls?limit=${pageSize}`, headers);
@@ -211,7 +211,7 @@ async function measureLists(
     () => read(nothing, headers),
     () => database.query('SELECT 1'),
   );
-  rows.push(row('a request for nothing, which is answered 404; bare, SELECT 1', [floor], { blocks: '', aim: '' }));
+  rows.push(row('a request with a 404 response, compared with SELECT 1', [floor], { blocks: '', aim: '' }));
   await dispatcher.close();
   return rows;
 }

@@ -64,7 +64,7 @@ export async function measureEvents(): Promise<Record<string, string>[]> {
       body,
     });
     await answer.body.dump();
-    if (answer.statusCode !== 200) throw new Error(`an event was answered ${answer.statusCode}`);
+    if (answer.statusCode !== 200) throw new Error(`an event got the status ${answer.statusCode}`);
     latencies.push(performance.now() - startedAt);
   };
   const before = await hub.usage();

@@ -33,15 +33,15 @@ const atServer = (env: Record<string, string>, user: string) =>
 export async function compareRegistrations(
   { hub, env, users }: { hub: Pick<BenchHub, 'url'>; env: Record<string, string>; users: readonly PhoneUser[] },
   rounds: number,
-): Promise<Record<'hub' | 'relay' | 'straight', number[]>> {
+): Promise<Record<'hub' | 'relay' | 'direct', number[]>> {
   await using relay = await startBareRelay(env);
   const domain = env['SIP_DOMAIN'] as string;
   const variants = {
     hub: await Promise.all(users.map((person) => atHub(hub, person, domain))),
     relay: await Promise.all(users.map(({ user }) => atRelay(relay, user, domain))),
-    straight: await Promise.all(users.map(({ user }) => atServer(env, user))),
+    direct: await Promise.all(users.map(({ user }) => atServer(env, user))),
   };
-  const samples: Record<keyof typeof variants, number[]> = { hub: [], relay: [], straight: [] };
+  const samples: Record<keyof typeof variants, number[]> = { hub: [], relay: [], direct: [] };
   const names = Object.keys(variants) as (keyof typeof variants)[];
   const warmUps = users.length * 5;
   for (let round = 0; round < rounds + warmUps; round += 1) {
@@ -58,24 +58,24 @@ export async function compareRegistrations(
   return samples;
 }
 
-/** Rows of a registration comparison. @param frames divides the added time. */
+/** Rows of a registration comparison. A registration has two frames. */
 export function registrationRows(
   what: string,
   samples: Awaited<ReturnType<typeof compareRegistrations>>,
   aims: { took: string; added: string },
 ): Row[] {
-  const straight = percentile(samples.straight, 0.5);
+  const direct = percentile(samples.direct, 0.5);
   const row = (name: string, of: number[], aim = '') => ({
     what: name,
     p50: `${percentile(of, 0.5).toFixed(2)} ms`,
     p99: milliseconds(percentile(of, 0.99)),
-    'added p50': of === samples.straight ? '' : `${(percentile(of, 0.5) - straight).toFixed(2)} ms`,
-    'added to each frame': of === samples.straight ? '' : `${((percentile(of, 0.5) - straight) / 2).toFixed(2)} ms`,
+    'added p50': of === samples.direct ? '' : `${(percentile(of, 0.5) - direct).toFixed(2)} ms`,
+    'added to each frame': of === samples.direct ? '' : `${((percentile(of, 0.5) - direct) / 2).toFixed(2)} ms`,
     aim,
   });
   return [
-    row(`${what}, straight`, samples.straight),
-    row('by a relay that reads nothing', samples.relay),
+    row(`${what}, directly`, samples.direct),
+    row('by a relay that does not parse', samples.relay),
     row('by the hub', samples.hub, [aims.took, aims.added].filter(Boolean).join(', ')),
   ];
 }
@@ -147,7 +147,7 @@ export async function measureSoftphones(
         aim: '10 KB',
       },
       {
-        what: 'the same by a relay that reads nothing: two bare sockets',
+        what: 'the same by a relay that does not parse: two plain sockets',
         resident: each(bareAfter - bareBefore),
         'of that, heap of V8': '',
         aim: '',

@@ -84,7 +84,7 @@ export class RegisteringPhone {
   async register(): Promise<number> {
     this.#sequence += 1;
     const answered = new Promise<void>((done, fail) => {
-      const timer = setTimeout(() => fail(new Error('a registration was not answered within 5 s')), 5_000);
+      const timer = setTimeout(() => fail(new Error('a registration got no response within 5 s')), 5_000);
       this.#answered = () => {
         clearTimeout(timer);
         done();

@@ -6,20 +6,20 @@ import { measureEvents } from './voice-events.ts';
 import { measureSoftphones } from './voice-softphones.ts';
 
 const parts = {
-  events: 'events of carriers a second',
-  lists: 'lists in every filter and sums, over a million calls (takes minutes, and 2 GB of disk)',
-  exports: 'exports of a million calls, and what they take of memory',
-  register: 'registrations at Kamailio, by the hub and straight (needs Kamailio)',
-  'set-up': 'how soon two browsers talk, by the hub and without (needs Kamailio and Chromium)',
-  relay: 'SIP by the hub, by a relay that reads nothing, and straight',
-  memory: 'what a registered softphone takes of the hub (a minute more together with relay)',
+  events: 'carrier events per second',
+  lists: 'lists with every filter, and totals, over a million calls (takes minutes, and 2 GB of disk)',
+  exports: 'exports of a million calls, and their memory',
+  register: 'registrations at Kamailio, by the hub and directly (needs Kamailio)',
+  'set-up': 'call setup between two browsers, with and without the hub (needs Kamailio and Chromium)',
+  relay: 'SIP by the hub, by a relay that does not parse, and directly',
+  memory: 'memory of the hub per registered softphone (a minute longer together with relay)',
 };
 
 /** Measures Business Calling (`npm run bench -- voice`). */
 export async function benchVoice(args: string[]): Promise<void> {
   const read = readBenchArguments('voice', args, parts, {
-    calls: 'how many calls are read; a million unless said',
-    requests: 'how many requests of each combination of filters; 100 unless said',
+    calls: 'how many calls are read; default: a million',
+    requests: 'how many requests of each combination of filters; default: 100',
     rounds: 'how many registrations each way; 4,000 unless said',
     pairs: 'how many calls of two browsers each way; 20 unless said',
     phones: 'how many softphones at once; 2,000 unless said',

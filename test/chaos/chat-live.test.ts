@@ -144,7 +144,7 @@ test(
     const texts = Array.from({ length: rounds }, (_, n) => `message ${n + 1}`);
     await until(
       () => pages.every((page) => page.seqs.length >= rounds),
-      () => `${pages.filter((page) => page.seqs.length < rounds).length} visitors lack messages`,
+      () => `${pages.filter((page) => page.seqs.length < rounds).length} visitors miss messages`,
       60_000,
     );
     // Leaves time for duplicates to arrive.

@@ -348,7 +348,7 @@ test('a worker that resumes after a stall does not overwrite the results of anot
   const { runId } = startedRun(await client(stalled).call('runAutomationWorkflow', { params: { id } }));
   await until(
     () => calls.length === 1,
-    () => 'the worker did not begin',
+    () => 'the worker did not start the step',
   );
   stalled.child.kill('SIGSTOP');
   await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);

@@ -76,7 +76,7 @@ test(
     );
     await until(
       () => calls === 1,
-      () => 'the other run did not get under way',
+      () => 'the other run did not start',
     );
     const crashingRun = await start(
       [
@@ -91,7 +91,7 @@ test(
     await endLease(otherRun);
     await until(
       () => calls === 2,
-      () => 'the other run was not taken again',
+      () => 'the other run was not claimed again',
     );
     await endLease(crashingRun);
     await expectCrash(hub);
@@ -110,7 +110,7 @@ test(
     });
     await until(
       () => calls === 3,
-      () => 'the other run was not taken again',
+      () => 'the other run was not claimed again',
     );
     isOpen = true;
     for (const response of pendingResponses) response.end();

@@ -51,7 +51,7 @@ async function startCrashingPostgres() {
             () => pid() !== before,
             () => false,
           ),
-        () => 'PostgreSQL did not come back after its crash',
+        () => 'PostgreSQL did not restart after its crash',
         60_000,
       );
     },
@@ -146,7 +146,7 @@ test(
         // The first worker continues with its answer while a second one has the run.
         await until(
           async () => asked > 1 || (await isHeld()),
-          () => 'no worker has the run after the crash',
+          () => 'no worker claimed the run after the crash',
         );
         answer.resolve();
       }

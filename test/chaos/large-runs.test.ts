@@ -72,7 +72,7 @@ test(
       async () =>
         (await database.query('select id from runs where workflow_id = $1 and finished_at is not null', [id]))
           .length === runCount,
-      () => 'not all runs ended',
+      () => 'not all runs finished',
       150_000,
     );
     const outcomes = await database.query<{ status: string; count: number }>(

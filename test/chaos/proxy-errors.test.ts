@@ -102,7 +102,7 @@ test(
     };
     await until(
       () => polls > answers.length + 2,
-      () => `the companion polls no more: ${companion.log()}`,
+      () => `the companion stopped polling: ${companion.log()}`,
       backOffMs,
     );
     expect(companion.process()?.exitCode).toBeNull();

@@ -189,7 +189,7 @@ test.skipIf(process.platform !== 'linux')(
         const again = await fetch(`${hub.url}${path}`, { headers });
         return again.status === 200 && (await again.text()).length > 32_000_000;
       },
-      () => 'the memory was not given back',
+      () => 'the memory was not released',
       150_000,
     );
     for (const socket of sockets) socket.destroy();

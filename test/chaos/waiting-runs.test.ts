@@ -61,7 +61,7 @@ async function addWaitingRuns(database: TestDatabase, runId: string, count: numb
   // Waits until the statistics include the inserts.
   await until(
     async () => (await inserted()) - before >= 2 * count,
-    () => 'the statistics know nothing of the rows',
+    () => 'the statistics do not include the rows',
   );
 }
 
@@ -104,13 +104,13 @@ test(
     const first = await run(id);
     await until(
       async () => (await states())[0]?.status === 'waiting_approval',
-      () => 'the first run did not begin',
+      () => 'the first run did not start',
     );
     await run(id);
     const third = await run(id);
     await until(
       async () => (await states()).map((row) => row.waits_for).join() === ',max_concurrent_runs,earlier_runs',
-      () => 'the runs after it are not held',
+      () => 'the later runs do not wait for the limit',
     );
     expect(await runQuick()).toBe('succeeded');
 
@@ -136,7 +136,7 @@ test(
       await api.call('updateAutomationWorkflow', { params: { id }, body: limits(most) });
       await until(
         async () => (await states()).filter(({ status }) => status === 'waiting_approval').length === most,
-        () => 'the runs for which there is room did not begin',
+        () => 'the runs within the limit did not start',
       );
       expect(await startedRuns()).toEqual(upTo(most));
     }
@@ -147,7 +147,7 @@ test(
     });
     await until(
       async () => (await startedRuns()).length === 41,
-      () => 'the place of a run that ended was not taken',
+      () => 'the slot of a finished run was not used',
     );
     expect(await startedRuns()).toEqual(upTo(41));
     expect(

@@ -73,7 +73,7 @@ test(
     );
     await until(
       async () => timesOf(receiver).size === 150,
-      () => `${timesOf(receiver).size} of 150 came`,
+      () => `${timesOf(receiver).size} of 150 arrived`,
       60_000,
     );
     expect(receiver.received).toHaveLength(150);
@@ -110,7 +110,7 @@ test(
     );
     await until(
       async () => receiver.open === 4,
-      () => `${receiver.open} deliveries are under way`,
+      () => `${receiver.open} deliveries are in progress`,
       30_000,
     );
     await hubs[0]?.kill();
@@ -151,7 +151,7 @@ test(
     await api.call('sendChatMessage', { params: { id: conversations[0] as string }, body: { content: 'x' } });
     await until(
       async () => receiver.open === 1,
-      () => 'nothing came',
+      () => 'no delivery arrived',
       30_000,
     );
     expect(await quick.stop()).toBe(0);

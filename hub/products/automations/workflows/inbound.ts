@@ -246,8 +246,8 @@ export async function startInbound(
       const runIds: string[] = [];
       const after: (() => void)[] = [];
       // A duplicate of an accepted call returns its runs, even when the workflow would now refuse the payload.
-      const earlier = given === null ? null : await findKey(tx, tenantId, given);
-      if (earlier !== null) throw new DuplicateKey(earlier);
+      const found = given === null ? null : await findKey(tx, tenantId, given);
+      if (found !== null) throw new DuplicateKey(found);
       // The run id is not authenticated. It can only remove the right to approve, and only from users and keys of its
       // own workspace.
       const calling = callingRunId === null ? null : await readRunPeople(tx, tenantId, callingRunId);
