@@ -867,7 +867,7 @@ export interface CancelRuns {
   filter?: {
     /** Only runs of this workflow; runs of every workflow when omitted */
     workflowId?: string;
-    /** Only runs in this status; any of these when omitted */
+    /** Only runs in this status; runs in each of these when omitted */
     status?: 'queued' | 'running' | 'waiting_approval';
     /** Queued at this time or later */
     from?: string;
@@ -1637,7 +1637,7 @@ export interface CronSchedule {
   timezone: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, latest first. Fires at most 10 seconds late do not count */
   maxCatchUp: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
@@ -1654,7 +1654,7 @@ export interface CronScheduleInput {
   timezone?: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, latest first. Fires at most 10 seconds late do not count */
   maxCatchUp?: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -2392,7 +2392,7 @@ export interface IntervalSchedule {
   timezone: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, latest first. Fires at most 10 seconds late do not count */
   maxCatchUp: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
@@ -2409,7 +2409,7 @@ export interface IntervalScheduleInput {
   timezone?: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, latest first. Fires at most 10 seconds late do not count */
   maxCatchUp?: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -2485,7 +2485,7 @@ export interface LogLine {
   runId: string;
   /** Workflow of the run; null when it was deleted */
   workflowId: string | null;
-  /** Index of the step that wrote it, from 0 */
+  /** Index of the step that wrote the line, from 0 */
   stepIndex: number;
   /** Severity */
   level: 'debug' | 'info' | 'warn' | 'error';
@@ -2904,7 +2904,7 @@ export interface OnceSchedule {
   timezone: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, latest first. Fires at most 10 seconds late do not count */
   maxCatchUp: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
@@ -2921,7 +2921,7 @@ export interface OnceScheduleInput {
   timezone?: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, latest first. Fires at most 10 seconds late do not count */
   maxCatchUp?: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -3329,7 +3329,7 @@ export interface RetryRuns {
   filter?: {
     /** Only runs of this workflow; runs of every workflow when omitted */
     workflowId?: string;
-    /** Only runs in this status; any of these when omitted */
+    /** Only runs in this status; runs in each of these when omitted */
     status?: 'failed' | 'cancelled';
     /** Queued at this time or later */
     from?: string;

@@ -17,7 +17,7 @@ import { chatScene, expectRefused } from '../fixtures/visitor.ts';
 const model = await startModelServer();
 const mail = await startMailServer();
 const database = await acquireDatabase();
-/** Two processes over one database, with the hub's own model. */
+/** Two processes on one database, with a model of the hub. */
 let hubs: [TestHub, TestHub];
 let workspace: TestWorkspace;
 

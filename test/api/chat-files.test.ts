@@ -77,7 +77,7 @@ async function download(path: string, token: string) {
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** Sends a file and reads what is kept of it. */
+/** Uploads a file and reads the stored bytes. */
 async function roundTrip(raw: Buffer, name?: string) {
   const visitor = await scene.visitor();
   const sent = await upload(visitor, raw, name);
@@ -179,7 +179,7 @@ describe('an uploaded picture keeps only its visible content:', () => {
     const { read } = await roundTrip(jpegWithMetadata());
     expect(read.bytes.toString('latin1')).not.toContain(secretText);
     expect(read.bytes.toString('latin1')).not.toContain(trailingCode);
-    // Which way up it is stays, and its colours.
+    // The orientation and the colours of the picture are kept.
     expect(read.bytes.includes(Buffer.from('011200030000000100060000', 'hex'))).toBe(true);
     expect(read.bytes.includes(colourProfile().subarray(-14))).toBe(true);
     expect(Buffer.from(jpeg.decode(read.bytes).data).equals(Buffer.from(jpeg.decode(plainJpeg()).data))).toBe(true);
@@ -206,7 +206,7 @@ describe('an uploaded picture keeps only its visible content:', () => {
     const parts = /^RIFF....WEBPVP8X.*?(ICCP).*?(VP8L).*?(EXIF)/s.exec(read.bytes.toString('latin1'));
     expect(parts?.slice(1)).toEqual(['ICCP', 'VP8L', 'EXIF']);
     for (const left of ['XMP ', 'ZZZZ', 'ANIM']) expect(read.bytes.includes(left)).toBe(false);
-    // It says that there is a colour profile and EXIF, and no XMP.
+    // The flags declare a colour profile and EXIF, and no XMP.
     expect(read.bytes[20]).toBe(0x28);
     expect(read.bytes.readUInt32LE(4)).toBe(read.bytes.length - 8);
   });
@@ -301,7 +301,7 @@ describe('an upload is rejected', () => {
     expect((await sendFile(small, visitor.token, most)).status).toBe(200);
     const answers = await Promise.all([1, 2].map(() => sendFile(small, visitor.token, most.subarray(0, 200_000))));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
-    // What goes with a conversation makes room again, before the sweep folded what is counted and after.
+    // Deleting a conversation frees storage, both before and after the sweep folds the usage.
     const sweep = () => small.app.sweep();
     let { conversationId } = visitor;
     for (const [before, after] of [
@@ -327,7 +327,7 @@ describe('an upload is rejected', () => {
     const own = await chatScene(hub);
     const [greedy, many, other] = [await own.visitor(), await own.visitor(), await own.visitor()];
     const spare = await own.visitor();
-    /** Files as if a visitor had sent them, into the conversation of another. */
+    /** Adds files of a visitor to a conversation of another visitor. */
     const fill = ({ visitorId }: TestVisitor, count: number, bytes: number) =>
       addFiles(
         hub.database,
@@ -374,11 +374,11 @@ describe('an upload is rejected', () => {
     expect(
       await hub.database.query('SELECT bytes::int, folded FROM chat_file_usage WHERE tenant_id = $1', [own.tenantId]),
     ).toEqual([{ bytes: 3000, folded: false }]);
-    // That is what an upload asks.
+    // An upload reads this recorded usage.
     await setUsedFileBytes(hub.database, own.tenantId, 1e15);
     const full = await upload(await own.visitor(), Buffer.from('x'));
     expect([full.status, full.body.code]).toEqual([409, 'storage_full']);
-    // Neither role of the hub can make the count another.
+    // No role of the hub can change the recorded usage directly.
     const wrong = removeUsedFileBytesAsHub(hub.database, own.tenantId);
     await expect(wrong).rejects.toThrow('permission denied');
   });
@@ -476,7 +476,7 @@ describe('access to a file', () => {
 });
 
 describe('the stored bytes of files', () => {
-  /** Whose bytes are stored of a workspace, by the ids of the files. */
+  /** The ids of the files of a workspace whose bytes are stored. */
   const storedOf = async (tenantId: string) =>
     (await readdir(join(folder, '.chat', tenantId)).catch(() => [])).toSorted();
   const sendOne = async (visitor: TestVisitor) => (await upload(visitor, Buffer.from('bytes'))).body['id'] as string;
@@ -514,7 +514,7 @@ describe('the stored bytes of files', () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const id = await sendOne(visitor);
-    // As it is between the bytes and the row.
+    // The state after the bytes were stored and before the row is written.
     await removeFileRow(hub.database, { tenantId: own.tenantId, fileId: id });
     await hub.app.sweep();
     expect(await storedOf(own.tenantId)).toEqual([id]);

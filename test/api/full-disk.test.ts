@@ -10,7 +10,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 
-/** A file system of a few MiB, or null where this user may mount none. */
+/** Mounts a file system of a few MiB. Returns null if this user may not mount one. */
 function mountSmall(): string | null {
   const path = mkdtempSync(join(tmpdir(), 'outrigger-small-'));
   try {

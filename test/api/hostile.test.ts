@@ -64,7 +64,7 @@ async function pair(): Promise<{ nodeId: string; deviceSecret: string }> {
   });
 }
 
-/** Texts that have broken somebody's server. */
+/** Texts that often cause failures in servers. */
 const nastyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(
@@ -123,7 +123,7 @@ const nasty = fc.oneof(
   },
 );
 
-/** Values that fit a schema more or less: most are right, so that the wrong ones get far in. */
+/** Values that mostly fit a schema, so that invalid parts are reached deep in the validation. */
 function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
   const right = (): fc.Arbitrary<unknown> => {
     if (schema.$ref !== undefined)
@@ -184,7 +184,7 @@ const document = openApiDocument() as unknown as {
   components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
-/** What a request must never do, apart from failing: hold the test up. */
+/** Overrides for operations that would otherwise block the test. */
 const tame: Record<string, Record<string, unknown>> = {
   getAutomationRun: { waitSeconds: 0 },
   pollAutomationNodeCommands: { wait: 0 },
@@ -235,7 +235,7 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
           takesBytes ? raw : { headers, ...(content === undefined ? {} : { body: content }) },
         );
         if (operation.method !== 'GET' && answer.status < 400) hasChanged = true;
-        // What is only planned says so to whatever it is asked.
+        // A planned operation responds with `not_available` to every request.
         const isPlanned = operation.errors?.includes('not_available') === true && answer.status === 501;
         if (answer.status >= 500 && !isPlanned) throw new Error(`${answer.status}: ${answer.text}`);
         if (answer.status >= 400) {
@@ -249,10 +249,10 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
       }),
       { seed, numRuns: ['logOut', 'logIn', 'signUp', 'addMember'].includes(operation.id) ? 6 : 25, endOnFailure: true },
     );
-    // What was read or refused changed nothing. Some of what was done signs out or revokes; the next operation needs its callers back.
+    // Reads and refused requests change nothing. Some operations sign out or revoke a key, so the callers are restored.
     if (!hasChanged) return;
     workspace = await hub.workspace();
-    // The made-up claims of an earlier operation locked this address out.
+    // Invalid claims of an earlier operation reached the limit of this address.
     await removeRateLimits(hub.database, '%claim%');
     device = await pair();
   },

@@ -136,7 +136,7 @@ describe('API keys', () => {
       status: 400,
       details: [{ path: 'body.permissions[0]' }],
     });
-    // The last three are addresses in C: 1.2.0.3, 8.0.0.1 and 127.0.0.1.
+    // The C function `inet_aton` accepts the last three as 1.2.0.3, 8.0.0.1 and 127.0.0.1.
     for (const block of ['300.1.1.1', '10.0.0.0/33', '1.2.3', '010.0.0.1', '0x7f.1'])
       expect(await create({ ipAllowlist: [block] })).toMatchObject({
         status: 400,
@@ -284,7 +284,7 @@ describe('users', () => {
     expect([left.status, left.headers.get('location')]).toEqual([303, '/']);
     expect(left.headers.get('set-cookie')).toMatch(/^outrigger_session=;.*Expires=Thu, 01 Jan 1970/);
     expect((await refused(session.call('readMe', {}))).status).toBe(401);
-    // Again, with a session that has ended, or with none.
+    // Repeats this with an ended session and without one.
     expect((await leave({ cookie, origin: hub.url })).status).toBe(303);
     expect((await leave({ origin: hub.url })).status).toBe(303);
     const away = await send(hub.url, 'GET', '/', { headers: { cookie } });

@@ -14,7 +14,7 @@ import {
 import { revokeNode, takeNodesOffline } from '../fixtures/stage/nodes.ts';
 import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
-/** Two processes' worth of hub on one database: what one knows of callers and workflows, the other changes. */
+/** Two hubs on one database: one caches callers and workflows, and the other one changes them. */
 let database: TestDatabase;
 let here: TestHub;
 let there: TestHub;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** Does something of which no process hears, whatever is published. */
+/** Makes a change without any notification to the processes. */
 async function unheard(change: () => Promise<unknown>): Promise<void> {
   await database.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'outrigger-events' and datname = current_database()",
@@ -53,7 +53,7 @@ async function webhook(workspace: TestWorkspace, token: string) {
     });
     return { status: response.status, body: (await response.json()) as { runId?: string } };
   };
-  // Both know it, and accept by what they know.
+  // Both hubs have cached the workflow, and accept runs from their cache.
   for (const hub of [here, there, here, there]) expect((await call(hub)).status).toBe(200);
   using recorder = new StatementRecorder();
   for (const hub of [here, there]) expect((await call(hub)).status).toBe(200);
@@ -207,7 +207,7 @@ describe('an API key that both processes have cached', () => {
         expect(answer.etag).not.toBeNull();
       }
       await unheard(() => change(workspace, id));
-      // Also what is wrong with the request is told to nobody who is not let in.
+      // Unauthenticated callers get no validation errors either.
       for (const each of [path, path, `/v1/automations/workflows?limit=x`, `/v1/automations/workflows/${id}`])
         expect(await Promise.all([there, here].map((hub) => get(hub, key, each)))).toEqual([expected, expected]);
     },
@@ -311,7 +311,7 @@ describe('a device that both processes have cached', () => {
     for (const hub of [there, here]) {
       for (const each of Object.values(asks)) expect(await each(hub)).toMatchObject(refused);
       expect(await asks.result(hub, id)).toMatchObject(refused);
-      // Also what is wrong with the request is told to nobody who is not let in.
+      // Unauthenticated devices get no validation errors either.
       expect(await ask(hub, 'GET', 'commands?max=x')).toMatchObject(refused);
       expect(await ask(hub, 'POST', 'heartbeat', { paused: 'x' })).toMatchObject(refused);
     }

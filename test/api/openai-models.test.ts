@@ -22,7 +22,7 @@ beforeEach(() => {
   model.requests.length = 0;
 });
 
-/** A server that behaves like a current model of OpenAI and answers with a text. */
+/** A server that behaves like a current OpenAI model and returns a text. */
 const answers =
   (text: string) =>
   (request: ModelRequest): ModelReply =>
@@ -39,7 +39,7 @@ const ownModel = () => ({
 const limitsSent = () =>
   model.requests.map(({ body }) => Object.keys(body).filter((name) => /^max_|^reasoning_|^temperature$/.test(name)));
 
-/** All operations that call the hub's own model. */
+/** All operations that call the model of the hub. */
 const uses: [string, (hub: TestHub, scene: AiChatScene) => Promise<unknown>, unknown][] = [
   [
     'a run',

@@ -36,7 +36,7 @@ async function workspaceWithPhone() {
   return { workspace, phone: await open(workspace.jwt) };
 }
 
-/** Two people of a workspace in a call, which went by a server that wants to be in between. */
+/** Connects two members of a workspace in a call through a record-routing proxy. */
 async function talk() {
   const { workspace, phone: caller } = await workspaceWithPhone();
   const { session, tenantId } = workspace;
@@ -67,7 +67,7 @@ const audited = async ({ session, tenantId }: TestWorkspace) => {
     .map(({ action, details }): Record<string, unknown> => ({ action, ...details }));
 };
 
-/** Somebody behind the SIP server who takes every call to these numbers. */
+/** A phone behind the SIP server that answers every call to these numbers. */
 async function answerNumbers(numbers: string[]): Promise<SipRequest[]> {
   const headers = { 'X-Outrigger-Secret': sharedSecret, 'X-Outrigger-User': `carrier-${numbers[0]}` };
   const socket = new WebSocket(server.env['SIP_WS_URL'] as string, 'sip', { headers });

@@ -42,7 +42,7 @@ interface Person {
   user: string;
 }
 
-/** A workspace that opted in. */
+/** Creates a workspace that opted into hosted SIP. */
 async function workspaceWithPhones(): Promise<TestWorkspace & Person> {
   const workspace = await hub.workspace();
   const { username } = await workspace.session.call('optIntoHostedSip', {});
@@ -63,7 +63,7 @@ async function open({ jwt, user }: Person, url = hub.url): Promise<Softphone> {
   return phone;
 }
 
-/** Starts counted calls in two processes. */
+/** Functions that start a counted call, one per process. */
 async function dialsOf(tenantId: string) {
   const text = 'SELECT id FROM sessions WHERE tenant_id = $1';
   const sessionId = (await hub.database.query<{ id: string }>(text, [tenantId]))[0]?.id as string;
@@ -91,7 +91,7 @@ const secondsToday = async (tenantId: string) => {
   return (await hub.database.query<{ seconds: number }>(text, [tenantId]))[0]?.seconds;
 };
 
-/** Two people of a workspace in a call, each at a process of their own. */
+/** Connects two members of a workspace in a call, each on another process. */
 async function talk() {
   const workspace = await workspaceWithPhones();
   const colleague = await colleagueOf(workspace);
@@ -275,7 +275,7 @@ describe('a softphone', () => {
     expect([await running(tenantId), await answered(tenantId)]).toEqual([1, 0]);
     isAway = false;
     over.ended();
-    // As a sweep does that takes its process for dead.
+    // Simulates a sweep that regards the process as dead.
     await removeSipCalls(hub.database, tenantId);
     await calls.renew();
     expect([await running(tenantId), await count(tenantId, 'answered_at < now() AND expires_at > now()')]).toEqual([
@@ -388,7 +388,7 @@ describe('a softphone', () => {
         return server.users.includes(phone.user);
       })
       .toBe(false);
-    // The system's own buffers, on the way to the hub and from there, take most of it.
+    // The buffers of the operating system on both connections hold most of it.
     expect(sentBytes).toBeLessThan(32 * 1024 * 1024);
   });
 

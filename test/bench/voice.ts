@@ -18,11 +18,11 @@ const parts = {
 /** Measures Business Calling (`npm run bench -- voice`). */
 export async function benchVoice(args: string[]): Promise<void> {
   const read = readBenchArguments('voice', args, parts, {
-    calls: 'how many calls are read; default: a million',
-    requests: 'how many requests of each combination of filters; default: 100',
-    rounds: 'how many registrations each way; 4,000 unless said',
-    pairs: 'how many calls of two browsers each way; 20 unless said',
-    phones: 'how many softphones at once; 2,000 unless said',
+    calls: 'number of calls to read; default: a million',
+    requests: 'requests per combination of filters; default: 100',
+    rounds: 'registrations per variant; default: 4,000',
+    pairs: 'calls between two browsers per variant; default: 20',
+    phones: 'concurrent softphones; default: 2,000',
   });
   if (read === null) return;
   const { parts: wanted, values } = read;

@@ -222,7 +222,7 @@ test('when months cannot be scanned, retention policies still apply, and the nex
   expect([await retention.prune(), lines.length]).toEqual([0, 1]);
 });
 
-test('runs wait while a reader prevents the drop of their month', async () => {
+test('runs are kept while a reader prevents the drop of their month', async () => {
   await makeRun(old[0]);
   const reader = new Client({ connectionString: database.url });
   await reader.connect();

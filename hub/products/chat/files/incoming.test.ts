@@ -26,7 +26,7 @@ async function receiver(limits: Partial<IncomingLimits>) {
   const sockets: Socket[] = [];
   return {
     /**
-     * Starts an upload and sends all bytes except the `missing` ones. A chunked upload sends none. `said` resolves to
+     * Starts an upload and sends all bytes except the `missing` ones. A chunked upload sends none. `receivedText` contains
      * the response.
      */
     begin(
@@ -66,7 +66,7 @@ test.each([
   async (whose, limits, same, other) => {
     await using receiving = await receiver(limits);
     const started = [receiving.begin({}, 1_000), receiving.begin({}, 1_000)];
-    /** Sends all of a file; what is said of it. */
+    /** Sends a complete file and returns the response. */
     const send = async (owner: Partial<UploadOwner>, bytes: number) => {
       const upload = receiving.begin(owner, bytes);
       upload.socket.write('x');
