@@ -24,7 +24,10 @@ test('the test vector of the page has the signature of the hub', () => {
   });
 });
 
-/** How each language of the page runs a program: what follows the receiver asks it about the three arguments and prints its answer. */
+/**
+ * How to run the receiver of each language on the page. `asks` is appended to the receiver: it calls the receiver with
+ * the arguments and prints the result.
+ */
 const languages = [
   {
     language: 'ts',

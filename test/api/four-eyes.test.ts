@@ -293,7 +293,7 @@ describe('an approval of system.run', () => {
     expect((await decide(approvalId, workspace.jwt)).status).toBe(200);
   });
 
-  describe('beside the account without a password that "outrigger link" signs in', () => {
+  describe('in a workspace with the account that "outrigger link" signs in', () => {
     /** Turns the first user into the account of `outrigger link`. */
     async function becomesAccount(): Promise<{ token: string; session: Client }> {
       await makeLinkAccount(hub.database, workspace.tenantId);
@@ -389,7 +389,7 @@ describe('an approval of system.run', () => {
     expect((await decide(approvalId, approver.token)).status).toBe(200);
   });
 
-  test('shows its decider in the approval, the step of the run, the audit log and the command of the device', async () => {
+  test('names who decided in the approval, the step of the run, the audit log and the command of the device', async () => {
     const { nodeId, device } = await pairNode();
     const starter = await addMember('agent');
     const other = await addMember('agent');

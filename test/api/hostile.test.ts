@@ -92,7 +92,7 @@ const nastyText = fc.oneof(
     'https://[::1]/',
   ),
 );
-const nasty = fc.oneof(
+const nastyValue = fc.oneof(
   { weight: 4, arbitrary: nastyText },
   {
     weight: 2,
@@ -138,7 +138,7 @@ function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
         const fields = Object.fromEntries(
           Object.entries(properties).map(([name, property]) => [name, fitting(property, depth + 1)]),
         );
-        if (Object.keys(fields).length === 0) return fc.dictionary(nastyText, nasty, { maxKeys: 4 });
+        if (Object.keys(fields).length === 0) return fc.dictionary(nastyText, nastyValue, { maxKeys: 4 });
         return fc.record(fields, {
           requiredKeys:
             fc.sample(fc.boolean(), { numRuns: 1, seed: depth })[0] === true
@@ -166,10 +166,10 @@ function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
             .map((date) => date.toISOString());
         return nastyText;
       default:
-        return nasty;
+        return nastyValue;
     }
   };
-  return depth > 8 ? nasty : fc.oneof({ weight: 6, arbitrary: right() }, { weight: 1, arbitrary: nasty });
+  return depth > 8 ? nastyValue : fc.oneof({ weight: 6, arbitrary: right() }, { weight: 1, arbitrary: nastyValue });
 }
 
 interface Parameter {
@@ -185,7 +185,7 @@ const document = openApiDocument() as unknown as {
 };
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 /** Overrides for operations that would otherwise block the test. */
-const tame: Record<string, Record<string, unknown>> = {
+const safeInputs: Record<string, Record<string, unknown>> = {
   getAutomationRun: { waitSeconds: 0 },
   pollAutomationNodeCommands: { wait: 0 },
 };
@@ -202,7 +202,7 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
         : (document.components.parameters[parameter.$ref.split('/').at(-1) as string] as Parameter),
     );
     const queryFields = parameters.filter(
-      (parameter) => parameter.in === 'query' && tame[operation.id]?.[parameter.name] === undefined,
+      (parameter) => parameter.in === 'query' && safeInputs[operation.id]?.[parameter.name] === undefined,
     );
     const input = fc.record({
       body: body === undefined ? fc.constant(undefined) : fitting(body),

@@ -105,7 +105,7 @@ describe('a webhook workflow that both processes have cached', () => {
     },
   );
 
-  test('and whose steps change starts runs with the new steps only', async () => {
+  test('starts runs with the new steps only after its steps change', async () => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of changing steps ${workspace.tenantId}`);
     await unheard(() =>
@@ -128,7 +128,7 @@ describe('a webhook workflow that both processes have cached', () => {
     }
   });
 
-  test('and whose token another workflow now shares starts both workflows', async () => {
+  test('starts both workflows after another workflow gets the same token', async () => {
     const workspace = await here.workspace();
     const token = `token of two ${workspace.tenantId}`;
     const { id, call } = await webhook(workspace, token);
@@ -144,7 +144,7 @@ describe('a webhook workflow that both processes have cached', () => {
     expect([await runsOf(id), await runsOf(other.id)]).toEqual([before + 2, 2]);
   });
 
-  test('and that gets inputs immediately rejects payloads that do not match', async () => {
+  test('immediately rejects payloads that do not match newly added inputs', async () => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of inputs ${workspace.tenantId}`);
     await unheard(() =>
@@ -213,7 +213,7 @@ describe('an API key that both processes have cached', () => {
     },
   );
 
-  test('and that moves to another workspace reads this workspace only', async () => {
+  test('reads only its new workspace after it moves', async () => {
     const [first, second] = [await here.workspace(), await here.workspace()];
     const { id, key } = await first.createKey();
     const list = async (hub: TestHub) => {
@@ -352,7 +352,7 @@ describe('a device that both processes have cached', () => {
     }
   });
 
-  test('and many others send heartbeats with one statement', async () => {
+  test('sends its heartbeat in one statement with many other devices', async () => {
     const workspace = await here.workspace();
     const devices = await Promise.all(Array.from({ length: 12 }, () => pair(workspace)));
     await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));

@@ -131,11 +131,11 @@ test.each([401, 403, 404])(
     });
     expect(data).toMatchObject([{ action: 'models.refused', actor: 'platform', details: { status } }]);
     // Emails to other workspaces may still arrive.
-    const told = () =>
+    const refusalMails = () =>
       mail.mails
         .filter(({ to }) => to.includes(workspace.email))
         .map(({ raw }) => /The model \w+ answered \d+/.exec(raw)?.[0]);
-    await expect.poll(told).toEqual([`The model first answered ${status}`]);
+    await expect.poll(refusalMails).toEqual([`The model first answered ${status}`]);
   },
 );
 

@@ -92,7 +92,7 @@ const secondsToday = async (tenantId: string) => {
 };
 
 /** Connects two members of a workspace in a call, each on another process. */
-async function talk() {
+async function connectPair() {
   const workspace = await workspaceWithPhones();
   const colleague = await colleagueOf(workspace);
   const [caller, callee] = [await open(workspace), await open(colleague, other.url)];
@@ -106,7 +106,7 @@ async function talk() {
 
 describe('a softphone', () => {
   test('acts in the name of its signed-in user, and calls colleagues at other processes', async () => {
-    const { caller, callee } = await talk();
+    const { caller, callee } = await connectPair();
     expect(server.users).toEqual(expect.arrayContaining([caller.user, callee.user]));
     const to = { To: `<sip:${callee.user}@sip.example.com>;tag=theirs` };
     caller.request('BYE', 'sip:x@y.invalid', to);
@@ -164,7 +164,7 @@ describe('a softphone', () => {
   });
 
   test('ends its calls on both sides before it is closed when its user logs out at another process', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     await other.client(workspace.jwt).call('logOut', {});
     await expect.poll(() => caller.closed).toBe(4401);
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
@@ -202,7 +202,7 @@ describe('a softphone', () => {
   });
 
   test('that lost its connection during a call loses the call with its session, also if its process is gone', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     await expect.poll(() => answered(workspace.tenantId)).toBe(2);
     caller.socket.terminate();
     const again = await open(workspace, other.url);
@@ -212,7 +212,7 @@ describe('a softphone', () => {
     await hub.client(workspace.jwt).call('logOut', {});
     await expect.poll(() => again.closed).toBe(4401);
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
-    const alone = await talk();
+    const alone = await connectPair();
     await expect.poll(() => answered(alone.workspace.tenantId)).toBe(2);
     alone.caller.socket.terminate();
     await alone.workspace.session.call('logOut', {});
@@ -222,7 +222,7 @@ describe('a softphone', () => {
   });
 
   test('whose process died keeps its call in the limits of other processes, while the SIP server knows the call', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     await expect.poll(() => answered(workspace.tenantId)).toBe(2);
     [caller, callee].forEach(({ socket }) => socket.terminate());
     await expireSipCalls(hub.database, workspace.tenantId, { minutes: 1 });
@@ -235,7 +235,7 @@ describe('a softphone', () => {
   });
 
   test('with a call that the SIP server cannot end does not delay the end of other calls', async () => {
-    const pairs = [await talk(), await talk()];
+    const pairs = [await connectPair(), await connectPair()];
     const tenants = pairs.map(({ workspace }) => workspace.tenantId);
     for (const tenantId of tenants) await expect.poll(() => answered(tenantId)).toBe(2);
     const stuck = `call-of-${pairs[0]?.caller.user}`;
@@ -295,7 +295,7 @@ describe('a softphone', () => {
   });
 
   test('is notified when the SIP server is killed during a call, and its call record is closed after the restart', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     const { tenantId } = workspace;
     await expect.poll(() => answered(tenantId)).toBe(2);
     const event = { event: 'answered', callId: `call-of-${caller.user}~1764000000.5`, at: new Date().toISOString() };
@@ -344,7 +344,7 @@ describe('a softphone', () => {
   });
 
   test('is closed at every process and its calls are ended when its workspace changes to its own trunk', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     const body = { host: 'sip.example.com', username: 'acme', password: 'secret' };
     await workspace.session.call('registerOwnTrunk', { body });
     await expect.poll(() => [caller.closed, callee.closed]).toEqual([4403, 4403]);
