@@ -93,7 +93,7 @@ const settings = {
   OUTRIGGER_HOME: {
     schema: z.string().min(1),
     default: '.outrigger',
-    description: 'Data folder: embedded database, artefacts, secret key',
+    description: 'Data folder: embedded database, artifacts, secret key',
   },
   DATABASE_URL: {
     schema: address(['postgres:', 'postgresql:'], 'must be a postgres:// address'),
@@ -224,12 +224,12 @@ const settings = {
   ARTIFACTS_FOLDER: {
     schema: z.string().min(1),
     default: '',
-    description: 'Folder of the artefacts, shared by all processes; in the data folder when omitted',
+    description: 'Folder of the artifacts, shared by all processes; in the data folder when omitted',
   },
   ARTIFACTS_PER_WORKSPACE_MIB: {
     schema: wholeNumber(1, 1_073_741_824),
     default: '20480',
-    description: 'Storage of artefacts per workspace in MiB, and the same amount for chat files',
+    description: 'Storage of artifacts per workspace in MiB, and the same amount for chat files',
   },
   NODE_POLL_SECONDS: {
     schema: wholeNumber(1, 30),
@@ -381,7 +381,7 @@ const settings = {
   ARTIFACT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '90',
-    description: 'Retention of artefacts; 0 keeps them forever',
+    description: 'Retention of artifacts; 0 keeps them forever',
   },
   AI_RUN_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),

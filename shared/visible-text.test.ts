@@ -5,12 +5,12 @@ import { visibleLine, visibleText } from './visible-text.ts';
 describe('visible text marks misleading characters', () => {
   test.each([
     ['bidirectional controls', '\u061C\u200E\u200F\u202A\u202B\u202C\u202D\u202E\u2066\u2067\u2068\u2069'],
-    ['characters without width', '\u200B\u200C\u200D\u2060\u2061\u2064\uFEFF\u00AD\u034F\u180E'],
-    ['fillers that show nothing', '\u115F\u1160\u3164\uFFA0\u17B4\u2800'],
+    ['zero-width characters', '\u200B\u200C\u200D\u2060\u2061\u2064\uFEFF\u00AD\u034F\u180E'],
+    ['invisible fillers', '\u115F\u1160\u3164\uFFA0\u17B4\u2800'],
     ['tags', '\u{E0001}\u{E0020}\u{E0041}\u{E007F}'],
     ['variation selectors', '\uFE00\uFE0F\u{E0100}\u{E01EF}\u180B'],
     ['interlinear annotation', '\uFFF9\uFFFA\uFFFB'],
-    ['spaces that are none', '\u00A0\u2003\u200A\u202F\u205F'],
+    ['Unicode spaces', '\u00A0\u2003\u200A\u202F\u205F'],
     ['controls and separators', '\u0000\u001B\u007F\u009B\u2028\u2029\u0085'],
   ])('%s', (_what, characters) => {
     for (const character of characters) {

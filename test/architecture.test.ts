@@ -37,19 +37,19 @@ describe('the import table', () => {
     ['a dynamic import', "await import('../hub/app.ts');"],
     ['a require', "const app = require('../hub/app.ts');"],
     ['a computed import', 'await import(name);'],
-  ])('sees %s', (_form, text) => {
+  ])('detects %s', (_form, text) => {
     expect(importsOf({ path: 'shared/planted.ts', text }).map(refusal)).toEqual([
       expect.stringContaining('shared/planted.ts may not import'),
     ]);
   });
 
-  test('stands in docs/internals/architecture.md as it is enforced', () => {
+  test('equals the table in docs/internals/architecture.md', () => {
     expect(readFileSync('docs/internals/architecture.md', 'utf8')).toContain(
       `<!-- imports -->\n${importTable()}\n<!-- /imports -->`,
     );
   });
 
-  test('lets nobody import in a circle', () => {
+  test('allows no import cycle', () => {
     expect(findCycle(files.filter(({ path }) => !path.startsWith('test/')).flatMap(importsOf))).toBeNull();
     expect(
       findCycle([
@@ -59,7 +59,7 @@ describe('the import table', () => {
     ).toEqual(['a.ts', 'b.ts', 'a.ts']);
   });
 
-  test('lets only entry points of the hub read the environment', () => {
+  test('allows only entry points of the hub to read the environment', () => {
     const readers = files
       .filter(({ path, text }) => path.startsWith('hub/') && text.includes('process.env'))
       .map(({ path }) => path);
@@ -77,17 +77,21 @@ describe('the import table', () => {
 describe('a statement in SQL', () => {
   const sources = files.filter(({ path }) => path.startsWith('hub/') && !path.endsWith('.test.ts'));
 
-  test('has a name that no other text has', () => {
+  test('has a name that no other statement uses', () => {
     const statements = sources.flatMap(statementsOf);
     expect(statements.length).toBeGreaterThan(100);
     expect(ambiguousNames(statements)).toEqual([]);
   });
 
   test.each([
-    ['a text', "tx.query('a', 'SELECT 1', []);", "db.systemStatement<Row>('a', `SELECT 2`, []);"],
-    ['a text chosen by a condition', "tx.query(x ? 'b' : 'a', 'SELECT 1', []);", "tx.query('a', 'SELECT 2', []);"],
+    ['a string', "tx.query('a', 'SELECT 1', []);", "db.systemStatement<Row>('a', `SELECT 2`, []);"],
+    [
+      'a string whose name depends on a condition',
+      "tx.query(x ? 'b' : 'a', 'SELECT 1', []);",
+      "tx.query('a', 'SELECT 2', []);",
+    ],
     ['a constant', "tx.query('a', statement, []);", "this.#deps.db.systemStatement('a', statement, []);"],
-  ])('is caught when its name stands for %s of another file, too', (_what, one, other) => {
+  ])('is reported if its name also stands for %s in another file', (_what, one, other) => {
     const planted = [
       { path: 'hub/one.ts', text: one },
       { path: 'hub/other.ts', text: other },
@@ -95,7 +99,7 @@ describe('a statement in SQL', () => {
     expect(ambiguousNames(planted)).toEqual(['a (hub/one.ts, hub/other.ts)']);
   });
 
-  test('may have the name of the same text', () => {
+  test('may share its name with the same statement', () => {
     const planted = ['hub/one.ts', 'hub/other.ts'].flatMap((path) =>
       statementsOf({ path, text: "tx.query('a', 'SELECT 1', []);" }),
     );
@@ -105,7 +109,7 @@ describe('a statement in SQL', () => {
 
   const isRaw = (text: string) => /\.execute(<[^;]*>)?\(\s*sql`/.test(text);
 
-  test('is never a raw one for the query builder', () => {
+  test('is never a raw statement for the query builder', () => {
     expect(sources.filter(({ text }) => isRaw(text)).map(({ path }) => path)).toEqual([]);
     expect(isRaw('await tx.execute<{ n: number }>(\n  sql`SELECT 1 AS n`,\n);')).toBe(true);
   });
@@ -128,7 +132,7 @@ describe('a test of the API', () => {
     ['a write to a computed table', 'db.query(`delete from ${table}`);'],
     ['a constant', "const statement = 'delete from runs';"],
     ['a statement of the query builder', 'tx.execute(sql`update runs set attempt = ${2}`);'],
-  ])('is caught with %s', (_what, text) => {
+  ])('is reported with %s', (_what, text) => {
     expect(tableWritesOf({ path: 'test/api/planted.test.ts', text })).toEqual([
       expect.stringContaining('test/api/planted.test.ts: '),
     ]);
@@ -139,7 +143,7 @@ describe('a test of the API', () => {
     "db.query('with made as (select 1) select * from made');",
     'text.includes(\'insert into "audit_log"\');',
     "test('update a run and delete from its list', () => undefined);",
-  ])('may hold %s', (text) => {
+  ])('may contain %s', (text) => {
     expect(tableWritesOf({ path: 'test/api/planted.test.ts', text })).toEqual([]);
   });
 });
@@ -150,7 +154,7 @@ describe('a regular expression', () => {
     expect(sources.flatMap(slowPatternsIn)).toEqual([]);
   });
 
-  test('is not the only way to block a process: texts are normalized by normalizeText', () => {
+  test('does not block the process, and texts are normalized by normalizeText', () => {
     const sources = files.filter(({ path }) => path.startsWith('hub/') && !path.includes('.test.'));
     expect(sources.filter(({ text }) => /\.normalize\(/.test(text)).map(({ path }) => path)).toEqual([
       'hub/platform/normalize.ts',
@@ -162,7 +166,7 @@ describe('a regular expression', () => {
     "text.replace(/\\/+$/, '')",
     '/^(?:a+)+$/.test(text)',
     '/{{\\s*(.*?)\\s*}}/.exec(text)',
-  ])('is found where it takes longer: %s', (text) => {
+  ])('is reported if it does not take linear time: %s', (text) => {
     expect(slowPatternsIn({ path: 'hub/planted.ts', text })).toHaveLength(1);
   });
 });
@@ -185,7 +189,7 @@ describe('a name', () => {
     ['a class', 'class Farewells {}'],
     ['a private field', 'class Calls { #doomed = 1; }'],
     ['a property of a type', 'interface Call { saidAt: Date }'],
-  ])('is found with a retired word in %s', (_what, text) => {
+  ])('is reported with a retired word in %s', (_what, text) => {
     expect(retiredNamesOf({ path: 'hub/planted.ts', text })).toHaveLength(1);
   });
 

@@ -13,7 +13,7 @@ const anchorsOf = (path: string) =>
       .replaceAll(' ', '-'),
   );
 
-test.each(pages)('%s links to nothing that is not there', (page) => {
+test.each(pages)('every link of %s has an existing target', (page) => {
   const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
   const broken = links.filter(([, path = '', anchor]) => {
     const target = path === '' ? page : join(dirname(page), path);

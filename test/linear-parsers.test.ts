@@ -38,7 +38,7 @@ const pieces = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-describe('the work of a parser grows with its input and no faster', () => {
+describe('the work of a parser grows linearly with its input', () => {
   const parsers = { template: splitTemplate, 'answer of a model': parseTurn } as const;
 
   test.each(Object.entries(parsers))('%s', (_name, parse) => {
@@ -60,7 +60,7 @@ describe('the work of a parser grows with its input and no faster', () => {
     ['answer of a model', `TOOL_CALL:memory.read|{${'\n'.repeat(60_000)}`],
     ['answer of a model', `TOOL_CALL:memory.read|${'{"a":\n'.repeat(100_000)}`],
     ['answer of a model', 'TOOL_CALL:memory.read|{\n'.repeat(30_000)],
-  ] as const)('%s that once took long: %#', (name, text) => {
+  ] as const)('parsing takes linear time: %s, case %#', (name, text) => {
     expect(workPerCharacter(text, parsers[name])).toBeLessThanOrEqual(6);
   });
 });

@@ -11,7 +11,7 @@ const vector = JSON.parse(/<!-- vector -->\n```json\n([^]*?)```/.exec(page)?.[1]
 
 const has = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
 
-test('the vector of the page is what the hub signs', () => {
+test('the test vector of the page has the signature of the hub', () => {
   const { secret = '', timestamp = '', body = '' } = vector;
   expect(
     signatureHeaders({ eventId: vector['webhook-id'] ?? '', body }, { secret, previous: null }, Number(timestamp)),
@@ -24,7 +24,10 @@ test('the vector of the page is what the hub signs', () => {
   });
 });
 
-/** How each language of the page runs a program: what follows the receiver asks it about the three arguments and prints its answer. */
+/**
+ * How to run the receiver of each language on the page. `asks` is appended to the receiver: it calls the receiver with
+ * the arguments and prints the result.
+ */
 const languages = [
   {
     language: 'ts',
@@ -50,8 +53,8 @@ const languages = [
   },
 ];
 
-describe.each(languages)('the receiver in $language', ({ language, name, isThere, command, asks }) => {
-  test.skipIf(!isThere)(`takes the vector and nothing that was changed (needs ${command[0]})`, () => {
+describe.each(languages)('the $language receiver', ({ language, name, isThere, command, asks }) => {
+  test.skipIf(!isThere)(`accepts the test vector and rejects modified requests (needs ${command[0]})`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'outrigger-receiver-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const receiver = language === 'go' ? blockOf('go').replace('import (', 'import (\n\t"os"') : blockOf(language);

@@ -7,7 +7,7 @@ import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../test/fixtures/secrets.ts';
-import { StatementRecorder } from '../../test/fixtures/statements.ts';
+import { StatementRecorder } from '../../test/fixtures/statement-plans.ts';
 import { Database, DatabaseOutage } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
-import { explainAll, judgeOf, StatementRecorder } from '../../test/fixtures/statements.ts';
+import { explainAll, planRulesOf, StatementRecorder } from '../../test/fixtures/statement-plans.ts';
 import { Database } from '../platform/db/database.ts';
 import { newId } from '../platform/ids.ts';
 import type { Queue } from '../platform/queue/queue.ts';
@@ -87,6 +87,6 @@ test('what waits longest is found by an index, however much was promised while t
   await using outbox = new Outbox({ db, queue: { add } as Queue, logger: pino({ level: 'silent' }) });
   await expect(outbox.sweep()).rejects.toThrow('away');
   expect(added.slice(0, 2)).toEqual(['job-20000', 'job-19999']);
-  const found = await explainAll(database, recorder.statements, await judgeOf(database, 3_000, 2_000));
+  const found = await explainAll(database, recorder.statements, await planRulesOf(database, 3_000, 2_000));
   expect(found.map(({ statement, problems }) => ({ problems, text: statement.text }))).toEqual([]);
 });

@@ -67,5 +67,5 @@ async function forget(folder: DataFolder): Promise<string> {
   if (before === null) return 'This machine was not paired.';
   const response = await askCompanion(folder, 'unpair', {}, { timeoutMs: runningDeadlineMs }).catch(() => null);
   const { nodeId, hubKnows } = response ?? (await unpair(folder, new DeviceSecrets(await keyStoreHost())));
-  return `Forgot ${before.hub}. ${hubKnows ? 'It knows.' : `It could not be informed. Revoke node ${nodeId} there too.`}`;
+  return `Unpaired from ${before.hub}. ${hubKnows ? 'The hub revoked the node.' : `The hub could not be informed: revoke node ${nodeId} there too.`}`;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CompanionStandIn } from '../../test/fixtures/companion-stand-in.ts';
-import { barriers, startWindowHost } from '../../test/fixtures/companion-window.ts';
+import { accessibilityViolations, startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowHost } from '../../test/fixtures/companion-window.ts';
 import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
 
@@ -29,7 +29,7 @@ describe.skipIf(browser === null)('the window of a broken companion (needs Chrom
     await notice.getByRole('button').click();
     const dialog = page.getByRole('alertdialog', { name: 'Start over with everything off?' });
     await dialog.waitFor();
-    await expect.poll(() => barriers(page)).toEqual([]);
+    await expect.poll(() => accessibilityViolations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     expect(companion.of('setAside')).toEqual([]);
     await notice.getByRole('button').click();

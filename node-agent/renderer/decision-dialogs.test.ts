@@ -1,7 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PairingLink } from '../../shared/companion/app.ts';
-import { CompanionStandIn, aPrompt } from '../../test/fixtures/companion-stand-in.ts';
+import { CompanionStandIn, makePrompt } from '../../test/fixtures/companion-stand-in.ts';
 import { startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowHost } from '../../test/fixtures/companion-window.ts';
 import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
@@ -32,7 +32,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
   describe('about a program', () => {
     test('shows exactly what would run, each argument separately, and who approved it', async () => {
       companion.state.prompts = [
-        aPrompt({
+        makePrompt({
           argv: ['tar', 'two words ', '', '--flag=\u202Efdp ⟨U+200B⟩', 'line\nbreak', '"quoted"'],
           env: { A: 'b c', EMPTY: '' },
           stdin: `first\u200B line\n${'x'.repeat(5_000)}`,
@@ -73,7 +73,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     ])(
       'keeps countdown and buttons visible at $width x $height, and allows nothing before all content was seen',
       async (viewport) => {
-        const prompt = aPrompt({
+        const prompt = makePrompt({
           argv: ['sh', ...Array.from({ length: 60 }, (_, index) => `word ${index}`)],
           stdin: `echo hello\n${'\n'.repeat(5_000)}rm -rf ~`,
           reason: 'program_changed',
@@ -106,7 +106,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     );
 
     test('accepts the confirmation that a long input was seen, and names each of its invisible characters', async () => {
-      companion.state.prompts = [aPrompt({ stdin: 'a\u200B⟨'.repeat(40_000) })];
+      companion.state.prompts = [makePrompt({ stdin: 'a\u200B⟨'.repeat(40_000) })];
       await using opened = await host.open(companion);
       const { page } = opened;
       const seen = page.getByRole('button', { name: 'I have seen all of it' });
@@ -124,7 +124,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       ['Deny', 'deny'],
       ['Never allow this', 'never'],
     ])('sends the chosen answer %s', async (name, answer) => {
-      const prompt = aPrompt();
+      const prompt = makePrompt();
       companion.state.prompts = [prompt];
       await using opened = await host.open(companion);
       const button = opened.page.getByRole('button', { name });
@@ -141,8 +141,8 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       // The guard uses the clock of the page, which is paused here.
       await page.clock.install();
       await page.clock.pauseAt(Date.now() + 20_000);
-      companion.tell(
-        (state) => (state.prompts = [aPrompt({ expiresAt: new Date(Date.now() + 600_000).toISOString() })]),
+      companion.updateState(
+        (state) => (state.prompts = [makePrompt({ expiresAt: new Date(Date.now() + 600_000).toISOString() })]),
       );
       await page.getByRole('alertdialog').waitFor();
       await page.clock.runFor(100);
@@ -162,7 +162,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     });
 
     test('is denied once by Escape', async () => {
-      companion.state.prompts = [aPrompt()];
+      companion.state.prompts = [makePrompt()];
       await using opened = await host.open(companion);
       await expect
         .poll(() => opened.page.getByRole('button', { name: 'Allow once' }).getAttribute('aria-disabled'))
@@ -172,7 +172,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     });
 
     test('ignores input again for the next prompt, and when the window returns to the front', async () => {
-      const [first, second] = [aPrompt({ cwd: '/first' }), aPrompt({ cwd: '/second' })];
+      const [first, second] = [makePrompt({ cwd: '/first' }), makePrompt({ cwd: '/second' })];
       companion.state.prompts = [first, second];
       await using opened = await host.open(companion);
       const { page } = opened;
@@ -202,7 +202,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       const { page } = opened;
       const link = page.getByRole('alertdialog', { name: 'Connect this machine to a hub?' });
       await link.getByRole('checkbox').check();
-      companion.tell((state) => (state.prompts = [aPrompt()]));
+      companion.updateState((state) => (state.prompts = [makePrompt()]));
       await page.getByRole('alertdialog', { name: 'May this program run?' }).waitFor();
       await expect.poll(() => page.locator('.popup').count()).toBe(1);
       await page.getByRole('button', { name: 'Deny' }).click();
@@ -211,7 +211,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     });
 
     test('stays open with the error when the answer was not delivered', async () => {
-      companion.state.prompts = [aPrompt()];
+      companion.state.prompts = [makePrompt()];
       companion.failures.set('answerPrompt', 'The companion is busy.');
       await using opened = await host.open(companion);
       await opened.page.getByRole('button', { name: 'Deny' }).click();
@@ -228,7 +228,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       companion.state.paired = null;
       await using opened = await host.open(companion);
       const { page } = opened;
-      companion.tellApp((app) => (app.pairingLink = aLink()));
+      companion.updateApp((app) => (app.pairingLink = aLink()));
       const dialog = page.getByRole('alertdialog', { name: 'Connect this machine to a hub?' });
       await dialog.waitFor();
       expect(await dialog.locator('.origin').textContent()).toBe('https://xn--utrigger-kif.example.org');

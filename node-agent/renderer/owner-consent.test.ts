@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CompanionStandIn } from '../../test/fixtures/companion-stand-in.ts';
-import { barriers, startWindowHost } from '../../test/fixtures/companion-window.ts';
+import { accessibilityViolations, startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowHost } from '../../test/fixtures/companion-window.ts';
 import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
 
@@ -26,7 +26,7 @@ describe.skipIf(browser === null)('consents of the owner in the window (needs Ch
     const dialog = page.getByRole('alertdialog', { name: 'Run programs without asking you?' });
     await ask.click();
     await dialog.getByText('Everyone who can approve at the hub can run any program on this machine.').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Keep asking me' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(companion.of('change')).toEqual([]);
@@ -50,7 +50,7 @@ describe.skipIf(browser === null)('consents of the owner in the window (needs Ch
     const dialog = page.getByRole('alertdialog', { name: 'Share all of this?' });
     await page.getByRole('button', { name: 'Share a folder…' }).click();
     await dialog.getByText('/home/ann contains all of your files').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(companion.of('change')).toEqual([]);
@@ -71,7 +71,7 @@ describe.skipIf(browser === null)('consents of the owner in the window (needs Ch
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
     const { page } = opened;
     await page.getByText('capture.camera: false → true').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Accept these changes' }).click();
     await page.getByText('Your settings do not match the log').waitFor({ state: 'detached' });
     expect(companion.of('change')).toEqual([{ change: 'accept_settings', seen: 'a'.repeat(64) }]);

@@ -9,7 +9,7 @@ import type { ControlEvent, ControlMethodName } from '../../shared/companion/con
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { CompanionStandIn } from '../../test/fixtures/companion-stand-in.ts';
 import { startWindowHost } from '../../test/fixtures/companion-window.ts';
-import type { CompanionBehind } from '../../test/fixtures/companion-window.ts';
+import type { WindowBackend } from '../../test/fixtures/companion-window.ts';
 import { startHub } from '../../test/fixtures/hub.ts';
 import { endsWithThisProcess } from '../../test/fixtures/processes.ts';
 import { settledRun } from '../../test/fixtures/settled-run.ts';
@@ -52,7 +52,7 @@ async function startUnpaired(folder: DataFolder): Promise<ControlClient> {
 }
 
 /** The companion behind its control channel. Methods of the app are answered by a stand-in. */
-function behind(client: ControlClient, app: CompanionStandIn): CompanionBehind {
+function behind(client: ControlClient, app: CompanionStandIn): WindowBackend {
   const listeners = new Set<(event: ControlEvent) => void>();
   return {
     listen(listener) {

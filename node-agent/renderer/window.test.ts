@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HistoryEntry } from '../../shared/companion/state.ts';
-import { CompanionStandIn, aPrompt, anEntry, pixel } from '../../test/fixtures/companion-stand-in.ts';
-import { barriers, startWindowHost } from '../../test/fixtures/companion-window.ts';
+import { CompanionStandIn, makePrompt, makeHistoryEntry, pixel } from '../../test/fixtures/companion-stand-in.ts';
+import { accessibilityViolations, startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowHost } from '../../test/fixtures/companion-window.ts';
 import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
 
@@ -41,8 +41,8 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       { id: 'r', type: 'node.capture_audio', summary: 'seconds=60', startedAt: minutesAgo(0.1) },
     ];
     companion.history = [
-      anEntry({ hasPicture: true }),
-      anEntry({
+      makeHistoryEntry({ hasPicture: true }),
+      makeHistoryEntry({
         type: 'system.run',
         summary: 'argv=["make"]',
         approvedBy: 'ben@example.org',
@@ -50,7 +50,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
         message: 'It was ended.',
         time: minutesAgo(4),
       }),
-      anEntry({ type: 'node.ping', summary: 'of the day before', time: minutesAgo(26 * 60) }),
+      makeHistoryEntry({ type: 'node.ping', summary: 'of the day before', time: minutesAgo(26 * 60) }),
     ];
     companion.system.set('camera', {
       state: 'missing',
@@ -93,21 +93,21 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
           for (const name of pages) {
             await show(opened.page, name);
             await opened.page.getByRole('heading', { level: 1, name }).waitFor({ state: 'attached' });
-            expect(await barriers(opened.page), `${name} at ${viewport.width}`).toEqual([]);
+            expect(await accessibilityViolations(opened.page), `${name} at ${viewport.width}`).toEqual([]);
             expect(
               await opened.page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
               `${name} at ${viewport.width}`,
             ).toBe(true);
           }
-          companion.tell((state) => (state.prompts = [aPrompt({ stdin: 'x' })]));
+          companion.updateState((state) => (state.prompts = [makePrompt({ stdin: 'x' })]));
           await opened.page.getByRole('alertdialog').waitFor();
           // In a small window, the owner must scroll to the end first.
           await opened.page.locator('.prompt-body').evaluate((body) => body.scrollTo(0, body.scrollHeight));
           await expect
             .poll(() => opened.page.getByRole('button', { name: 'Allow once' }).getAttribute('aria-disabled'))
             .toBe('false');
-          expect(await barriers(opened.page), `a prompt at ${viewport.width}`).toEqual([]);
-          companion.tell((state) => (state.prompts = []));
+          expect(await accessibilityViolations(opened.page), `a prompt at ${viewport.width}`).toEqual([]);
+          companion.updateState((state) => (state.prompts = []));
           expect(opened.complaints).toEqual([]);
         }
       },
@@ -154,7 +154,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       '0.4 s',
     ])
       expect(row).toContain(part);
-    const entry = anEntry({ type: 'node.ping', summary: 'a new one' });
+    const entry = makeHistoryEntry({ type: 'node.ping', summary: 'a new one' });
     companion.emit({ event: 'command', entry });
     companion.emit({ event: 'command', entry });
     await expect.poll(() => opened.page.locator('.command-row').count()).toBe(3);
@@ -162,7 +162,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
 
   test('shows the origin and the script of a command in Activity, and no outcome codes', async () => {
     companion.history = [
-      anEntry({
+      makeHistoryEntry({
         type: 'browser.evaluate',
         summary: 'document.title',
         script: { text: `document.title\n// ${hostile}`, characters: 20_000, sha256: 'c'.repeat(64) },
@@ -202,13 +202,13 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(await script.isVisible()).toBe(false);
     await row.getByText('Script, 20,000 characters').click();
     await expect.poll(() => script.textContent()).toBe(`document.title\n// ${hostile}`);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(await page.locator('img').count()).toBe(0);
   });
 
   test('describes outcomes and actions of the owner in words addressed to the owner', async () => {
     const refused = (outcome: string, message: string, minutes: number, reason: HistoryEntry['reason'] = null) =>
-      anEntry({ type: 'system.run', outcome, message, reason, began: false, time: minutesAgo(minutes) });
+      makeHistoryEntry({ type: 'system.run', outcome, message, reason, began: false, time: minutesAgo(minutes) });
     companion.history = [
       refused('denied_by_device', 'The owner of this machine was asked, and said no.', 1, 'owner_said_no'),
       refused(
@@ -218,9 +218,9 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
         'owner_did_not_answer',
       ),
       refused('paused', 'The owner of this machine paused the companion.', 3),
-      anEntry({ type: 'owner.change', summary: 'allow screen', outcome: 'done', time: minutesAgo(4) }),
-      anEntry({ type: 'system.run', outcome: 'paused', message: null, began: true, time: minutesAgo(5) }),
-      anEntry({
+      makeHistoryEntry({ type: 'owner.change', summary: 'allow screen', outcome: 'done', time: minutesAgo(4) }),
+      makeHistoryEntry({ type: 'system.run', outcome: 'paused', message: null, began: true, time: minutesAgo(5) }),
+      makeHistoryEntry({
         type: 'system.run',
         outcome: 'interrupted',
         message:
@@ -230,7 +230,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
         began: true,
         time: minutesAgo(6),
       }),
-      anEntry({
+      makeHistoryEntry({
         type: 'system.run',
         outcome: 'outcome_unknown',
         message: null,
@@ -282,7 +282,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await show(page, 'Overview');
     companion.state.settings.sharedFolders = ['/srv/scans', '/home/ann/Documents'];
     companion.system.set('files', { state: 'missing', detail: '/srv/scans is not there.', remedy: null });
-    companion.tell(() => undefined);
+    companion.updateState(() => undefined);
     await expect.poll(() => tile('Files')).toBe('Files2 folders1 folder is not there');
   });
 
@@ -292,13 +292,13 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     const status = () => opened.page.getByRole('status').first().textContent();
     await expect.poll(status).toBe('Not connectedThe hub is away. It will retry automatically.');
     companion.state.connection = { isUp: true, by: 'channel', lastError: null };
-    companion.tell((state) => (state.problem = 'The hub revoked this machine.'));
+    companion.updateState((state) => (state.problem = 'The hub revoked this machine.'));
     await expect.poll(status).toBe('Not workingPaired with hub.example.org');
     expect(await opened.page.locator('.dot.good').count()).toBe(0);
   });
 
   test('starts each page scrolled to its top', async () => {
-    companion.history = Array.from({ length: 40 }, () => anEntry());
+    companion.history = Array.from({ length: 40 }, () => makeHistoryEntry());
     await using opened = await host.open(companion);
     const { page } = opened;
     await show(page, 'Activity');
@@ -317,7 +317,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
   });
 
   test('says when the list does not cover a whole day', async () => {
-    companion.history = Array.from({ length: 1_000 }, () => anEntry());
+    companion.history = Array.from({ length: 1_000 }, () => makeHistoryEntry());
     await using opened = await host.open(companion);
     await show(opened.page, 'Activity');
     const note = opened.page.getByText('The last 24 hours had more entries than the newest 1,000');
@@ -325,7 +325,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
   });
 
   test('changes nothing on the page for a state without changes', async () => {
-    companion.history = Array.from({ length: 60 }, () => anEntry());
+    companion.history = Array.from({ length: 60 }, () => makeHistoryEntry());
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
     const { page } = opened;
     await show(page, 'Activity');
@@ -334,8 +334,8 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       window.changes = 0;
       new MutationObserver(() => (window.changes += 1)).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
     }`);
-    for (let time = 0; time < 20; time += 1) companion.tell(() => undefined);
-    companion.tell((state) => (state.settings.paused = true));
+    for (let time = 0; time < 20; time += 1) companion.updateState(() => undefined);
+    companion.updateState((state) => (state.settings.paused = true));
     await expect.poll(() => page.getByRole('status').first().textContent()).toContain('Paused');
     expect(await page.locator('.command-row').count()).toBe(50);
     expect(await page.evaluate('window.changes')).toBeLessThan(10);
@@ -371,7 +371,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await camera.click();
     await expect.poll(() => companion.of('change').at(-1)).toEqual({ change: 'deny', power: 'camera' });
     await expect.poll(isShown).toBe('false');
-    companion.tell((state) => (state.settings.browser.withoutSandbox = true));
+    companion.updateState((state) => (state.settings.browser.withoutSandbox = true));
     await page.getByText('It runs without its sandbox').waitFor();
     await page.getByRole('button', { name: 'How long browser is allowed' }).click();
     await page.getByRole('menuitem', { name: 'For 15 minutes' }).click();
@@ -480,7 +480,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
   test('shows untrusted markup as text everywhere', async () => {
     const marked = `\u202E${hostile}`;
     companion.history = [
-      anEntry({
+      makeHistoryEntry({
         type: marked,
         summary: marked,
         outcome: marked,
@@ -527,10 +527,10 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       expect(await page.getByRole('tabpanel').textContent(), name).not.toContain('\u202E');
       expect(await page.locator('img').count(), name).toBe(0);
     }
-    companion.tell(
+    companion.updateState(
       (state) =>
         (state.prompts = [
-          aPrompt({
+          makePrompt({
             argv: ['x', marked],
             program: marked,
             cwd: marked,
@@ -556,9 +556,9 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await opened.page.getByRole('button', { name: 'Open log folder' }).click();
     await expect.poll(() => companion.of('app.openLogFolder')).toHaveLength(1);
     companion.failures.clear();
-    companion.tellApp((app) => (app.runtime = { state: 'running', detail: null }));
+    companion.updateApp((app) => (app.runtime = { state: 'running', detail: null }));
     await expect.poll(status).toContain('Connected');
-    companion.tellApp((app) => (app.runtime = { state: 'stopped', detail: 'It ended five times.' }));
+    companion.updateApp((app) => (app.runtime = { state: 'stopped', detail: 'It ended five times.' }));
     await expect.poll(status).toBe('StoppedIt ended five times.');
   });
 

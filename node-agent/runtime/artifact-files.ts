@@ -6,7 +6,7 @@ import type { StoredArtifact } from './journal.ts';
 
 const maxArtifactBytes = 256 * 1024 * 1024;
 
-/** Writes a command's artefacts to a folder, from which they are uploaded. @throws CommandError `too_large` */
+/** Writes a command's artifacts to a folder, from which they are uploaded. @throws CommandError `too_large` */
 export function storeArtifacts(folder: string, artifacts: readonly ResultArtifact[]): StoredArtifact[] {
   if (artifacts.length === 0) return [];
   mkdirSync(folder, { recursive: true, mode: 0o700 });

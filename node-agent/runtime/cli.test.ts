@@ -37,7 +37,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 /** Runs the command line as the owner does. Returns its output and exit code. */
-const say = (...args: string[]) =>
+const runCli = (...args: string[]) =>
   promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], {
     env: { ...inheritedEnv(), OUTRIGGER_COMPANION_HOME: join(home, 'data') },
     timeout: 30_000,
@@ -53,16 +53,16 @@ async function listen(server: Server): Promise<number> {
 }
 
 test('status and doctor list files as allowed while a folder is shared', async () => {
-  expect((await say('status')).stdout).toContain('allowed    nothing\n');
+  expect((await runCli('status')).stdout).toContain('allowed    nothing\n');
   const folder = join(home, 'shared');
   mkdirSync(folder);
-  await say('share', folder);
-  await say('allow', 'screen');
-  expect((await say('status')).stdout).toContain('allowed    screen, files\n');
-  const checks = JSON.parse((await say('doctor', '--json')).stdout) as object[];
+  await runCli('share', folder);
+  await runCli('allow', 'screen');
+  expect((await runCli('status')).stdout).toContain('allowed    screen, files\n');
+  const checks = JSON.parse((await runCli('doctor', '--json')).stdout) as object[];
   expect(checks).toContainEqual(expect.objectContaining({ check: 'allowed', detail: 'screen, files' }));
-  await say('deny', 'files');
-  expect((await say('status')).stdout).toContain('allowed    screen\n');
+  await runCli('deny', 'files');
+  expect((await runCli('status')).stdout).toContain('allowed    screen\n');
 });
 
 test('status names shared folders that a link now leads elsewhere, with a remedy', async () => {
@@ -72,71 +72,71 @@ test('status names shared folders that a link now leads elsewhere, with a remedy
     string,
   ];
   for (const folder of [shared, project, other]) mkdirSync(folder);
-  await say('share', shared);
-  await say('rules', 'allow', 'make test', '--in', project);
-  expect((await say('status')).stdout).not.toContain('MOVED');
+  await runCli('share', shared);
+  await runCli('rules', 'allow', 'make test', '--in', project);
+  expect((await runCli('status')).stdout).not.toContain('MOVED');
   for (const folder of [shared, project]) {
     rmSync(folder, { recursive: true });
     symlinkSync(other, folder);
   }
-  const { stdout } = await say('status');
+  const { stdout } = await runCli('status');
   expect(stdout).toMatch(
     /^MOVED {6}.*\/shared leads to another folder now and is not shared: put the folder back, or run/m,
   );
   expect(stdout).toMatch(/^MOVED {6}.*\/project leads to another folder now, so rule [-\da-f]{36} permits nothing/m);
-  expect((await say('rules')).stdout).toContain('leads to another folder now, so it permits nothing');
+  expect((await runCli('rules')).stdout).toContain('leads to another folder now, so it permits nothing');
 });
 
 test('sharing a folder again reports the options that it keeps', async () => {
   const folder = join(home, 'shared');
   mkdirSync(folder);
-  await say('share', folder, '--include-hidden', '--receive-downloads');
-  expect((await say('share', folder)).stdout).toContain('list, read and save downloads in');
-  expect((await say('share', folder)).stdout).toContain('with its hidden files and key stores');
+  await runCli('share', folder, '--include-hidden', '--receive-downloads');
+  expect((await runCli('share', folder)).stdout).toContain('list, read and save downloads in');
+  expect((await runCli('share', folder)).stdout).toContain('with its hidden files and key stores');
 });
 
 test('hosts adds to a list, and removes a host only with --remove', async () => {
-  await say('hosts', '--private', '127.0.0.1:3000', '--block', 'ads.example');
-  const added = await say('hosts', '--private', '127.0.0.1:4000');
+  await runCli('hosts', '--private', '127.0.0.1:3000', '--block', 'ads.example');
+  const added = await runCli('hosts', '--private', '127.0.0.1:4000');
   expect(added.stdout).toContain('private    127.0.0.1:3000, 127.0.0.1:4000');
   expect(added.stdout).toContain('blocked    ads.example');
-  expect((await say('hosts', '--private', '127.0.0.1:3000', '--remove')).stdout).toContain(
+  expect((await runCli('hosts', '--private', '127.0.0.1:3000', '--remove')).stdout).toContain(
     'private    127.0.0.1:4000\n',
   );
-  expect(await say('hosts', '--block', 'shop.example', '--remove')).toMatchObject({
+  expect(await runCli('hosts', '--block', 'shop.example', '--remove')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('shop.example is not in the list') as string,
   });
-  expect((await say('hosts', '--private')).stdout).toContain('private    none');
+  expect((await runCli('hosts', '--private')).stdout).toContain('private    none');
 });
 
 test.each(['{', '{ "capture": 1 }'])(
   'with invalid settings (%s) status and doctor show everything else, and pause says how to repair them',
   async (text) => {
-    await say('allow', 'screen');
+    await runCli('allow', 'screen');
     const settings = join(home, 'data', 'settings.json');
     writeFileSync(settings, text);
-    const status = await say('status');
+    const status = await runCli('status');
     expect(status.code).toBe(1);
     expect(status.stdout).toMatch(
       /^BROKEN {5}.*settings\.json is broken[^]*paired {5}no\nrunning {4}no\n[^]*allowed {4}nothing/,
     );
-    expect(JSON.parse((await say('status', '--json')).stdout)).toMatchObject({
+    expect(JSON.parse((await runCli('status', '--json')).stdout)).toMatchObject({
       running: null,
       broken: [{ file: 'settings' }],
       settings: { capture: { screen: false }, files: { allowed: false } },
     });
-    const checks = JSON.parse((await say('doctor', '--json')).stdout) as { check: string; state: string }[];
+    const checks = JSON.parse((await runCli('doctor', '--json')).stdout) as { check: string; state: string }[];
     expect(checks).toContainEqual(expect.objectContaining({ check: 'settings', state: 'fail' }));
     expect(checks.map(({ check }) => check)).toEqual(expect.arrayContaining(['disk', 'pairing', 'running', 'log']));
-    expect(await say('pause')).toMatchObject({
+    expect(await runCli('pause')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('until then every command is refused, also without a pause') as string,
     });
     // Follows the instruction of the message.
     rmSync(settings);
-    expect(await say('settings', 'accept')).toMatchObject({ code: 0 });
-    expect(await say('status')).toMatchObject({
+    expect(await runCli('settings', 'accept')).toMatchObject({ code: 0 });
+    expect(await runCli('status')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('allowed    nothing') as string,
     });
@@ -148,13 +148,13 @@ test('share refuses the data folders of this companion and of another one', asyn
   mkdirSync(join(other, 'journal'), { recursive: true });
   appendFileSync(join(other, 'control.key'), 'key');
   for (const path of [join(home, 'data'), join(home, 'data', 'journal'), other, join(other, 'journal')]) {
-    const { code, stderr } = await say('share', path);
+    const { code, stderr } = await runCli('share', path);
     expect([code, stderr]).toEqual([1, expect.stringContaining('is in the data folder of a companion') as string]);
   }
-  expect(JSON.parse((await say('settings', '--json')).stdout)).toMatchObject({ sharedFolders: [] });
+  expect(JSON.parse((await runCli('settings', '--json')).stdout)).toMatchObject({ sharedFolders: [] });
 });
 
-const pairWith = (hub: string) => say('pair', 'ABCD-EFGH', '--hub', hub);
+const pairWith = (hub: string) => runCli('pair', 'ABCD-EFGH', '--hub', hub);
 const machineWords = /ECONN|ENOTFOUND|EAI_|HPE_|SSL|EPROTO|SELF_SIGNED|UND_|fetch failed/;
 
 describe('pairing with a wrong address explains the problem and the remedy', () => {
@@ -213,7 +213,7 @@ test('invalid arguments end with exit code 2 and a message without validator ter
     ['answer', 'this-one', 'once'],
     ['rules', 'remove', 'this-one'],
   ])
-    expect([words, await say(...words)]).toEqual([
+    expect([words, await runCli(...words)]).toEqual([
       words,
       expect.objectContaining({ code: 2, stderr: expect.not.stringMatching(/Invalid|expected/) as string }),
     ]);
@@ -226,7 +226,7 @@ test('JSON output contains no character that reverses or clears the text of a te
     join(home, 'data', 'audit.jsonl'),
     `${JSON.stringify({ ...line, approvedBy: null, outcome: 'succeeded', message: null })}\n`,
   );
-  const { stdout } = await say('audit', '--json');
+  const { stdout } = await runCli('audit', '--json');
   expect(stdout).toContain(String.raw`pay\u202e001\u009b2J\u200b\udb40\udc41 Grüße 東京`);
   expect(JSON.parse(stdout)).toMatchObject([{ summary }]);
 });

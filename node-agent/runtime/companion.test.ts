@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { OwnerChange } from '../../shared/companion/control.ts';
-import { mountSmall } from '../../test/fixtures/small-disk.ts';
+import { mountSmallDisk } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
 import { Companion } from './companion.ts';
 import { DataFolder } from './data-folder.ts';
@@ -85,7 +85,7 @@ test('sending a result leaves no listener behind', { timeout: 30_000 }, async ()
   }
 });
 
-test('a journal without artefacts or valid results does not block a command', { timeout: 30_000 }, async () => {
+test('a journal without artifacts or valid results does not block a command', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-journal-'));
   const data = new DataFolder(folder);
   const reported = new Map<string, { status?: string; error?: { code?: string } }>();
@@ -492,7 +492,7 @@ test(
   'a denied result on a full disk is reported as failed, and its command is no longer counted (needs the right to mount a tmpfs)',
   { timeout: 30_000 },
   async ({ skip }) => {
-    const folder = mountSmall() ?? skip();
+    const folder = mountSmallDisk() ?? skip();
     onTestFinished(() => {
       execFileSync('umount', ['-l', folder]);
       rmSync(folder, { recursive: true });

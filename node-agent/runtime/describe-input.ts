@@ -71,7 +71,7 @@ function scrollDistance({ target: to, x, y }: Input): string {
 const filePaths = (files: unknown): string[] =>
   (Array.isArray(files) ? files : []).map((file) => {
     const { path, artifactId } = (file ?? {}) as Input;
-    return typeof artifactId === 'string' ? `artefact ${artifactId}` : textOf(path);
+    return typeof artifactId === 'string' ? `artifact ${artifactId}` : textOf(path);
   });
 
 function waitCondition({ target: of, state, text, url, load, download, opened }: Input): string {

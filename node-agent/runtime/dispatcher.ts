@@ -122,7 +122,7 @@ export interface DispatcherOptions {
   /** Prompts for the owner. Without them, commands that need the owner's answer are refused. */
   prompts: Prompts | undefined;
   pictures: PictureKeeper | undefined;
-  /** Reads an artefact of a command's run from the hub. @throws CommandError */
+  /** Reads an artifact of a command's run from the hub. @throws CommandError */
   readArtifact: (
     commandId: string,
     artifactId: string,

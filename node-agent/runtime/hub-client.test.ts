@@ -121,7 +121,7 @@ describe('the pause before the next attempt', () => {
 });
 
 test('an answer before the end of the request body is returned immediately, and does not delay the next call', async () => {
-  const refused = own(409, 'storage_full', 'The artefacts of this workspace take all its room.');
+  const refused = own(409, 'storage_full', 'The artifacts of this workspace take all its room.');
   const early = createServer((request, response) => {
     // A hub refuses a piece in this way, without reading it.
     if (request.method === 'PUT') response.writeHead(refused.status).end(refused.body);

@@ -99,7 +99,7 @@ export class HubClient {
     };
   }
 
-  /** Reads an artefact of the run of a command, into memory. @throws CommandError, or the signal's reason. */
+  /** Reads an artifact of the run of a command, into memory. @throws CommandError, or the signal's reason. */
   async readArtifact(
     nodeId: string,
     commandId: string,
@@ -128,7 +128,7 @@ export class HubClient {
       if (error instanceof CommandError) throw error;
       throw new CommandError(
         'hub_unreachable',
-        `The artefact ${artifactId} could not be read: ${describeFailure(error)}.`,
+        `The artifact ${artifactId} could not be read: ${describeFailure(error)}.`,
         {
           cause: error,
         },
@@ -174,9 +174,9 @@ const noArtifact = (id: string, status: number): CommandError =>
   status === 404
     ? new CommandError(
         'not_found',
-        `There is no artefact ${id} of this run; name one that an earlier step of the run brought.`,
+        `There is no artifact ${id} of this run; name one that an earlier step of the run brought.`,
       )
-    : new CommandError('hub_unreachable', `The artefact ${id} could not be read: the hub answered ${status}.`);
+    : new CommandError('hub_unreachable', `The artifact ${id} could not be read: the hub answered ${status}.`);
 
 /** The file name of an attachment, without any path. */
 function fileNameOf(headers: Headers): string | undefined {
@@ -194,7 +194,7 @@ async function readBytes(response: HttpResponse, maxBytes: number, artifactId: s
     if (bytes > maxBytes)
       throw new CommandError(
         'too_large',
-        `The artefact ${artifactId} has too many bytes; ${maxBytes} more may be sent.`,
+        `The artifact ${artifactId} has too many bytes; ${maxBytes} more may be sent.`,
       );
     chunks.push(chunk);
   }

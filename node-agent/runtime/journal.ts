@@ -19,7 +19,7 @@ import type { OpenedPath } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import { syncFolder } from './file-lines.ts';
 
-/** An artefact of a finished command, stored in the journal. */
+/** An artifact of a finished command, stored in the journal. */
 export interface StoredArtifact {
   name: string;
   contentType: string;
@@ -68,7 +68,7 @@ const maxRememberedIds = 10_000;
  * Records started and finished commands on the disk before the companion acts and before it sends a result. So a
  * command that acts never runs twice and a finished result is not lost, also when the companion is killed. Each command
  * has a folder: `received.json` while it waits for the owner's answer, `started.json` before it acts, then
- * `finished.json` and its artefacts. `seen.log` keeps the IDs of started commands.
+ * `finished.json` and its artifacts. `seen.log` keeps the IDs of started commands.
  */
 export class Journal {
   readonly #folder: string;
@@ -104,7 +104,7 @@ export class Journal {
     }
   }
 
-  /** The folder of a command's entries and artefacts. */
+  /** The folder of a command's entries and artifacts. */
   folderOf(commandId: string): string {
     return join(this.#folder, commandId);
   }
@@ -141,8 +141,8 @@ export class Journal {
   }
 
   /**
-   * Replaces a result that must not be sent by one without artefacts.
-   * @returns whether the replacement is on the disk. The artefacts are removed in any case, which can free space for
+   * Replaces a result that must not be sent by one without artifacts.
+   * @returns whether the replacement is on the disk. The artifacts are removed in any case, which can free space for
    * the next attempt.
    */
   withhold(finished: FinishedCommand, replacement: FinishedCommand): boolean {

@@ -15,7 +15,7 @@ function paint(width: number, height: number, colourAt: (x: number, y: number) =
 
 const asJpeg = ({ width, height, rgba }: Picture) => jpeg.encode({ width, height, data: rgba }, 90).data;
 /** Pseudo-random numbers, the same in every run. */
-function dice(): () => number {
+function pseudoRandom(): () => number {
   let state = 7;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
@@ -98,7 +98,7 @@ describe('a screen', () => {
 
 describe('a camera', () => {
   test('that is covered shows nothing, also with sensor noise', () => {
-    const next = dice();
+    const next = pseudoRandom();
     const noise = paint(640, 480, () => [4 + next() * 12, 4 + next() * 12, 4 + next() * 12]);
     expect(faultOf(decodePicture(asJpeg(noise)), 'camera')).toBe('black');
   });
@@ -120,7 +120,7 @@ test.each([
 ])(
   'a picture of %ix%i shrinks to %ix%i, under 200 KB, with the same colours',
   async (width, height, newWidth, newHeight) => {
-    const next = dice();
+    const next = pseudoRandom();
     const { contentType, base64 } = shrink(
       paint(width, height, (x) => (x < width / 2 ? [200, 30, 30] : [next() * 255, next() * 255, next() * 255])),
     );

@@ -287,6 +287,6 @@ program
       options.json,
       nodeId === null
         ? 'This machine was not paired.'
-        : `Forgot ${pairing?.hub ?? 'the hub'}. ${hubKnows ? 'It knows.' : `It could not be informed. Revoke node ${nodeId} there too.`}`,
+        : `Unpaired from ${pairing?.hub ?? 'the hub'}. ${hubKnows ? 'The hub revoked the node.' : `The hub could not be informed: revoke node ${nodeId} there too.`}`,
     );
   });

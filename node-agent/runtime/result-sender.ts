@@ -6,7 +6,7 @@ import type { HubClient } from './hub-client.ts';
 import { HubError } from './hub-error.ts';
 import type { FinishedCommand, StoredArtifact } from './journal.ts';
 
-/** Artefacts up to this total size are sent inside the JSON, in bytes. */
+/** Artifacts up to this total size are sent inside the JSON, in bytes. */
 const inlineBytes = 256 * 1024;
 const jsonTimeoutMs = 40_000;
 const formTimeoutMs = 300_000;
@@ -38,7 +38,7 @@ export const newDelivery = (wasTried: boolean): Delivery => ({
 });
 
 /**
- * Sends results. Small artefacts are sent inside the JSON. Larger ones are uploaded before it in pieces, from the
+ * Sends results. Small artifacts are sent inside the JSON. Larger ones are uploaded before it in pieces, from the
  * offset that the hub has; a hub without piecewise upload gets a form. At most one chunk of a file is in memory.
  */
 export class ResultSender {
@@ -83,7 +83,7 @@ export class ResultSender {
     if (this.#takesPieces) {
       const outcome = await this.#uploadAll(finished, delivery, uploading, onProgress);
       withheld.throwIfAborted();
-      // The hub does not need the artefacts of a command that ended. It reports that for the result, too.
+      // The hub does not need the artifacts of a command that ended. It reports that for the result, too.
       if (outcome !== 'unsupported') {
         await this.#complete(
           finished,
@@ -118,7 +118,7 @@ export class ResultSender {
     );
   }
 
-  /** Uploads all artefacts, unless the command ended or the hub does not support piecewise upload. */
+  /** Uploads all artifacts, unless the command ended or the hub does not support piecewise upload. */
   async #uploadAll(
     { commandId, artifacts }: FinishedCommand,
     delivery: Delivery,

@@ -26,7 +26,7 @@ function start(now?: () => number) {
     pictures[Symbol.dispose]();
     rmSync(home, { recursive: true, force: true });
   });
-  /** An artefact in the journal. */
+  /** An artifact in the journal. */
   const artifact = (contentType: string, text: string, bytes?: number) => {
     const filePath = join(home, randomUUID());
     writeFileSync(filePath, text, { mode: 0o644 });

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { mountSmall } from '../../test/fixtures/small-disk.ts';
+import { mountSmallDisk } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
 import { DataFolder } from './data-folder.ts';
 import { changeSettings, recordSettingsHash } from './owner-changes.ts';
@@ -211,7 +211,7 @@ test('a rule of the owner stays in force while an edit without it waits, also af
   expect(start().edited).toMatchObject({ needsConsent: true });
 });
 
-const disk = mountSmall();
+const disk = mountSmallDisk();
 test.skipIf(disk === null)(
   "the owner's permissions stay in force when a full disk stores a denial, but no copy and no log entry of the next one",
   async () => {

@@ -56,7 +56,7 @@ export class UnconfirmedCommands {
       .slice(0, maxUnconfirmed);
   }
 
-  /** Commands whose artefacts are being sent to the hub, for the owner's view. */
+  /** Commands whose artifacts are being sent to the hub, for the owner's view. */
   get sending(): RunningCommand[] {
     return [...this.#sending.values()]
       .filter(({ finished, withheld }) => finished.artifacts.length > 0 && !withheld.signal.aborted)
@@ -132,7 +132,7 @@ export class UnconfirmedCommands {
         if (isAborted(withheld.signal) && sent.result.status === 'succeeded') continue;
         const hubError = error instanceof HubError ? error : undefined;
         if ((error as NodeJS.ErrnoException).code === 'ENOENT' && sent.artifacts.length > 0) {
-          const message = 'The artefacts of the command are missing in the data folder of the companion; run it again.';
+          const message = 'The artifacts of the command are missing in the data folder of the companion; run it again.';
           sent = failedWith(finished, 'failed', message);
           continue;
         }

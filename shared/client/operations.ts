@@ -867,7 +867,7 @@ export interface CancelRuns {
   filter?: {
     /** Only runs of this workflow; runs of every workflow when omitted */
     workflowId?: string;
-    /** Only runs in this status; any of these when omitted */
+    /** Only runs in this status; in all of these statuses when omitted */
     status?: 'queued' | 'running' | 'waiting_approval';
     /** Queued at this time or later */
     from?: string;
@@ -1637,7 +1637,7 @@ export interface CronSchedule {
   timezone: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
   maxCatchUp: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
@@ -1654,7 +1654,7 @@ export interface CronScheduleInput {
   timezone?: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
   maxCatchUp?: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -2392,7 +2392,7 @@ export interface IntervalSchedule {
   timezone: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
   maxCatchUp: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
@@ -2409,7 +2409,7 @@ export interface IntervalScheduleInput {
   timezone?: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
   maxCatchUp?: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -2485,7 +2485,7 @@ export interface LogLine {
   runId: string;
   /** Workflow of the run; null when it was deleted */
   workflowId: string | null;
-  /** Index of the step that wrote it, from 0 */
+  /** Index of the step that wrote the line, from 0 */
   stepIndex: number;
   /** Severity */
   level: 'debug' | 'info' | 'warn' | 'error';
@@ -2904,7 +2904,7 @@ export interface OnceSchedule {
   timezone: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
   maxCatchUp: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
@@ -2921,7 +2921,7 @@ export interface OnceScheduleInput {
   timezone?: string;
   /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
   maxCatchUp?: number;
   /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -3098,7 +3098,7 @@ export interface Policy {
   approvalsRequiredFor: string[];
   /** Email addresses of the approvers for steps that name none, including `system.run`. Each must be a member of the workspace, also at the time of the decision. Applies to new approvals */
   defaultApprovers: JsonValue[];
-  /** Whether step approvals without named approvers follow the rules of `system.run` approvals: they require a signed-in user or a key that has `approvals:decide` itself, and nobody who started the run or wrote what it does can decide */
+  /** Whether step approvals without named approvers follow the rules of `system.run` approvals: only a signed-in user or a key with `approvals:decide` can decide, and no starter or author of the run */
   stepApprovalsNeedPerson: boolean;
   /** Whether the only member of a workspace may decide approvals of commands that they wrote or started; signed in, not with a key */
   soleMemberMayDecideOwnRuns: boolean;
@@ -3192,7 +3192,7 @@ export interface PutPolicy {
   approvalsRequiredFor?: string[];
   /** Email addresses of the approvers for steps that name none, including `system.run`. Each must be a member of the workspace, also at the time of the decision. Applies to new approvals */
   defaultApprovers?: string[];
-  /** Whether step approvals without named approvers follow the rules of `system.run` approvals: they require a signed-in user or a key that has `approvals:decide` itself, and nobody who started the run or wrote what it does can decide */
+  /** Whether step approvals without named approvers follow the rules of `system.run` approvals: only a signed-in user or a key with `approvals:decide` can decide, and no starter or author of the run */
   stepApprovalsNeedPerson?: boolean;
   /** Whether the only member of a workspace may decide approvals of commands that they wrote or started; signed in, not with a key */
   soleMemberMayDecideOwnRuns?: boolean;
@@ -3329,7 +3329,7 @@ export interface RetryRuns {
   filter?: {
     /** Only runs of this workflow; runs of every workflow when omitted */
     workflowId?: string;
-    /** Only runs in this status; any of these when omitted */
+    /** Only runs in this status; in all of these statuses when omitted */
     status?: 'failed' | 'cancelled';
     /** Queued at this time or later */
     from?: string;
@@ -5483,7 +5483,7 @@ export interface Operations {
         status?: 'succeeded' | 'failed';
         /** Returns only items of this environment */
         environment?: 'live' | 'test';
-        /** JSON object of texts; only runs whose metadata contain all of them */
+        /** JSON object with text values; only runs whose metadata contain all of them */
         metadata?: string;
       };
     };

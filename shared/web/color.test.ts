@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { contrastColor, contrastRatio } from './color.ts';
 
-test('text on any colour can be read (WCAG AA)', () => {
+test('contrastColor has the contrast of WCAG AA on any colour', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 0xff_ff_ff }), (number) => {
       const color = `#${number.toString(16).padStart(6, '0')}`;

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { chooseLocale, createLanguage, loadWords } from './locale.ts';
 import type { OtherWords } from './locale.ts';
 
-test('a page is in the configured language, else in the first of the reader that it has, else in English', () => {
+test('a page uses the configured language, else the first available language of the reader, else English', () => {
   expect(chooseLocale('ja', ['fr'])).toBe('ja');
   expect(chooseLocale(null, ['pt', 'fr-CA', 'de'])).toBe('fr');
   expect(chooseLocale(null, ['pt'])).toBe('en');
 });
 
-test('numbers in a text follow the region of the reader, and a value that is missing is empty', () => {
-  const { say, variant, direction } = createLanguage('es', {}, ['en', 'es-MX']);
+test("numbers in a text use the format of the reader's region, and a missing value is empty", () => {
+  const { format, variant, direction } = createLanguage('es', {}, ['en', 'es-MX']);
   expect([variant, direction]).toEqual(['es-MX', 'ltr']);
-  expect(say('{count} de {name}{missing}', { count: 1_234, name: '{count}' })).toBe('1,234 de {count}');
+  expect(format('{count} de {name}{missing}', { count: 1_234, name: '{count}' })).toBe('1,234 de {count}');
   expect(createLanguage('ar', {}, []).direction).toBe('rtl');
 });
 

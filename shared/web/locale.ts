@@ -56,7 +56,7 @@ export interface PageLanguage<Words> extends NumberFormats {
   direction: 'ltr' | 'rtl';
   words: Words;
   /** Fills the placeholders of a text of `words`. */
-  say: (text: string, values: Record<string, string | number>) => string;
+  format: (text: string, values: Record<string, string | number>) => string;
 }
 
 export function createLanguage<Words>(locale: Locale, words: Words, preferred: readonly string[]): PageLanguage<Words> {
@@ -68,6 +68,6 @@ export function createLanguage<Words>(locale: Locale, words: Words, preferred: r
     variant,
     direction: directionOf(locale),
     words,
-    say: (text, values) => fillIn(text, values, numbers.number),
+    format: (text, values) => fillIn(text, values, numbers.number),
   };
 }

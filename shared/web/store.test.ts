@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Store } from './store.ts';
 
-test('a store notifies its listeners once for all changes of one task, and nobody who unsubscribed', async () => {
+test('a store notifies its listeners once for all changes of one task, and no listener after it unsubscribed', async () => {
   const store = new Store({ count: 0, name: 'a' });
   const seen: string[] = [];
   const note = (who: string) => () => seen.push(`${who} ${store.state.count}${store.state.name}`);

@@ -28,12 +28,12 @@ const lowContrasts = (palette: Palette, pairs: readonly (readonly [string, strin
     .map(([one, other]) => `${one} on ${other}`);
 
 describe.each(schemes)('the %s palette', (_scheme, palette) => {
-  test('defines every colour of the other', () => {
+  test('defines the same colours as the other palette', () => {
     expect(Object.keys(palette).toSorted()).toEqual(Object.keys(schemes[0][1]).toSorted());
     expect(Object.keys(palette)).toEqual(expect.arrayContaining(['text', 'text-muted', ...surfaces, ...roles]));
   });
 
-  test('has a contrast of at least 4.5 between every text and what it stands on', () => {
+  test('has a contrast of at least 4.5 between every text colour and its background', () => {
     const texts = ['text', 'text-muted', 'focus', ...roles].flatMap((text) =>
       surfaces.map((surface) => [text, surface] as const),
     );
@@ -51,7 +51,7 @@ describe.each(schemes)('the %s palette', (_scheme, palette) => {
     expect(lowContrasts(palette, [['border', 'surface']], 4.5)).toEqual(['border on surface']);
   });
 
-  test('has a contrast of at least 3 between what is known by its shape and what it stands on', () => {
+  test('has a contrast of at least 3 between every shape colour and its background', () => {
     const shapes = ['border-control', 'success-indicator', 'chart-1', 'chart-2', 'chart-3'];
     const pairs = shapes.flatMap((shape) =>
       ['background', 'surface', 'surface-muted', 'surface-raised', 'input'].map((surface) => [shape, surface] as const),
@@ -85,7 +85,7 @@ test('every token is used', () => {
   expect([...names].filter((name) => !texts.includes(`var(${name})`))).toEqual([]);
 });
 
-test('the frame of the widget, whose style is a text, has the colours of the tokens', () => {
+test('the inline style of the widget frame uses the colours of the tokens', () => {
   const style = read('hub/web/loader/style.ts');
   for (const [, { surface, text }] of schemes) {
     const short = (surface as string).replace('#ffffff', '#fff');

@@ -317,7 +317,7 @@ describe('an agent step', () => {
     await settled(await start([{ type: 'agent', prompt: 'more', sessionId: session.id }]));
     const asked = model.requests[0]?.messages ?? [];
     expect(asked[0]?.content).toContain('They counted to twenty.');
-    // The newest stay word for word, the older ones are in the summary alone.
+    // The newest messages are included word for word, the older ones only as a summary.
     expect(asked.some(({ content }) => content === 'number 1')).toBe(false);
     expect(asked.some(({ content }) => content === 'number 21')).toBe(true);
   });
@@ -356,12 +356,12 @@ describe('models', () => {
     });
     expect([model.requests.length, second.requests.length]).toEqual([2, 1]);
     const asked = second.requests[0]?.messages.at(-1)?.content ?? '';
-    // What stands in the context can't close its quotation.
+    // Text in the context cannot end its quotation.
     expect(asked.match(/<\/context>/g)?.length).toBe(1);
     model.reply = () => ({ status: 401 });
     model.requests.length = 0;
     await settled(await start([{ type: 'skill', skillId: 'ai.invoke', input: { input: 'Why?' } }]));
-    // A refusal is not asked again.
+    // A refusal is not retried.
     expect(model.requests.length).toBe(1);
     second.reply = () => ({ status: 503 });
     expect(

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { VisitorFrame } from '../../shared/contract/chat/live.ts';
-import { answeredChat } from '../fixtures/answered-chat.ts';
-import type { AnsweredChat } from '../fixtures/answered-chat.ts';
+import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
+import type { AiChatScene } from '../fixtures/ai-chat-scene.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel, ChatModelReply } from '../fixtures/chat-model.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
@@ -23,7 +23,7 @@ import type { TestVisitor } from '../fixtures/visitor.ts';
 let hub: TestHub;
 let second: TestHub;
 let model: ChatModel;
-let scene: AnsweredChat;
+let scene: AiChatScene;
 const pages: LivePage<unknown>[] = [];
 beforeAll(async () => {
   model = await startChatModel();
@@ -40,7 +40,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  scene = await answeredChat(hub);
+  scene = await aiChatScene(hub);
   await scene.setAi({ enabled: true });
   model.requests.length = 0;
   model.answer = () => ({ reply: 'We open at nine.' });
@@ -88,7 +88,7 @@ describe('an answer', () => {
     await scene.setAi({ enabled: true, debounceMs: 300 });
     const visitor = await scene.visitor();
     expect((await show(visitor)).owner).toBe('ai');
-    for (const text of ['Hello', 'when do you', 'open?']) await scene.say(visitor, text);
+    for (const text of ['Hello', 'when do you', 'open?']) await scene.sendAs(visitor, text);
     await expect.poll(() => scene.publicMessages(visitor)).toContain('ai: We open at nine.');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual([
@@ -107,7 +107,7 @@ describe('an answer', () => {
   test('is sent once per message of many concurrent visitors, over two processes', async () => {
     model.answer = async ({ text }) => ({ reply: `to ${/question \d+/.exec(text)?.[0]}` });
     const visitors = await Promise.all(Array.from({ length: 12 }, () => scene.visitor()));
-    await Promise.all(visitors.map((visitor, index) => scene.say(visitor, `question ${index}`)));
+    await Promise.all(visitors.map((visitor, index) => scene.sendAs(visitor, `question ${index}`)));
     await scene.settled();
     const all = await Promise.all(visitors.map(scene.publicMessages));
     expect(all).toEqual(visitors.map((_visitor, index) => [`visitor: question ${index}`, `ai: to question ${index}`]));
@@ -122,7 +122,7 @@ describe('an answer', () => {
       } as never,
     });
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'When?');
+    await scene.sendAs(visitor, 'When?');
     await scene.settled();
     await expect
       .poll(async () =>
@@ -137,7 +137,7 @@ describe('an answer', () => {
     model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday.' });
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
-    await scene.say(visitor, 'When?');
+    await scene.sendAs(visitor, 'When?');
     await expect
       .poll(() => frames.some((frame) => frame.type === 'message' && frame.message.senderType === 'ai'))
       .toBe(true);
@@ -169,12 +169,12 @@ describe('an answer', () => {
     let tries = 0;
     model.answer = () => ((tries += 1) === 1 ? 'I would say: nine!' : { reply: 'At nine.' });
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'When?');
+    await scene.sendAs(visitor, 'When?');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', 'ai: At nine.']);
     expect(model.requests).toHaveLength(2);
     model.answer = () => '{"action":"answer","reply":"cut';
-    await scene.say(visitor, 'And on Sunday?');
+    await scene.sendAs(visitor, 'And on Sunday?');
     await scene.settled();
     expect((await scene.publicMessages(visitor)).at(-1)).toBe(handedOver);
     expect((await notes(visitor))[0]?.content).toContain('Handed over: the model gave no usable answer.');
@@ -183,7 +183,7 @@ describe('an answer', () => {
   test('is not sent if the model decides that none is needed', async () => {
     model.answer = () => ({ action: 'ignore', reason: 'thanks' });
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'Thanks!');
+    await scene.sendAs(visitor, 'Thanks!');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
@@ -192,7 +192,7 @@ describe('an answer', () => {
     await hub.app.sweep();
     expect(await turns()).toEqual([]);
     model.answer = () => ({ reply: 'We open at nine.' });
-    await scene.say(visitor, 'When do you open?');
+    await scene.sendAs(visitor, 'When do you open?');
     await scene.settled();
     expect((await scene.publicMessages(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
@@ -216,7 +216,7 @@ describe('the knowledge base', () => {
     await scene.setAi({ minConfidence: 0.3 });
     model.answer = () => ({ reply: 'At nine, see https://boats.example/hours', sources: ['hours', 'made up'] });
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'When do you open?');
+    await scene.sendAs(visitor, 'When do you open?');
     await scene.settled();
     expect(model.requests[0]?.text).toContain('At nine.');
     expect(model.requests[0]?.text).toContain('Prices include tax.');
@@ -247,7 +247,7 @@ describe('the knowledge base', () => {
     const ask = async (question: string, answer: ChatModelReply, found: string) => {
       model.answer = () => answer;
       const visitor = await scene.visitor();
-      await scene.say(visitor, question);
+      await scene.sendAs(visitor, question);
       await scene.settled();
       expect(model.requests.at(-1)?.text).toContain(found);
       return (await scene.publicMessages(visitor)).at(-1);
@@ -270,7 +270,7 @@ describe('the knowledge base', () => {
     model.answer = () => ({ action: 'handoff', reason: 'not known' });
     const visitor = await scene.visitor();
     await scene.setAi({ debounceMs: 300 });
-    await Promise.all(['Is the marina lit?', 'Can I rent a crane?'].map((question) => scene.say(visitor, question)));
+    await Promise.all(['Is the marina lit?', 'Can I rent a crane?'].map((question) => scene.sendAs(visitor, question)));
     await scene.settled();
     expect((await listed()).toSorted()).toEqual(expect.arrayContaining(['Can I rent a crane?', 'Is the marina lit?']));
     expect(await listed()).toHaveLength(4);
@@ -282,7 +282,7 @@ describe('the answer is cancelled while the model generates it', () => {
     const blocked = blockModel(modelReply);
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
-    await scene.say(visitor, 'When do you open?');
+    await scene.sendAs(visitor, 'When do you open?');
     await blocked.requested;
     await then(visitor);
     blocked.release();
@@ -296,7 +296,7 @@ describe('the answer is cancelled while the model generates it', () => {
     expect((await show(visitor)).owner).toBe('person');
     // The request to the model is aborted.
     await expect.poll(() => model.requests[0]?.isGone).toBe(true);
-    await scene.say(visitor, 'Thank you');
+    await scene.sendAs(visitor, 'Thank you');
     await scene.settled();
     expect(model.requests).toHaveLength(1);
   });
@@ -339,7 +339,7 @@ describe('the answer is cancelled while the model generates it', () => {
   });
 
   test('if the visitor writes again: one reply answers all messages', async () => {
-    const { visitor } = await duringAnswer((one) => scene.say(one, 'On Sunday, I mean.'));
+    const { visitor } = await duringAnswer((one) => scene.sendAs(one, 'On Sunday, I mean.'));
     expect(await scene.publicMessages(visitor)).toEqual([
       'visitor: When do you open?',
       'visitor: On Sunday, I mean.',
@@ -397,7 +397,7 @@ describe('the answer is cancelled while the model generates it', () => {
       // Before the model is called.
       await scene.setAi({ debounceMs: 500 });
       const other = await scene.visitor();
-      await scene.say(other, 'When do you open?');
+      await scene.sendAs(other, 'When do you open?');
       await entitle(false);
       await scene.settled();
       await entitle(true);
@@ -424,7 +424,7 @@ describe('the answer is cancelled while the model generates it', () => {
       })();
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
-    await scene.say(visitor, 'When?');
+    await scene.sendAs(visitor, 'When?');
     await expect.poll(() => deltasOf(frames).length).toBeGreaterThan(0);
     await reply(visitor, 'Now.');
     await expect.poll(() => deltasOf(frames).at(-1)?.dropped).toBe(true);
@@ -440,9 +440,9 @@ describe('a hand-over', () => {
     await scene.setAi({ mode: 'always', handoffMessage: 'Somebody will be with you.' });
     const userId = await scene.agent();
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'When do you open?');
+    await scene.sendAs(visitor, 'When do you open?');
     await scene.settled();
-    await scene.say(visitor, 'Let me talk to a human please');
+    await scene.sendAs(visitor, 'Let me talk to a human please');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual([
       'visitor: When do you open?',
@@ -456,7 +456,7 @@ describe('a hand-over', () => {
     expect(note?.content).toContain('Visitor: When do you open?');
     expect(await show(visitor)).toMatchObject({ owner: 'person', status: 'open', assignedUserId: userId });
     expect((await visitor.api.call('getVisitorConversation', {})).assistant).toBeNull();
-    await scene.say(visitor, 'Hello? Is a human there?');
+    await scene.sendAs(visitor, 'Hello? Is a human there?');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toHaveLength(5);
     const { data } = await scene.workspace.session.call('listAuditLog', {
@@ -474,7 +474,7 @@ describe('a hand-over', () => {
   ])('is triggered by a keyword in any script, without a model: %s', async (text, handoffKeywords, announced) => {
     await scene.setAi({ handoffKeywords });
     const visitor = await scene.visitor();
-    await scene.say(visitor, text);
+    await scene.sendAs(visitor, text);
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual([`visitor: ${text}`, announced]);
     expect(model.requests).toEqual([]);
@@ -482,7 +482,7 @@ describe('a hand-over', () => {
 
   test('is announced in the language in which the visitor requested an agent', async () => {
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'Ich möchte mit einem Menschen sprechen');
+    await scene.sendAs(visitor, 'Ich möchte mit einem Menschen sprechen');
     await scene.settled();
     expect((await scene.publicMessages(visitor)).at(-1)).toMatch(/^ai: Ich übergebe/);
   });
@@ -494,7 +494,7 @@ describe('a hand-over', () => {
   ])('is announced in the language of the message when no model gives a usable answer: %s', async (text, announced) => {
     model.answer = () => 'plain text';
     const visitor = await scene.visitor();
-    await scene.say(visitor, text);
+    await scene.sendAs(visitor, text);
     await scene.settled();
     expect((await scene.publicMessages(visitor)).at(-1)).toMatch(announced);
   });
@@ -502,7 +502,7 @@ describe('a hand-over', () => {
   test('is announced in the language of the settings', async () => {
     await scene.setAi({ language: 'fr' });
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'Meine Bestellung ist noch nicht da');
+    await scene.sendAs(visitor, 'Meine Bestellung ist noch nicht da');
     await visitor.api.call('askForPerson', { query: { locale: 'ar' } });
     expect((await scene.publicMessages(visitor)).at(-1)).toMatch(/^ai: Je vous confie/);
   });
@@ -510,7 +510,7 @@ describe('a hand-over', () => {
   test('is triggered once by the button, even if the visitor presses it several times', async () => {
     const visitor = await scene.visitor();
     const blocked = blockModel();
-    await scene.say(visitor, 'When?');
+    await scene.sendAs(visitor, 'When?');
     await blocked.requested;
     const before = await visitor.api.call('getVisitorConversation', {});
     expect(before.assistant).toEqual({ disclosure: '' });
@@ -530,7 +530,7 @@ describe('a hand-over', () => {
   test('is triggered if no model answers or no model is configured', async () => {
     model.answer = () => ({ status: 400 });
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'When?');
+    await scene.sendAs(visitor, 'When?');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual(['visitor: When?', handedOver]);
     expect((await notes(visitor))[0]?.content).toContain('Handed over: no model answered.');
@@ -539,14 +539,14 @@ describe('a hand-over', () => {
   test('is triggered if the model requests it or the knowledge does not answer the question', async () => {
     model.answer = () => ({ action: 'handoff', reason: 'is angry', reply: 'never shown' });
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'This is a scandal');
+    await scene.sendAs(visitor, 'This is a scandal');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual(['visitor: This is a scandal', handedOver]);
     expect((await notes(visitor))[0]?.content).toContain('the AI agent gave this reason: is angry');
     await scene.setAi({ minConfidence: 0.5 });
     model.answer = () => ({ reply: 'I guess at nine.', sources: ['made up'] });
     const other = await scene.visitor();
-    await scene.say(other, 'When?');
+    await scene.sendAs(other, 'When?');
     await scene.settled();
     expect(await scene.publicMessages(other)).toEqual(['visitor: When?', handedOver]);
   });
@@ -555,7 +555,7 @@ describe('a hand-over', () => {
     await scene.setAi({ maxRepliesPerConversation: 2 });
     const visitor = await scene.visitor();
     for (const text of ['one', 'two', 'three']) {
-      await scene.say(visitor, text);
+      await scene.sendAs(visitor, text);
       await scene.settled();
     }
     expect((await scene.publicMessages(visitor)).filter((line) => line.startsWith('ai'))).toEqual([
@@ -568,7 +568,7 @@ describe('a hand-over', () => {
       params: ofConversation(visitor),
       body: { status: 'resolved' },
     });
-    await scene.say(visitor, 'four');
+    await scene.sendAs(visitor, 'four');
     await scene.settled();
     expect((await scene.publicMessages(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
@@ -576,7 +576,7 @@ describe('a hand-over', () => {
   test('is triggered when the daily reply budget is used up', async () => {
     await scene.setAi({ dailyReplyBudget: 1 });
     const [first, other] = [await scene.visitor(), await scene.visitor()];
-    await Promise.all([scene.say(first, 'one'), scene.say(other, 'two')]);
+    await Promise.all([scene.sendAs(first, 'one'), scene.sendAs(other, 'two')]);
     await scene.settled();
     const ends = [(await scene.publicMessages(first)).at(-1), (await scene.publicMessages(other)).at(-1)];
     expect(ends.toSorted()).toEqual([handedOver, 'ai: We open at nine.'].toSorted());
@@ -584,13 +584,13 @@ describe('a hand-over', () => {
 
   test('does not trigger another hand-over: messages before the conversation was reopened are ignored', async () => {
     const visitor = await scene.visitor();
-    await scene.say(visitor, 'I want to talk to a human');
+    await scene.sendAs(visitor, 'I want to talk to a human');
     await scene.settled();
     await scene.workspace.session.call('updateInboxConversation', {
       params: ofConversation(visitor),
       body: { status: 'resolved' },
     });
-    await scene.say(visitor, 'When do you open?');
+    await scene.sendAs(visitor, 'When do you open?');
     await scene.settled();
     expect((await scene.publicMessages(visitor)).slice(-2)).toEqual([
       'visitor: When do you open?',
@@ -603,7 +603,7 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
     const acceptHandover = await refuseHandover(hub.database, visitor.conversationId);
-    await scene.say(visitor, 'I want to talk to a human');
+    await scene.sendAs(visitor, 'I want to talk to a human');
     await expect.poll(async () => ((await turns())[0] as { attempts: number } | undefined)?.attempts).toBe(1);
     await expect(visitor.api.call('askForPerson', {})).rejects.toMatchObject({ status: 500 });
     expect(await scene.inbox(visitor)).toHaveLength(1);
@@ -643,11 +643,11 @@ test('erasing a visitor removes their words from every table, including data of 
   const left = ['chat_ai_suggestions', 'chat_messages', 'knowledge_unanswered', 'runs'];
   model.answer = () => ({ action: 'handoff', reason: `asks about ${searchTerm}`, reply: '' });
   const answered = await scene.visitor();
-  await scene.say(answered, `What does a ${searchTerm} cost?`);
+  await scene.sendAs(answered, `What does a ${searchTerm} cost?`);
   await scene.settled();
   await scene.setAi({ mode: 'shadow' });
   const suggested = await scene.visitor();
-  await scene.say(suggested, `Do you repair a ${searchTerm}?`);
+  await scene.sendAs(suggested, `Do you repair a ${searchTerm}?`);
   await scene.settled();
   expect(await notes(answered)).toHaveLength(1);
   await expect.poll(tablesWithIt).toEqual(expect.arrayContaining(left));

@@ -10,7 +10,7 @@ import type { ModelServer } from '../fixtures/model-server.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { ageAiRun } from '../fixtures/stage/ai.ts';
 import { expireIdempotencyKey, expireToken } from '../fixtures/stage/core.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let model: ModelServer;
 let hub: TestHub;
@@ -256,7 +256,7 @@ describe('a run', () => {
     const answers = Array.from({ length: 30 }, start);
     await expect.poll(silent.open).toBe(8);
     expect((await ask({ input: 'x' })).status).toBe(200);
-    // First the runs beyond the capacity of the queue, then those that waited in it.
+    // First the runs above the queue capacity are refused, then those that waited in the queue.
     const refused = answers.map((answer) => answer.then(({ status }) => status === 429));
     await expect
       .poll(async () => (await Promise.all(refused.map((one) => Promise.race([one, false])))).filter(Boolean).length)

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { answeredChat } from '../fixtures/answered-chat.ts';
-import type { AnsweredChat } from '../fixtures/answered-chat.ts';
+import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
+import type { AiChatScene } from '../fixtures/ai-chat-scene.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -11,7 +11,7 @@ import type { TestVisitor } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
 let model: ChatModel;
-let scene: AnsweredChat;
+let scene: AiChatScene;
 beforeAll(async () => {
   model = await startChatModel();
   hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
@@ -21,7 +21,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  scene = await answeredChat(hub);
+  scene = await aiChatScene(hub);
   await scene.setAi({ enabled: true });
   model.answer = () => ({ reply: 'We open at nine.' });
 });
@@ -34,14 +34,14 @@ const age = ({ conversationId }: TestVisitor) => ageConversations(hub.database, 
 test('a conversation that an agent continued under a version without owners stays with agents until it is returned', async () => {
   await scene.setAi({ enabled: false });
   const visitor = await scene.visitor();
-  await scene.say(visitor, 'Hello');
+  await scene.sendAs(visitor, 'Hello');
   await scene.workspace.session.call('sendInboxMessage', {
     params: ofConversation(visitor),
     body: { content: 'I look into it.' },
   });
   await removeOwner(hub.database, visitor.conversationId);
   await scene.setAi({ enabled: true, mode: 'always' });
-  await scene.say(visitor, 'And?');
+  await scene.sendAs(visitor, 'And?');
   expect((await scene.workspace.session.call('getInboxConversation', { params: ofConversation(visitor) })).owner).toBe(
     'person',
   );
@@ -51,7 +51,7 @@ test('a conversation that an agent continued under a version without owners stay
       params: ofConversation(visitor),
       body: { userId },
     });
-  await scene.say(visitor, 'Is anybody there?');
+  await scene.sendAs(visitor, 'Is anybody there?');
   await scene.settled();
   expect((await scene.publicMessages(visitor)).slice(-3)).toEqual([
     'visitor: And?',
@@ -63,7 +63,7 @@ test('a conversation that an agent continued under a version without owners stay
 test('a message without a turn, as an older version stores it, is also answered', async () => {
   await scene.setAi({ debounceMs: 10_000 });
   const [visitor, other] = [await scene.visitor(), await scene.visitor()];
-  for (const one of [visitor, other]) await scene.say(one, 'When?');
+  for (const one of [visitor, other]) await scene.sendAs(one, 'When?');
   await removeAiTurns(hub.database, scene.tenantId);
   await age(visitor);
   await hub.app.sweep();
@@ -86,7 +86,7 @@ test('a reply locks the assignment before the daily counts, even if the budget i
     await released.promise;
     return { reply: 'A late answer.' };
   };
-  await scene.say(visitor, 'When?');
+  await scene.sendAs(visitor, 'When?');
   await asked.promise;
   await addAiReplyOfToday(hub.database, scene.tenantId);
   const other = new Client({ connectionString: hub.database.url });

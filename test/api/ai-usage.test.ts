@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { dayMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
 import { scripted } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import { chatProtocol } from '../fixtures/model-protocols.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
-import { dayMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { send } from '../fixtures/requests.ts';
 import { addModelBreaker } from '../fixtures/stage/ai.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 import { chatScene, expectRefused } from '../fixtures/visitor.ts';
 
 /** Each call of this model reports 10 input tokens and 5 output tokens. */
 const model = await startModelServer();
 const mail = await startMailServer();
 const database = await acquireDatabase();
-/** Two processes over one database, with the hub's own model. */
+/** Two processes on one database, with a model of the hub. */
 let hubs: [TestHub, TestHub];
 let workspace: TestWorkspace;
 
@@ -41,7 +41,7 @@ afterAll(async () => {
   for (const part of [database, model, mail]) await part[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  await pastTheEndOf(dayMs);
+  await avoidPeriodEnd(dayMs);
   model.requests.length = 0;
   mail.mails.length = 0;
   model.reply = () => 'We open at nine.';

@@ -9,9 +9,9 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
-import { speaks, startSpeechServer, tone } from '../fixtures/speech-server.ts';
+import { defaultSpeechReply, startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let model: ModelServer;
 let speech: SpeechServer;
@@ -51,7 +51,7 @@ beforeEach(() => {
   model.requests.length = 0;
   speech.requests.length = 0;
   model.reply = () => reply;
-  speech.reply = speaks;
+  speech.reply = defaultSpeechReply;
 });
 
 const ask = (
@@ -195,7 +195,7 @@ describe('a spoken question on the phone', () => {
   });
 
   test.each(['transcription', 'speech'])('is aborted when the caller disconnects (%s)', async (kind) => {
-    speech.reply = (request) => (request.kind === kind ? 'hang' : speaks(request));
+    speech.reply = (request) => (request.kind === kind ? 'hang' : defaultSpeechReply(request));
     const gone = new AbortController();
     const asked = fetch(`${hub.url}/tenants/${workspace.tenantId}/ai/voice`, {
       method: 'POST',
@@ -215,7 +215,7 @@ describe('a spoken question on the phone', () => {
     const own = await hub.workspace();
     speech.reply = async (request) => {
       await own.session.call('logOut');
-      return speaks(request);
+      return defaultSpeechReply(request);
     };
     expect(await ask({ text: 'x' }, { own })).toMatchObject({ status: 401 });
     expect(speech.requests).toHaveLength(1);

@@ -34,7 +34,7 @@ beforeAll(async () => {
     });
     members[name] = email;
   }
-  // An admin who started no run: the key of the tests is one of the first admin.
+  // An admin who started no run. The API key of the tests belongs to the first admin.
   const email = `dora.${process.hrtime.bigint()}@example.org`;
   await workspace.session.call('addMember', {
     params: { tenantId: workspace.tenantId },
@@ -136,7 +136,7 @@ test('users cannot approve a run that they started', async () => {
   expect((await decideAs('bob', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
 });
 
-/** What quoted-printable text says. */
+/** Decodes quoted-printable text. */
 const unquoted = (text: string) =>
   Buffer.from(
     text
@@ -145,7 +145,7 @@ const unquoted = (text: string) =>
     'latin1',
   ).toString();
 
-/** The mails about one approval: those of an earlier test may come late. */
+/** The emails about one approval. Emails of an earlier test may arrive late. */
 const mailsAbout = (title: string) => mail.mails.filter(({ raw }) => unquoted(raw).includes(title));
 
 test('each named approver receives a separate mail link that shows the request, decides once, and never decides by being opened', async () => {
@@ -193,7 +193,7 @@ test('each named approver receives a separate mail link that shows the request, 
 });
 
 test('the page and the mail of an approval show misleading characters, and hosts in letters of another script, visibly', async () => {
-  const url = 'https://\u0430pple.com/pay'; // Its first letter is Cyrillic.
+  const url = 'https://\u0430pple.com/pay'; // The first letter of the title is Cyrillic.
   const runId = await start(
     [
       {
@@ -284,7 +284,7 @@ test('a link whose mail was interrupted by a crash is replaced and mailed', asyn
   await expect
     .poll(() => hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id]))
     .toEqual([{ mailing_until: null }]);
-  // What a process leaves behind that died between making the link and sending its mail, two minutes later.
+  // Simulates a process that died two minutes ago, after it created the link and before it sent the email.
   await cutOffApprovalMail(hub.database, approval.id);
   await until(
     () => mailed() === 2,
@@ -352,7 +352,7 @@ test('an approval is bound to the input of the next step; a changed input needs 
   expect(approval.request).toMatchObject({
     next: { skillId: 'memory.write', input: { key: 'bound', value: expect.stringMatching(/^new at /) as string } },
   });
-  // Somebody changes what the run works with while the approver looks at it.
+  // The data of the run changes while the approver reads the request.
   await storeRunPayload(hub.database, runId, { value: 'evil' });
   await workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } });
   const second = await pendingOf(runId);
@@ -365,7 +365,7 @@ test('an approval is bound to the input of the next step; a changed input needs 
   expect((await workspace.api.call('listAutomationMemory', { query: { key: 'bound' } })).data).toMatchObject([
     { value: 'old' },
   ]);
-  // What the approval itself brings can't be shown before it, so it binds nothing and the step runs.
+  // The output of the approval itself cannot be shown in the request, so it is not part of the approved content.
   const noted = await start([
     { type: 'approval', title: 'Note?' },
     { type: 'log', message: 'noted: {{last.outputText}}' },
@@ -380,7 +380,7 @@ test('an approval is bound to the input of the next step; a changed input needs 
     status: 'succeeded',
     stepsResultJson: [{}, { output: { message: 'noted: good' } }],
   });
-  // Unchanged, it runs as it was shown.
+  // Without a change, the approved content is executed.
   const honest = await start(steps, { value: 'new' });
   await workspace.api.call('decideAutomationApproval', {
     params: { id: (await pendingOf(honest)).id },
@@ -486,7 +486,7 @@ test('more approvals than one batch that expire at the same time end in one swee
   await expect.poll(() => count('pending')).toBe(150);
   await expireApprovals(hub.database, { tenantId: other.tenantId });
   await hub.app.sweep();
-  // Those that another transaction has locked at this moment come with the next turn.
+  // Approvals that another transaction has locked expire in the next pass.
   expect(await count('pending')).toBeLessThan(50);
   await expect.poll(() => count('expired')).toBe(150);
 });

@@ -27,7 +27,9 @@ const ofAutomations = operations.filter(
 );
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.id, operation] as const);
 
-/** What an operation that nobody named among the exceptions takes: reads take `automations:read`, changes `automations:manage`. */
+/**
+ * The permission of an operation without an exception: `automations:read` for reads, `automations:manage` for changes.
+ */
 const running = [
   'runAutomationWorkflow',
   'runAutomationSequence',
@@ -45,7 +47,7 @@ function expected({ id, method }: Operation): Permission[] {
   if (id === 'listAutomationApprovals' || id === 'getAutomationApproval')
     return ['automations:manage', 'automations:read', 'approvals:decide'];
   if (running.includes(id)) return ['automations:manage', 'automations:run'];
-  // It computes the next fires and changes nothing.
+  // A preview computes the next fires and changes nothing.
   if (method === 'GET' || id === 'previewAutomationSchedule') return ['automations:manage', 'automations:read'];
   return ['automations:manage'];
 }
@@ -128,7 +130,7 @@ describe('a webhook token, which starts runs', () => {
     const agent = await member();
     const renamed = await agent.call('updateAutomationWorkflow', { params, body: { name: 'renamed' } });
     expect(tokenOf(renamed)).toBeNull();
-    // What was read without the token can be sent back: the token stays as it is.
+    // A workflow that was read without its token can be sent back. The token does not change.
     const { triggerJson: shown } = renamed;
     expect(tokenOf(await agent.call('updateAutomationWorkflow', { params, body: { triggerJson: shown } }))).toBeNull();
     expect(tokenOf(await workspace.session.call('getAutomationWorkflow', { params }))).toBe(token);

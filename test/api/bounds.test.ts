@@ -6,7 +6,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 
-/** Answers whatever it is asked with what stands here. */
+/** The response of the server to every request. */
 let answer = '{}';
 const server = createServer((request, response) => {
   request.resume();

@@ -4,7 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { loseRun } from '../fixtures/stage/automations.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -148,7 +148,7 @@ describe('cancelling several runs', () => {
       )[0]?.id;
     await expect.poll(child).toBeDefined();
     const childId = (await child()) as string;
-    // As after a run that lost its workers.
+    // Simulates a run whose workers were lost.
     await loseRun(hub.database, parent);
     expect(await workspace.api.call('cancelAutomationRuns', { body: { ids: [parent] } })).toMatchObject({
       results: [{ id: parent, ok: false, code: 'run_not_cancellable' }],
@@ -260,7 +260,7 @@ describe('cancelling and retrying several runs', () => {
         body: { ids: some },
       });
       expect(answer.results.every(({ ok }) => ok)).toBe(true);
-      // Workers take on meanwhile what is retried.
+      // Workers claim retried runs meanwhile.
       return recorder.statements
         .map(({ name, text }) => name ?? (text.includes('insert into "audit_log"') ? 'audit' : ''))
         .filter((name) => ofRequests.has(name))

@@ -108,7 +108,7 @@ describe('a user has the operations of API keys', () => {
     for (const headers of [{}, { origin: 'https://evil.example' }, { origin: 'null' }] as Record<string, string>[]) {
       expect((await change(headers)).body).toMatchObject({ statusCode: 403, code: 'origin_not_allowed' });
     }
-    // A key beside the cookie speaks for itself.
+    // An API key takes precedence over the cookie.
     expect(
       (
         await send(hub.url, 'GET', '/v1/automations/runs', {

@@ -11,6 +11,7 @@ import { personUsername } from '../../hub/products/calls/hosted/accounts.ts';
 import { fromCell, readCsv } from '../../hub/products/calls/records/csv.ts';
 import { Calls } from '../../hub/products/calls/records/index.ts';
 import type { CallRecord } from '../../shared/contract/calls/records.ts';
+import { dayMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
 import {
   kamailioStandIn,
   publicUrl,
@@ -22,7 +23,6 @@ import {
 import type { CarrierStandIn } from '../fixtures/carriers.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
-import { dayMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import { addAssortedCalls, ageReconciliation, moveCallToOwnTrunk } from '../fixtures/stage/calls.ts';
@@ -54,7 +54,7 @@ const asSession = (workspace: TestWorkspace) => ({ authorization: `Bearer ${work
 const rows = (table: 'calls' | 'workspace_events', tenantId: string) =>
   hub.database.query(`SELECT 1 FROM ${table} WHERE tenant_id = $1`, [tenantId]);
 
-/** A workspace of its own with a connection to each carrier. */
+/** A separate workspace with a connection to each carrier. */
 async function scene() {
   const workspace = await hub.workspace();
   const telnyx = telnyxStandIn();
@@ -139,7 +139,7 @@ describe('connections', () => {
     });
     const change = async (workspace: TestWorkspace, body: object) =>
       (await send(hub.url, 'PATCH', `/calls/connections/${id}`, { headers: asSession(workspace), body })).status;
-    // The auth token would go to whoever is named here.
+    // The auth token would be sent to this address.
     expect(await change(acme, { apiBaseUrl: 'https://twilio.example' })).toBe(400);
     expect(await change(acme, { apiBaseUrl: 'https://twilio.example', authToken: 'f'.repeat(32) })).toBe(200);
     expect(await change(other, { name: 'y' })).toBe(404);
@@ -277,7 +277,7 @@ describe('an event of a carrier', () => {
   });
 
   test('that only reports the end sets the start to the end minus the talk time, and the day to that of the start', async () => {
-    await pastTheEndOf(dayMs);
+    await avoidPeriodEnd(dayMs);
     const { tenantId, workspace, telnyx, kamailio } = await scene();
     const midnight = new Date().setUTCHours(0, 0, 0, 0);
     const end = { callId: 'K', event: 'ended', at: midnight / 1000 + 5, direction: 'inbound', sipCode: 200 };
@@ -349,7 +349,7 @@ describe('an event of a carrier', () => {
       [{ path: 'body', message: 'must be an object' }],
       [{ path: 'body', message: 'must be an object' }],
     ]);
-    // The target of a request may be a whole address.
+    // The target of a request may be a complete URL.
     const whole = await new Promise<number | undefined>((answered, failed) => {
       const path = `http://elsewhere.example${new URL(twilio.url).pathname}`;
       openRequest(hub.url, { method: 'POST', path }, (response) => answered(response.resume().statusCode))
@@ -460,14 +460,14 @@ describe('call records', () => {
   });
 
   test('are summed up for the dashboard, for keys and for workflows', async () => {
-    await pastTheEndOf(dayMs);
+    await avoidPeriodEnd(dayMs);
     const { workspace, tenantId, api, kamailio } = await scene();
     const empty = { minutesToday: 0, answeredRate7d: null, callsToday: 0, inbound7d: 0, answered7d: 0 };
     expect(await workspace.session.call('getCallSummary')).toEqual(empty);
     const now = Date.now();
     const line = (sid: string, direction: string, result: string, at: number, seconds: number) =>
       `telnyx,${sid},${direction},1,2,${result},${new Date(at).toISOString()},${new Date(at + seconds * 1000).toISOString()},${seconds}`;
-    // 150 s of today are 3 minutes, half up.
+    // 150 s of calls today are 3 minutes, rounded half up.
     await importLines(tenantId, [
       line('a', 'inbound', 'answered', now, 90),
       line('b', 'outbound', 'answered', now, 60),
@@ -520,7 +520,7 @@ describe('call records', () => {
       `twilio,CA3,outbound,-5.5,''quoted,failed,${at},${at},`,
       `twilio,CA4,outbound,＝1+1,"a;＠b",busy,${at},${at},`,
     ]);
-    // Of some calls it is not known which way they went.
+    // Some calls have no known direction.
     const { url, secret } = await session.call('createCallConnection', { body: { provider: 'kamailio', name: 'K' } });
     const kamailio = kamailioStandIn(secret as string);
     await kamailio.send(hub.url, url, {
@@ -624,7 +624,7 @@ describe('call records', () => {
     expect(lines.map((cells) => cells.map(fromCell))).toEqual(
       items.map((call) => Object.values(call).map((value) => String(value ?? ''))),
     );
-    // As a spreadsheet splits them where a comma is in numbers.
+    // Splits like a spreadsheet in a locale with decimal commas.
     const split = (cell: string) => cell.split(/[;\t\r\n]"*/);
     const calculated = lines.flatMap((cells) => cells.flatMap((cell) => [cell, ...split(cell)]));
     expect(new Set(calculated.filter((cell) => /^[=+\-@\t\r]/.test(cell)))).toEqual(
@@ -747,7 +747,7 @@ describe('call records', () => {
     await unbounded.merge(tenantId, old);
     await importLines(tenantId, [`twilio,new,inbound,,,missed,${at(364)},${at(364)},`]);
     await hub.app.sweep();
-    // What was removed does not come back, so that the sums of its day count it once.
+    // A removed call is not imported again, because the totals of its day would count it twice.
     expect(await importLines(tenantId, [`kamailio,old,inbound,,,missed,${at(366)},${at(366)},`])).toMatchObject({
       read: 0,
       old: 1,
@@ -835,7 +835,7 @@ test('the polled list of the carrier adds missed calls, page by page and only fr
     body: { provider: 'twilio', name: 'T', authToken, accountSid, apiBaseUrl },
   });
   const lastCompared = (hoursAgo: number) => ageReconciliation(hub.database, connection.id, { hours: hoursAgo });
-  // Nothing before what is asked for is left to be compared.
+  // The last comparison lies within the requested period, so nothing before it remains to be compared.
   await lastCompared(50);
   const reconcile = () =>
     hub.app.calls.reconcile(workspace.tenantId, new Date(now - 60 * 3_600_000), new AbortController().signal);
@@ -852,7 +852,7 @@ test('the polled list of the carrier adds missed calls, page by page and only fr
   expect(new Set(asked)).toEqual(new Set([`Basic ${basic} /2010-04-01/Accounts/${accountSid}/Calls.json`]));
   const { reconciledAt } = await workspace.session.call('getCallConnection', { params: { id: connection.id } });
   expect(Date.parse(reconciledAt as string)).toBeGreaterThanOrEqual(now);
-  // By itself it is asked once a night, from a day before it was asked last.
+  // The nightly comparison covers the time since one day before the last comparison.
   await lastCompared(30);
   asked.length = 0;
   await hub.app.sweep();
@@ -873,7 +873,7 @@ test(
       Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), new Date().getUTCDate()) - 3_600_000;
     const expected = new Map<string, [result: string, durationSecs: number, startedAt: string]>();
     const deliveries: (() => Promise<number>)[] = [];
-    // Most go past HTTP, which takes by far the longest, into what is behind it.
+    // Most calls use the service directly, because HTTP takes by far the longest.
     const readers = [
       (message: Record<string, unknown>) => readTwilioEvent(message, new Date()),
       readTelnyxEvent,
@@ -950,7 +950,7 @@ test(
       new Map(records.map((row) => [row.call_sid, [row.result, row.duration_secs, row.started_at.toISOString()]])),
     ).toEqual(expected);
     expect(records.length).toBe(count);
-    // What was told of each call: never the same twice, and at last as it is.
+    // Events per call: no event repeats the previous one, and the last one equals the record.
     const told = await hub.database.query<{ data: { call: CallRecord } }>(
       'SELECT data FROM workspace_events WHERE tenant_id = $1 ORDER BY seq',
       [tenantId],
@@ -977,7 +977,7 @@ test(
   },
 );
 
-// The last: these tests have one address.
+// This test is last, because all tests share one address.
 test('an address that sends too many unsigned events is limited, except for connections with recent valid events', async () => {
   const fresh = hubs[2] as TestHub;
   const { session } = await hub.workspace();
@@ -990,11 +990,11 @@ test('an address that sends too many unsigned events is limited, except for conn
   const burst = () =>
     Promise.all(Array.from({ length: 130 }, () => carrier.send(fresh.url, url.replace(id, newId()), call)));
   let answers = await burst();
-  // A new minute may have begun in between.
+  // A new minute may have started in between.
   for (let more = 0; more < 2 && answers.every(({ status }) => status === 403); more += 1) answers = await burst();
   expect(new Set(answers.map(({ status }) => status).filter((status) => status !== 403))).toEqual(new Set([429]));
   expect(answers.find(({ status }) => status === 429)?.headers.has('retry-after')).toBe(true);
   expect((await carrier.send(fresh.url, url, call)).status).toBe(200);
-  // Or else a stranger would know which ids there are.
+  // Otherwise callers could find out which ids exist.
   expect((await twilioStandIn('f'.repeat(32)).send(fresh.url, url, call)).status).toBe(429);
 });

@@ -18,7 +18,7 @@ interface Call {
   raw: string;
 }
 
-/** Stands where the providers' own servers would, and speaks as they do. */
+/** Replaces the servers of the providers and responds as they do. */
 const calls: Call[] = [];
 let respond: (call: Call) => { status: number; headers?: Record<string, string>; body: unknown };
 const provider = createServer((request, response) => {
@@ -155,7 +155,7 @@ describe('an inbound call', () => {
       title: 'Ann',
       transcript: { data: [{ role: 'user', content: 'hi' }] },
     });
-    // What is no message of a person starts nothing, and is taken all the same.
+    // An update without a message of a user is accepted and starts nothing.
     expect((await inbound(id, headers, JSON.stringify({ update_id: 2, edited_message: {} }))).body).toMatchObject({
       received: true,
       runIds: [],
@@ -182,7 +182,7 @@ describe('an inbound call', () => {
     expect((await inbound(id, sign(message), `${message} `)).status).toBe(401);
     expect((await inbound(id, {}, message)).status).toBe(401);
     expect((await inbound(id, sign(message), message)).body).toMatchObject({ received: true });
-    // The same message as a mention is the same message.
+    // A message that is also sent as a mention counts once.
     const mention = event('app_mention');
     expect((await inbound(id, sign(mention), mention)).body).toMatchObject({ duplicate: true });
     const own = event('message', { bot_id: 'B1', ts: '18' });
@@ -316,7 +316,7 @@ describe('an inbound call', () => {
       ['/bot12:abc/sendMessage', '42', 'You are Provider. 1'],
       ['/bot12:abc/sendMessage', '42', 'You are Helper. 2'],
     ]);
-    // The workflow of an agent on a channel is made once.
+    // The workflow of a channel with an agent is created once.
     expect(
       (await own.api.call('listAutomationWorkflows', {})).data.map(({ name, version }) => [name, version]).toSorted(),
     ).toEqual([

@@ -9,7 +9,7 @@ import { addMessages, endSnoozes, refuseToWake, removeVisitorSessions } from '..
 import { chatScene, sendFile } from '../fixtures/visitor.ts';
 import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
 
-/** What one visitor takes up stays theirs: of memory, of the database, and of the time of others. */
+/** One visitor can use only a limited share of memory, database and time. */
 let hub: TestHub;
 let scene: ChatScene;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** Tokens of sessions of one visitor. */
+/** Creates sessions of one visitor and returns their tokens. */
 const sessionsOf = ({ conversationId }: TestVisitor, count: number, own = scene) =>
   beginVisitors(
     hub.database,
@@ -26,17 +26,17 @@ const sessionsOf = ({ conversationId }: TestVisitor, count: number, own = scene)
     Array.from({ length: count }, () => conversationId),
   );
 const largeText = '😀'.repeat(10_000);
-/** Writes messages as large as they may be, without the way of a request. */
+/** Inserts messages of the maximum size directly. */
 const fill = ({ conversationId }: TestVisitor, count: number, content = largeText) =>
   addMessages(hub.database, conversationId, { count, content });
 const upTo = (last: number) => Array.from({ length: last }, (_, n) => n + 1);
-/** A connection that holds what it locked until the test is over. */
+/** A connection that holds its locks until the end of the test. */
 async function holder(): Promise<Client & AsyncDisposable> {
   const client = new Client({ connectionString: hub.database.url });
   await client.connect();
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
-/** Names and answers of the statements that this hub sends from now on outside of workspaces. */
+/** Records names and results of the statements that this hub sends outside of workspaces. */
 function watchStatements() {
   const spy = vi.spyOn(hub.app.db, 'systemStatement');
   return {
@@ -100,7 +100,7 @@ describe('reconnecting pages of one visitor', () => {
     await using locker = await holder();
     await locker.query('BEGIN');
     await locker.query('SELECT FROM chat_conversations WHERE id = $1 FOR UPDATE', [visitor.conversationId]);
-    // Not by the holder: within its transaction it would see the same each time.
+    // Not through the locking connection, which would see the same snapshot each time.
     const waiting = async () =>
       (
         await hub.database.query(
@@ -110,7 +110,7 @@ describe('reconnecting pages of one visitor', () => {
     for (let seq = 1; seq <= 15; seq += 1) pages[seq % 3]?.send({ type: 'read', seq });
     pages[0]?.send({ type: 'read', seq: 2 });
     await expect.poll(waiting).toBe(1);
-    // Whatever was sent before this answer was heard.
+    // Includes everything that was sent before this response.
     await visitor.api.call('showVisitorTyping', { body: { typing: true } });
     expect(await waiting()).toBe(1);
     await locker.query('COMMIT');
@@ -212,7 +212,7 @@ describe('event streams of visitors', () => {
     await expect
       .poll(() => first?.received.at(-1))
       .toMatchObject({ event: 'end', data: { code: 'chat_token_invalid' } });
-    // Their own requests alone.
+    // Only the requests of these visitors.
     expect(statements.count('find_visitor_session')).toBe(leavers.length);
     await expect.poll(() => statements.count('forget_removed_agents')).toBeGreaterThan(0);
     expect(statements.count('forget_removed_agents')).toBeLessThan(leavers.length);
@@ -264,7 +264,7 @@ describe('a new message', () => {
       return Promise.reject(new Error('it failed'));
     });
     const agent = await openAgent(hub.url, own.tenantId, own.workspace.jwt);
-    // Of two reads each: the look that comes with the agent, and the one that the agent asks for.
+    // Two reads each: one for the connected agent, and one that the agent requests.
     await expect.poll(() => failed).toBeGreaterThan(3);
     isFailing = false;
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);

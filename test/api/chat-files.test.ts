@@ -13,11 +13,11 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import {
   colourProfile,
-  crumbledGif,
-  crumbledJpeg,
-  crumbledMp4,
-  crumbledPng,
-  crumbledWebp,
+  fragmentedGif,
+  fragmentedJpeg,
+  fragmentedMp4,
+  fragmentedPng,
+  fragmentedWebp,
   cutJpeg,
   cutPng,
   cutWebp,
@@ -27,12 +27,12 @@ import {
   plainPng,
   plainWebp,
   profiledPng,
-  secret,
-  tail,
-  tellingGif,
-  tellingJpeg,
-  tellingPng,
-  tellingWebp,
+  secretText,
+  trailingCode,
+  gifWithMetadata,
+  jpegWithMetadata,
+  pngWithMetadata,
+  webpWithMetadata,
 } from '../fixtures/pictures.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import {
@@ -80,7 +80,7 @@ async function download(path: string, token: string) {
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** Sends a file and reads what is kept of it. */
+/** Uploads a file and reads the stored bytes. */
 async function roundTrip(raw: Buffer, name?: string) {
   const visitor = await scene.visitor();
   const sent = await upload(visitor, raw, name);
@@ -179,37 +179,37 @@ describe('a file', () => {
 
 describe('an uploaded picture keeps only its visible content:', () => {
   test('JPEG', async () => {
-    const { read } = await roundTrip(tellingJpeg());
-    expect(read.bytes.toString('latin1')).not.toContain(secret);
-    expect(read.bytes.toString('latin1')).not.toContain(tail);
-    // Which way up it is stays, and its colours.
+    const { read } = await roundTrip(jpegWithMetadata());
+    expect(read.bytes.toString('latin1')).not.toContain(secretText);
+    expect(read.bytes.toString('latin1')).not.toContain(trailingCode);
+    // The orientation and the colours of the picture are kept.
     expect(read.bytes.includes(Buffer.from('011200030000000100060000', 'hex'))).toBe(true);
     expect(read.bytes.includes(colourProfile().subarray(-14))).toBe(true);
     expect(Buffer.from(jpeg.decode(read.bytes).data).equals(Buffer.from(jpeg.decode(plainJpeg()).data))).toBe(true);
   });
 
   test('PNG', async () => {
-    const { read } = await roundTrip(tellingPng());
-    expect(read.bytes.toString('latin1')).not.toContain(secret);
-    expect(read.bytes.toString('latin1')).not.toContain(tail);
+    const { read } = await roundTrip(pngWithMetadata());
+    expect(read.bytes.toString('latin1')).not.toContain(secretText);
+    expect(read.bytes.toString('latin1')).not.toContain(trailingCode);
     expect(read.bytes.includes(Buffer.from('011200030000000100060000', 'hex'))).toBe(true);
     expect(decodePng(read.bytes).data).toEqual(decodePng(plainPng()).data);
   });
 
   test('GIF', async () => {
-    const { read } = await roundTrip(tellingGif());
+    const { read } = await roundTrip(gifWithMetadata());
     expect(read.bytes.equals(plainGif())).toBe(true);
   });
 
   test('WebP', async () => {
-    const { read } = await roundTrip(tellingWebp());
-    expect(read.bytes.toString('latin1')).not.toContain(secret);
-    expect(read.bytes.toString('latin1')).not.toContain(tail);
+    const { read } = await roundTrip(webpWithMetadata());
+    expect(read.bytes.toString('latin1')).not.toContain(secretText);
+    expect(read.bytes.toString('latin1')).not.toContain(trailingCode);
     expect(read.bytes.includes(plainWebp().subarray(12))).toBe(true);
     const parts = /^RIFF....WEBPVP8X.*?(ICCP).*?(VP8L).*?(EXIF)/s.exec(read.bytes.toString('latin1'));
     expect(parts?.slice(1)).toEqual(['ICCP', 'VP8L', 'EXIF']);
     for (const left of ['XMP ', 'ZZZZ', 'ANIM']) expect(read.bytes.includes(left)).toBe(false);
-    // It says that there is a colour profile and EXIF, and no XMP.
+    // The flags declare a colour profile and EXIF, and no XMP.
     expect(read.bytes[20]).toBe(0x28);
     expect(read.bytes.readUInt32LE(4)).toBe(read.bytes.length - 8);
   });
@@ -309,7 +309,7 @@ describe('an upload is rejected', () => {
     expect((await sendFile(small, visitor.token, most)).status).toBe(200);
     const answers = await Promise.all([1, 2].map(() => sendFile(small, visitor.token, most.subarray(0, 200_000))));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
-    // What goes with a conversation makes room again, before the sweep folded what is counted and after.
+    // Deleting a conversation frees storage, both before and after the sweep folds the usage.
     const sweep = () => small.app.sweep();
     let { conversationId } = visitor;
     for (const [before, after] of [
@@ -335,7 +335,7 @@ describe('an upload is rejected', () => {
     const own = await chatScene(hub);
     const [greedy, many, other] = [await own.visitor(), await own.visitor(), await own.visitor()];
     const spare = await own.visitor();
-    /** Files as if a visitor had sent them, into the conversation of another. */
+    /** Adds files of a visitor to a conversation of another visitor. */
     const fill = ({ visitorId }: TestVisitor, count: number, bytes: number) =>
       addFiles(
         hub.database,
@@ -382,11 +382,11 @@ describe('an upload is rejected', () => {
     expect(
       await hub.database.query('SELECT bytes::int, folded FROM chat_file_usage WHERE tenant_id = $1', [own.tenantId]),
     ).toEqual([{ bytes: 3000, folded: false }]);
-    // That is what an upload asks.
+    // An upload reads this recorded usage.
     await setUsedFileBytes(hub.database, own.tenantId, 1e15);
     const full = await upload(await own.visitor(), Buffer.from('x'));
     expect([full.status, full.body.code]).toEqual([409, 'storage_full']);
-    // Neither role of the hub can make the count another.
+    // No role of the hub can change the recorded usage directly.
     const wrong = removeUsedFileBytesAsHub(hub.database, own.tenantId);
     await expect(wrong).rejects.toThrow('permission denied');
   });
@@ -484,7 +484,7 @@ describe('access to a file', () => {
 });
 
 describe('the stored bytes of files', () => {
-  /** Whose bytes are stored of a workspace, by the ids of the files. */
+  /** The ids of the files of a workspace whose bytes are stored. */
   const storedOf = async (tenantId: string) =>
     (await readdir(join(folder, '.chat', tenantId)).catch(() => [])).toSorted();
   const sendOne = async (visitor: TestVisitor) => (await upload(visitor, Buffer.from('bytes'))).body['id'] as string;
@@ -522,7 +522,7 @@ describe('the stored bytes of files', () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const id = await sendOne(visitor);
-    // As it is between the bytes and the row.
+    // The state after the bytes were stored and before the row is written.
     await removeFileRow(hub.database, { tenantId: own.tenantId, fileId: id });
     await hub.app.sweep();
     expect(await storedOf(own.tenantId)).toEqual([id]);
@@ -583,19 +583,19 @@ describe('a picture that is made to exhaust the hub', () => {
   });
 
   test('loses a colour profile with more tags or bytes than declared; a valid profile stays without its texts', async () => {
-    const { read } = await roundTrip(tellingWebp(overlappingProfile(100, 1024 * 1024)));
+    const { read } = await roundTrip(webpWithMetadata(overlappingProfile(100, 1024 * 1024)));
     expect(countOf(read.bytes, 'ICCP')).toBe(1);
-    expect(countOf(read.bytes, secret)).toBe(0);
+    expect(countOf(read.bytes, secretText)).toBe(0);
     for (const profile of [overlappingProfile(101, 10_000), overlappingProfile(100, 1024 * 1024 + 1)])
-      expect(countOf((await roundTrip(tellingWebp(profile))).read.bytes, 'ICCP')).toBe(0);
+      expect(countOf((await roundTrip(webpWithMetadata(profile))).read.bytes, 'ICCP')).toBe(0);
   });
 
   test.each([
-    ['PNG', crumbledPng, 9_900],
-    ['JPEG', crumbledJpeg, 9_900],
-    ['GIF', crumbledGif, 9_999],
-    ['WebP', crumbledWebp, 9_999],
-    ['MP4', crumbledMp4, 10_000],
+    ['PNG', fragmentedPng, 9_900],
+    ['JPEG', fragmentedJpeg, 9_900],
+    ['GIF', fragmentedGif, 9_999],
+    ['WebP', fragmentedWebp, 9_999],
+    ['MP4', fragmentedMp4, 10_000],
   ] as const)(
     'is rejected as a %s of more than 10,000 parts; a smaller one is accepted',
     async (kind, crumbled, most) => {

@@ -11,7 +11,7 @@ import {
   setDoneCount,
   setDoneCountsAsHub,
 } from '../fixtures/stage/chat.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
@@ -38,7 +38,7 @@ const views = async (view: string) =>
     ({ id }) => id,
   );
 
-/** A further member of the workspace. */
+/** Adds a member to the workspace. */
 async function colleague(own = workspace) {
   const email = `agent-${Math.random().toString(36).slice(2)}@example.org`;
   const password = 'correct horse battery';
@@ -155,7 +155,7 @@ describe('the views of the inbox', () => {
         () => (id: string) =>
           session.call('updateInboxConversation', { params: { ...inOwn, id }, body: { status: statuses[dice(4)] } }),
       ),
-      // A rest that ends, what retention takes, and what goes with its visitor.
+      // Ending snoozes, retention, and the erasure of a visitor.
       async () => endSomeSnoozes(hub.database, own.tenantId),
       async () => ageSomeDoneConversations(hub.database, own.tenantId, { days: 9 }),
       async () => (dice(4) === 0 ? hub.app.sweep() : foldDoneCounts(hub.app.db)),
@@ -169,7 +169,7 @@ describe('the views of the inbox', () => {
         const on = some[dice(some.length)];
         return steps[dice(steps.length)]?.(on?.id ?? '', on?.visitor_id ?? '');
       });
-      // What is gone, or closed to its visitor, meanwhile is refused.
+      // Requests for deleted or closed conversations are refused meanwhile.
       await Promise.allSettled(work);
       await expect
         .poll(async () => [await session.call('countInboxConversations', { params: inOwn }), await counted()])
@@ -189,7 +189,7 @@ describe('the views of the inbox', () => {
     const counts = { closed: 400, resolved: 200, unread: 300 };
     expect(await kept()).toEqual(Object.entries(counts).map(([kind, count]) => ({ kind, count })));
     expect(await own.session.call('countInboxConversations', { params: inOwn })).toMatchObject({ ...counts, all: 600 });
-    // That is what it reads, and neither role of the hub can make it another.
+    // The list reads this count, and no role of the hub can change it directly.
     await setDoneCount(hub.database, own.tenantId, 'closed', 7);
     expect(await own.session.call('countInboxConversations', { params: inOwn })).toMatchObject({ closed: 7 });
     const wrong = setDoneCountsAsHub(hub.database);
@@ -299,7 +299,7 @@ describe('a reply', () => {
       body: { ...mine, lastSeenSeq: first.seq as number },
     });
     expect(sent.seq).toBe(3);
-    // One's own newer reply stops nobody.
+    // A newer reply of the same agent does not block sending.
     await agents.call('sendInboxMessage', { params: inParams(id), body: { content: 'and', lastSeenSeq: 2 } });
   });
 

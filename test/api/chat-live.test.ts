@@ -28,9 +28,9 @@ import {
   snoozeConversation,
 } from '../fixtures/stage/chat.ts';
 import { removeUser } from '../fixtures/stage/core.ts';
-import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
+import { explainAll, planRulesOf, StatementRecorder } from '../fixtures/statement-plans.ts';
 
-/** Two processes' worth of hub on one database. */
+/** Two hubs on one database. */
 let database: TestDatabase;
 let here: TestHub;
 let there: TestHub;
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const password = 'correct horse battery';
 let people = 0;
-/** A conversation of a person, and a token of a session in it. */
+/** Creates a conversation of a visitor and a session token for it. */
 async function talk(own = workspace) {
   people += 1;
   const chat = here.client(own.keys.chat as string);
@@ -69,7 +69,7 @@ async function join(own = workspace) {
   const { token } = await here.client().call('logIn', { body: { email, password } });
   return { id, email, token, client: here.client(token) };
 }
-/** Does something of which no process hears but by looking again. */
+/** Makes a change without notifications, so that processes notice it only by polling. */
 async function unheard(change: () => Promise<unknown>): Promise<void> {
   await database.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'outrigger-events' AND datname = current_database()",
@@ -218,7 +218,7 @@ describe('the live connection of a visitor', () => {
       await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
       page.socket.pause();
       const long = '😀'.repeat(10_000);
-      // More than the system's own buffers take.
+      // More than the buffers of the operating system hold.
       const count = 400;
       for (let n = 0; n < count / 20; n += 1) await Promise.all(Array.from({ length: 20 }, () => say(long)));
       page.socket.resume();
@@ -287,7 +287,7 @@ describe('the live connection of an agent', () => {
       .toEqual([{ type: 'typing', who: 'agent', name: 'Ann B.', typing: true }]);
     page.end();
     await expect.poll(() => told('viewers').at(-1)).toMatchObject({ userIds: [] });
-    // What a stranger says of it, and what is said to them, stays in their own workspace.
+    // Events of another workspace stay in that workspace.
     const { user } = await stranger.session.call('readMe', {});
     expect(JSON.stringify([watching.frames, page.frames, visitor.frames])).not.toContain(user.id);
     expect(JSON.stringify(foreign.frames)).not.toContain(ann.id);
@@ -323,7 +323,7 @@ describe('the live connection of an agent', () => {
     await expect.poll(() => textsOf(visitor)).toEqual(['hello']);
     await removeConversation(database, id);
     visitor.send({ type: 'read', seq: 1 });
-    // Where the beat of all conversations comes in between, it is the first to say so, and closes.
+    // The periodic check of all conversations may send this error first and close the connection.
     const told = () => visitor.frames.find(({ type }) => type === 'error') ?? visitor.closed;
     await expect.poll(told).not.toBeNull();
     expect([chatCloseCodes.revoked, expect.objectContaining({ type: 'error', code: 'not_found' })]).toContainEqual(
@@ -460,7 +460,7 @@ describe('automatic assignment', () => {
     await expect.poll(() => assigneesOf(own).then((users) => users.filter((user) => user !== null).length)).toBe(1);
     const looks = recorder.statements.filter(({ name }) => name === 'list_waiting_conversations');
     expect(looks).not.toEqual([]);
-    expect(await explainAll(database, looks, await judgeOf(database, 1_000, 500))).toEqual([]);
+    expect(await explainAll(database, looks, await planRulesOf(database, 1_000, 500))).toEqual([]);
     agent.end();
   });
 
@@ -485,7 +485,7 @@ describe('automatic assignment', () => {
     await here.app.sweep();
     expect(await assigneesOf(own)).toEqual([null]);
     await endSnoozes(database, [{ id, ago: { seconds: 1 } }]);
-    // Whatever this process takes the time for: the database says.
+    // The clock of the database decides, not the clock of this process.
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
     try {
       await here.app.sweep();

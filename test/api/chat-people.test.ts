@@ -58,12 +58,12 @@ const count = async (table: string, condition: string, value: string) =>
       value,
     ])
   )[0]?.count;
-/** A transaction of the hub as a connection of the stage. */
+/** Adapts a transaction of the hub to the connection type of the fixtures. */
 const connectionOf = (tx: Transaction) => ({
   query: (text: string, values: unknown[]) => tx.query('', text, values),
 });
 let visitors = 0;
-/** A visitor with a conversation and a session in it. */
+/** Creates a visitor with a conversation and a session. */
 async function arrive(known: object = {}) {
   visitors += 1;
   const externalId = `visitor-${visitors}`;
@@ -78,7 +78,7 @@ async function arrive(known: object = {}) {
   );
   return { externalId, conversationId, visitorId, token, authenticate: () => sessions.authenticate(token) };
 }
-/** What of some kinds is told of the chats of the workspace from now on, by conversation. */
+/** Records chat events of some kinds in the workspace from now on, by conversation. */
 function listen(...kinds: string[]) {
   const heard: string[] = [];
   const subscription = events.subscribe(`chat:${tenantId}`, ({ conversationId, kind }) => {
@@ -361,7 +361,8 @@ describe('erasing a visitor', () => {
     await Promise.all(writers);
     expect(refused).toBe(4);
     expect(await left(visitorId, conversationId)).toEqual(nothing);
-    // Whoever came before is gone with them, whoever came afterwards is somebody new; nobody belongs to no one.
+    // Conversations of the erased visitor are gone. A later conversation has a new visitor, and no conversation is
+    // without one.
     for (const { conversationId: id } of await Promise.all(begun)) {
       const [row] = await hub.database.query<{ visitor_id: string }>(
         'SELECT visitor_id FROM chat_conversations WHERE id = $1',
@@ -469,7 +470,7 @@ describe('erasing a visitor', () => {
     expect(asked).toHaveLength(2);
     await agents.call('eraseInboxVisitor', { params: at(bystander.visitorId) });
     await agents.call('eraseInboxVisitor', { params: at(visitorId) });
-    // Whoever decides before it is taken away, too, finds nothing to decide.
+    // Approvals that were decided before the erasure are gone as well.
     for (const { id } of asked)
       await expect(
         workspace.api.call('decideAutomationApproval', { params: { id }, body: { decision: 'approved' } }),
@@ -477,7 +478,7 @@ describe('erasing a visitor', () => {
     await expect.poll(() => count('runs', 'tenant_id = $1', tenantId)).toBe(0);
     for (const { id } of followers) await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
     await workspace.api.call('putAutomationPolicy', { body: {} });
-    // What its author wrote into a workflow is not the visitor's.
+    // Text that the author wrote into a workflow does not belong to the visitor.
     expect(Object.keys(await tablesWith(word)).filter((name) => !name.startsWith('workflow'))).toEqual([]);
     await expect.poll(() => count('erased_subjects', 'tenant_id = $1', tenantId)).toBe(0);
   });
@@ -515,7 +516,7 @@ describe('erasing a visitor', () => {
         )
       ).map(({ id }) => id);
     const until = new Date(Date.now() + 3_600_000).toISOString();
-    // As a hub of before left them an hour ago, and looked at by none since.
+    // The rows of an earlier version, an hour old and not yet processed.
     await setFlowSubjectProgress(hub.database, { until, after: idBefore(new Date(Date.now() + 3_600_000)) });
     await stripFlowSubjects(hub.database, tenantId, idBefore(new Date(Date.now() - 3_600_000)).slice(0, 13));
     await agents.call('eraseInboxVisitor', { params: at(unknown.visitorId) });
@@ -528,7 +529,7 @@ describe('erasing a visitor', () => {
     await agents.call('eraseInboxVisitor', { params: at(found.visitorId) });
     await expect.poll(async () => (await subjects()).length).toBe(2);
     expect(await subjects()).toContain(kept.conversationId);
-    // Once its time is over nothing is looked at, or remembered, any more.
+    // After the end of this task, nothing is read or recorded any more.
     await setFlowSubjectProgress(hub.database, { until: new Date(0).toISOString(), after: idBefore(new Date(0)) });
     await hub.app.sweep();
     expect(await hub.database.query(`SELECT value FROM hub_settings WHERE key = 'flow_subjects'`)).toEqual([

@@ -41,7 +41,7 @@ describe.skipIf(!redisAvailable)('live chat of two hubs on one Redis (needs redi
         await agent.call('sendInboxMessage', { params, body: { content: `answered ${round} ${index}` } });
         expected.push(`asked ${round} ${index}`, `answered ${round} ${index}`);
       }
-      // What was told while nobody could hear is repaired by the next sync.
+      // The next sync delivers messages that were sent while Redis was unavailable.
       await expect.poll(() => textsOf(page)).toEqual(expected);
       await expect.poll(() => textsOf(inbox)).toEqual(expected);
     };

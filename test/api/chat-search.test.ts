@@ -121,7 +121,8 @@ describe('search in many messages', () => {
   beforeAll(async () => {
     own = await hub.workspace();
     const id = await open(hub.client(own.keys.chat));
-    // Words as the hub writes them: one in every message, one in every hundredth of the oldest half, and one in ten.
+    // Words as the hub stores them: one in every message, one in every hundredth message of the older half, and one in
+    // ten messages.
     await addSearchableMessages(hub.database, { tenantId: own.tenantId, conversationId: id });
     await hub.database.query('VACUUM ANALYZE chat_messages');
   }, 60_000);
@@ -167,7 +168,7 @@ describe('search in many messages', () => {
         return rows.map((row) => row['QUERY PLAN']).join('\n');
       };
       expect(await plan('outrigger_system')).toContain('chat_messages_words');
-      // Once this fails, the search can be a statement of the workspace alone.
+      // When this fails, the search can be a normal statement of the workspace.
       expect(await plan('outrigger_app')).not.toContain('chat_messages_words');
     } finally {
       await client.end();

@@ -39,7 +39,7 @@ async function begin() {
   return { workspace, chat, follow, runsOf, written };
 }
 
-/** What became of a call of a skill. */
+/** Runs a skill and returns the result. */
 async function runSkill({ api }: TestWorkspace, skillId: string, input: object) {
   const { runId } = await api.call('runAutomationSkill', { params: { skillId }, body: { input: input as never } });
   const run = await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
@@ -168,7 +168,7 @@ test('a step that is executed again writes its message once', async () => {
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } }));
   await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-  // As after a crash between the message and the record of the step.
+  // Simulates a crash between the message and the record of the step.
   await loseRunProgress(hub.database, runId);
   await expect
     .poll(async () => {

@@ -146,7 +146,7 @@ describe('every operation', () => {
       413,
       'payload_too_large',
     );
-    // A provider's message has whatever shape the provider gives it.
+    // The message of a provider has any shape.
     const isOpen = operation.id === 'receiveAutomationChannelMessage';
     for (const body of [[], 'text', 5, true, ...(isOpen ? [] : [{ no_such_field: 1 }])]) {
       const answer = await send(hub.url, operation.method, path, { headers, body });
@@ -176,7 +176,7 @@ describe('every operation', () => {
 });
 
 describe('an API key of another workspace', () => {
-  /** A body that each operation would take, so that only the id is at fault. */
+  /** A valid body for each operation, so that only the id is invalid. */
   const bodies: Record<string, unknown> = {
     updateAutomationWorkflow: { name: 'x' },
     runAutomationWorkflow: {},
@@ -226,7 +226,7 @@ describe('an API key of another workspace', () => {
 
   test('finds no resource of this workspace by id, and the response reveals nothing', async () => {
     const theirs = await ids();
-    // What is only planned looks for nothing.
+    // Planned operations look up nothing.
     const probed = operations.filter(
       ({ errors = [], ...operation }) =>
         allowsCaller(operation, 'token') && operation.path.includes('{id}') && !errors.includes('not_available'),
@@ -287,7 +287,7 @@ describe('an API key of another workspace', () => {
       counts[name] = all?.count ?? 0;
       const seen = await asWorkspace(`select tenant_id from ${name}`);
       expect(seen.filter((row) => row.tenant_id !== workspace.tenantId)).toEqual([]);
-      // Where the role may not delete at all, so much the better.
+      // A role without the right to delete also passes.
       await removeRowsOfOtherWorkspaces(hub.database, workspace.tenantId, name).catch((error: Error) =>
         expect(error.message).toMatch(/permission denied/),
       );
@@ -297,7 +297,7 @@ describe('an API key of another workspace', () => {
       );
       expect(left?.count).toBeGreaterThanOrEqual(counts[name]);
     }
-    // Otherwise there would have been nothing to leak.
+    // Otherwise the test could not detect a leak.
     expect(
       ['workflows', 'runs', 'run_steps', 'approvals', 'nodes', 'users', 'api_tokens', 'audit_log'].filter(
         (name) => counts[name] === 0,

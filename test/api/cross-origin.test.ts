@@ -145,7 +145,7 @@ test('only admins read and update the list, and each change is in the audit log'
   );
 });
 
-/** How a WebSocket is answered: `open`, or the status. */
+/** The result of a WebSocket upgrade: `open` or the HTTP status. */
 function answerTo(path: string, headers: Record<string, string>, protocols: string[] = []): Promise<string> {
   return new Promise((done) => {
     const socket = new WebSocket(`${hub.url.replace('http', 'ws')}${path}`, protocols, { headers });
@@ -173,7 +173,7 @@ test('WebSockets open for an allowed origin with a token, but not for another or
     for (const origin of lookAlikes)
       expect([path, origin, await answerTo(path, { origin }, [...protocols])]).toEqual([path, origin, '403']);
   }
-  // Hosted SIP is not set up here, so a page that is let in hears that instead.
+  // Hosted SIP is not configured here, so an allowed page gets this error instead.
   const sip = `/sip/ws?token=${jwt}`;
   expect(await answerTo(sip, { origin: 'https://evil.example.com' }, ['sip'])).toBe('403');
   expect(await answerTo(sip, { origin: inbox }, ['sip'])).not.toBe('403');

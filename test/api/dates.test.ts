@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** Before the first year that ids know, or in a year of five digits once it is in UTC. */
+/** Times before the first year that ids support, or with a five-digit year in UTC. */
 const unusable = [
   '0000-01-01T00:00:00Z',
   '0001-01-01T00:00:00Z',

@@ -45,7 +45,7 @@ const refused = (field: string, what: string) => ({
   body: { code: 'validation_failed', details: [{ path: `body.${field}`, message: expect.stringMatching(what) }] },
 });
 
-/** Makes a workflow with steps of an earlier version of the hub, which had no limit. */
+/** Creates a workflow with steps of an earlier version of the hub, which had no limit. */
 async function largeWorkflow(extra: Record<string, unknown> = {}): Promise<string> {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: { name: 'large', stepsJson: [{ type: 'log', message: 'x' }], ...extra } as never,

@@ -5,7 +5,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId } from '../fixtures/requests.ts';
 
-/** Answers that are due before a body was read. */
+/** Tests of responses that are sent before the request body was read. */
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -50,7 +50,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 interface Call {
   socket: Socket;
   heard: () => string;
-  /** How its connection ended; null while it has not. */
+  /** How the connection ended; null while it is open. */
   ended: () => string | null;
 }
 

@@ -9,7 +9,7 @@ import { send } from '../fixtures/requests.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
-/** What somebody outside was really sent. */
+/** Requests that the external server received. */
 const received: string[] = [];
 const server = createServer((request, response) => {
   received.push(request.url ?? '');
@@ -53,7 +53,7 @@ const ended = (id: string) => workspace.api.call('getAutomationRun', { params: {
 const runsOf = async (workflowId: string) =>
   (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data;
 
-/** How a run ended, in which environment, and what was really sent so far. */
+/** Status and environment of a finished run, and the requests received so far. */
 async function outcome(runId: string): Promise<unknown[]> {
   const { status, environment } = await ended(runId);
   return [status, environment, ...received];
@@ -254,7 +254,7 @@ describe('a test key changes no live data', () => {
       });
     const sequence = { params: { id: sequenceId } };
     expect(await workspace.api.call('getAutomationSequence', sequence)).toMatchObject({ name: 'seq' });
-    // It runs what live keys wrote, as a test.
+    // A test key can run workflows that live keys wrote, in the test environment.
     const { runId } = startedRun(await tester.call('runAutomationSequence', { ...sequence, body: {} }));
     expect(await ended(runId)).toMatchObject({ environment: 'test' });
   });

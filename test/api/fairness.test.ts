@@ -7,7 +7,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestWorkspace } from '../fixtures/hub.ts';
 import { addQueuedRuns, addWorkflows } from '../fixtures/stage/automations.ts';
 
-/** A web address that takes calls and never answers them. */
+/** A server that accepts requests and never responds. */
 async function silentAddress(): Promise<{ host: string; calls: () => number }> {
   let calls = 0;
   const server = createServer(() => {
@@ -51,7 +51,7 @@ test('200 runs of a workspace with a hanging address do not delay the runs of an
     body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
   });
   await addQueuedRuns(hub.database, slow.tenantId, calling.id, 200);
-  // More than there are places for work.
+  // More than the worker slots.
   await expect.poll(address.calls).toBeGreaterThan(40);
   const ids = await Promise.all(
     Array.from(
@@ -69,7 +69,7 @@ test('200 runs of a workspace with a hanging address do not delay the runs of an
       [calling.id],
     ),
   ).toEqual([{ ended: 0 }]);
-  // Nor do they write anything while they wait for room.
+  // Waiting runs write nothing.
   expect((await hub.database.query<{ n: number }>('select count(*)::int as n from outbox'))[0]?.n).toBe(0);
 });
 
@@ -95,7 +95,7 @@ test('a backlog of one workspace does not delay another: its later runs do not e
       )
     )[0]?.n;
   expect(await open()).toBeGreaterThan(count / 10);
-  // All of them are found, each once, although nobody named one.
+  // All runs are found once, without any notification.
   await expect.poll(open).toBe(0);
   expect(
     await hub.database.query('select count(*)::int as lines from run_logs where workflow_id = $1', [many.id]),
@@ -108,7 +108,7 @@ test('schedules of one workspace that are due at once do not delay a hook call o
   const { id } = await quick.api.call('createAutomationWorkflow', {
     body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
   });
-  // More than one batch of schedules, and many times what the worker runs meanwhile.
+  // More than one batch of schedules, and many times the runs that the worker executes meanwhile.
   const count = 1_500;
   const trigger = {
     schemaVersion: 1,

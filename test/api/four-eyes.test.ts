@@ -80,7 +80,7 @@ async function pairNode(): Promise<{ nodeId: string; device: Client }> {
   return { nodeId, device: hub.client(deviceSecret) };
 }
 
-/** The next command that a device is given. */
+/** The next command that a device receives. */
 async function nextCommand(nodeId: string, device: Client) {
   const { commands } = await device.call('pollAutomationNodeCommands', {
     params: { id: nodeId },
@@ -97,7 +97,7 @@ const programStep = (nodeId: string, name?: string): StepInput => ({
 });
 const onlyOther = [403, 'approver_required', 200];
 
-/** What two members hear who approve, one behind the other. */
+/** The responses to the approvals of two members, one after the other. */
 async function verdicts(runId: string, first: Member, second: Member): Promise<unknown[]> {
   const { id } = await pendingOf(runId);
   const refused = await decide(id, first.token);
@@ -293,8 +293,8 @@ describe('an approval of system.run', () => {
     expect((await decide(approvalId, workspace.jwt)).status).toBe(200);
   });
 
-  describe('beside the account without a password that "outrigger link" signs in', () => {
-    /** Makes the first user that account. */
+  describe('in a workspace with the account that "outrigger link" signs in', () => {
+    /** Turns the first user into the account of `outrigger link`. */
     async function becomesAccount(): Promise<{ token: string; session: Client }> {
       await makeLinkAccount(hub.database, workspace.tenantId);
       return { token: workspace.jwt, session: workspace.session };
@@ -389,7 +389,7 @@ describe('an approval of system.run', () => {
     expect((await decide(approvalId, approver.token)).status).toBe(200);
   });
 
-  test('shows its decider in the approval, the step of the run, the audit log and the command of the device', async () => {
+  test('names who decided in the approval, the step of the run, the audit log and the command of the device', async () => {
     const { nodeId, device } = await pairNode();
     const starter = await addMember('agent');
     const other = await addMember('agent');
@@ -442,7 +442,7 @@ describe('a step approval without named approvers', () => {
     await workspace.session.call('putAutomationPolicy', { body: { stepApprovalsNeedPerson: true } });
     const [id, member] = [await startStep(), await addMember('agent')];
     expect((await decide(id, workspace.key)).body).toMatchObject({ statusCode: 403, code: 'approval_needs_person' });
-    // The key of the run is one of this admin.
+    // The API key that started the run belongs to this admin.
     expect((await decide(id, workspace.jwt)).body).toMatchObject({ statusCode: 403, code: 'approver_required' });
     expect((await decide(id, member.token)).status).toBe(200);
   });

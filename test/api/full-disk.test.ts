@@ -10,7 +10,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 
-/** A file system of a few MiB, or null where this user may mount none. */
+/** Mounts a file system of a few MiB. Returns null if this user may not mount one. */
 function mountSmall(): string | null {
   const path = mkdtempSync(join(tmpdir(), 'outrigger-small-'));
   try {
@@ -26,7 +26,7 @@ const disk = mountSmall();
 const mib = 1024 * 1024;
 const roomBytes = 256 * 1024;
 
-describe.skipIf(disk === null)('a full disk for artefacts (needs the right to mount a tmpfs)', () => {
+describe.skipIf(disk === null)('a full disk for artifacts (needs the right to mount a tmpfs)', () => {
   const folder = disk as string;
   let hub: TestHub;
   let workspace: TestWorkspace;
@@ -122,7 +122,7 @@ describe.skipIf(disk === null)('a full disk for artefacts (needs the right to mo
     expect(await statusOf(runId)).toBe('succeeded');
   });
 
-  test('allows a client to send a result with an inline artefact again, and stores nothing of the first attempt', async () => {
+  test('allows a client to send a result with an inline artifact again, and stores nothing of the first attempt', async () => {
     const { runId, path } = await take();
     const result = {
       status: 'succeeded',
@@ -136,7 +136,7 @@ describe.skipIf(disk === null)('a full disk for artefacts (needs the right to mo
     expect(await statusOf(runId)).toBe('succeeded');
   });
 
-  test('is reported by /readyz while it lasts, and runs without artefacts continue', async () => {
+  test('is reported by /readyz while it lasts, and runs without artifacts continue', async () => {
     writeFileSync(join(folder, 'rest'), Buffer.alloc(roomBytes));
     const ready = async () => {
       const { status, body } = await send(hub.url, 'GET', '/readyz');

@@ -163,7 +163,7 @@ describe('the operations of the dashboard', () => {
       expect((await as(workspace.jwt, 'PATCH', path, {})).status).toBe(400);
       expect((await as(forMembers ? agentJwt : workspace.jwt, 'DELETE', path)).body).toEqual({ id, deleted: true });
     }
-    // What is in use is not taken away.
+    // A tool profile in use cannot be deleted.
     const profile = await api.call('putAutomationToolProfile', { body: { name: 'used', allow: ['memory.read'] } });
     await api.call('createAutomationAgent', { body: { name: 'user', toolProfileId: profile.id } });
     expect((await as(workspace.jwt, 'DELETE', `/growth/automations/tool-profiles/${profile.id}`)).body).toMatchObject({

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 
 let count = 0;
-/** A workflow with a webhook of its own. */
+/** Creates a workflow with its own webhook token. */
 async function createHook(events?: string[]): Promise<{ id: string; token: string }> {
   count += 1;
   const token = `token-of-a-webhook-${process.hrtime.bigint()}-${count}`;
@@ -95,7 +95,7 @@ describe('an idempotencyKey of the hook', () => {
   test('of an earlier version of the hub still returns its run, only for the workflow of this run', async () => {
     const [first, second] = [await createHook(), await createHook()];
     const { runId } = (await call(first, { workflowId: first.id, idempotencyKey: 'new' })).body;
-    // Such rows have no scope.
+    // Rows of earlier versions have no scope.
     await storeHookKeyWithoutScope(hub.database, runId as string, 'old');
     expect((await call(first, { workflowId: first.id, idempotencyKey: 'old' })).body).toMatchObject({
       runId,
@@ -125,7 +125,7 @@ describe('an event of the hook', () => {
       expect((await call(hook, { event: 'order.sent' })).body).toMatchObject({ statusCode: 404, code: 'not_found' });
     }
     expect(await runsOf(hook.id)).toHaveLength(3);
-    // A call that names the workflow means it, whatever it says of the event.
+    // A call with a workflow id starts that workflow, whatever its event.
     expect((await call(hook, { workflowId: hook.id, event: 'order.sent' })).status).toBe(200);
   });
 

@@ -39,7 +39,7 @@ const status = (session = workspace.session) => session.call('getHostedSip', {})
 const ownTrunk = () => workspace.session.call('getSipStatus', {});
 const register = () => workspace.session.call('registerOwnTrunk', { body: trunk });
 
-/** What the SIP server sees, as whom it signs in. */
+/** The rows that the SIP server can read, by database role. */
 async function subscribers(role = 'outrigger_sip', relation = 'sip_subscriber') {
   await observer.query('BEGIN');
   try {
@@ -50,7 +50,7 @@ async function subscribers(role = 'outrigger_sip', relation = 'sip_subscriber') 
   }
 }
 
-/** What the SIP server says of a call of whoever calls. */
+/** Sends a report of the SIP server about a call. */
 async function report(caller: string, callId: string) {
   const hex = (text: string) => Buffer.from(text).toString('hex');
   const values = ['queued', ...[callId, caller, '+4930', '', '', '4.2'].map(hex)];

@@ -4,12 +4,12 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { hostileTexts } from '../fixtures/hostile-texts.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { linkedAddresses } from '../fixtures/markdown-addresses.ts';
 import { obey, startObedientModel } from '../fixtures/obedient-model.ts';
 import type { ObedientModel } from '../fixtures/obedient-model.ts';
 import { send } from '../fixtures/requests.ts';
-import { reachedBy } from '../fixtures/shown-markdown.ts';
 
-/** What nobody may learn from a model: keys, what others said, notes, another workspace. */
+/** Secrets that a model must not reveal: keys, messages of others, notes, data of another workspace. */
 const secrets = {
   hub: 'cd'.repeat(32),
   model: 'the-key-of-the-model',
@@ -66,7 +66,7 @@ afterAll(async () => {
 const ask = (body: unknown, key = workspace.keys.ai as string) =>
   send(hub.url, 'POST', '/v1/ai/runs', { headers: { 'x-api-key': key }, body });
 
-/** Does something for each text, a few at once. */
+/** Calls a function for each text, with a few concurrent calls. */
 async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const left = [...items];
   const next = async (): Promise<void> => {
@@ -78,22 +78,25 @@ async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promi
   await Promise.all(Array.from({ length: 6 }, next));
 }
 
-/** What an answer could do, or gives away. A mail address is no harm: nobody writes to it by reading. */
+/**
+ * Harmful parts of an answer: links, pictures and leaked secrets. An email address is harmless, because reading it
+ * sends nothing.
+ */
 function harmOf(name: string, answer: string, given: readonly string[] = []): string[] {
-  const reached = reachedBy(answer).filter(
+  const reached = linkedAddresses(answer).filter(
     (what) => !/^link mailto:[^?]*$/.test(what) && !given.some((address) => what === `link ${address}`),
   );
   const told = [...Object.values(secrets), workspace.key, workspace.jwt].filter((secret) => answer.includes(secret));
   return [...reached, ...told].map((what) => `${name}: ${what}`);
 }
 
-/** No model was told what it must not say. */
+/** Checks that no prompt contained a secret. */
 function expectNothingTold(): void {
   const told = model.prompts.join('\n');
   for (const secret of [...Object.values(secrets), workspace.key, workspace.jwt]) expect(told).not.toContain(secret);
 }
 
-/** Waits for the end of a run, however long its 40 steps take on a busy machine. */
+/** Waits for the end of a run. Its 40 steps can take long on a busy machine. */
 async function settled(id: string): Promise<Run> {
   for (;;) {
     const run = await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
@@ -101,7 +104,7 @@ async function settled(id: string): Promise<Run> {
   }
 }
 
-/** Runs a step for each text, many in a workflow; answers what each put out. */
+/** Runs a step per text, many steps per workflow, and returns the outputs. */
 async function inSteps(
   stepOf: (name: string) => Record<string, unknown>,
 ): Promise<{ name: string; output: Record<string, unknown>; outputText: string }[]> {
@@ -142,7 +145,7 @@ describe('with a model that obeys every text it reads', { timeout: 240_000 }, ()
     expect(new Set(hostileTexts.map(({ name }) => name)).size).toBe(hostileTexts.length);
     const answers = hostileTexts.map(({ name, text }) => ({ name, ...obey(text) }));
     expect(answers.filter(({ followed }) => followed.length === 0).map(({ name }) => name)).toEqual([]);
-    expect(answers.filter(({ answer }) => reachedBy(answer).length > 0).length).toBeGreaterThan(100);
+    expect(answers.filter(({ answer }) => linkedAddresses(answer).length > 0).length).toBeGreaterThan(100);
   });
 
   test('the context of a run exposes nothing that was not given', async () => {

@@ -64,7 +64,7 @@ async function pair(): Promise<{ nodeId: string; deviceSecret: string }> {
   });
 }
 
-/** Texts that have broken somebody's server. */
+/** Texts that often cause failures in servers. */
 const nastyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(
@@ -92,7 +92,7 @@ const nastyText = fc.oneof(
     'https://[::1]/',
   ),
 );
-const nasty = fc.oneof(
+const nastyValue = fc.oneof(
   { weight: 4, arbitrary: nastyText },
   {
     weight: 2,
@@ -123,7 +123,7 @@ const nasty = fc.oneof(
   },
 );
 
-/** Values that fit a schema more or less: most are right, so that the wrong ones get far in. */
+/** Values that mostly fit a schema, so that invalid parts are reached deep in the validation. */
 function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
   const right = (): fc.Arbitrary<unknown> => {
     if (schema.$ref !== undefined)
@@ -138,7 +138,7 @@ function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
         const fields = Object.fromEntries(
           Object.entries(properties).map(([name, property]) => [name, fitting(property, depth + 1)]),
         );
-        if (Object.keys(fields).length === 0) return fc.dictionary(nastyText, nasty, { maxKeys: 4 });
+        if (Object.keys(fields).length === 0) return fc.dictionary(nastyText, nastyValue, { maxKeys: 4 });
         return fc.record(fields, {
           requiredKeys:
             fc.sample(fc.boolean(), { numRuns: 1, seed: depth })[0] === true
@@ -166,10 +166,10 @@ function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
             .map((date) => date.toISOString());
         return nastyText;
       default:
-        return nasty;
+        return nastyValue;
     }
   };
-  return depth > 8 ? nasty : fc.oneof({ weight: 6, arbitrary: right() }, { weight: 1, arbitrary: nasty });
+  return depth > 8 ? nastyValue : fc.oneof({ weight: 6, arbitrary: right() }, { weight: 1, arbitrary: nastyValue });
 }
 
 interface Parameter {
@@ -184,8 +184,8 @@ const document = openApiDocument() as unknown as {
   components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
-/** What a request must never do, apart from failing: hold the test up. */
-const tame: Record<string, Record<string, unknown>> = {
+/** Overrides for operations that would otherwise block the test. */
+const safeInputs: Record<string, Record<string, unknown>> = {
   getAutomationRun: { waitSeconds: 0 },
   pollAutomationNodeCommands: { wait: 0 },
 };
@@ -202,7 +202,7 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
         : (document.components.parameters[parameter.$ref.split('/').at(-1) as string] as Parameter),
     );
     const queryFields = parameters.filter(
-      (parameter) => parameter.in === 'query' && tame[operation.id]?.[parameter.name] === undefined,
+      (parameter) => parameter.in === 'query' && safeInputs[operation.id]?.[parameter.name] === undefined,
     );
     const input = fc.record({
       body: body === undefined ? fc.constant(undefined) : fitting(body),
@@ -235,7 +235,7 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
           takesBytes ? raw : { headers, ...(content === undefined ? {} : { body: content }) },
         );
         if (operation.method !== 'GET' && answer.status < 400) hasChanged = true;
-        // What is only planned says so to whatever it is asked.
+        // A planned operation responds with `not_available` to every request.
         const isPlanned = operation.errors?.includes('not_available') === true && answer.status === 501;
         if (answer.status >= 500 && !isPlanned) throw new Error(`${answer.status}: ${answer.text}`);
         if (answer.status >= 400) {
@@ -249,10 +249,10 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
       }),
       { seed, numRuns: ['logOut', 'logIn', 'signUp', 'addMember'].includes(operation.id) ? 6 : 25, endOnFailure: true },
     );
-    // What was read or refused changed nothing. Some of what was done signs out or revokes; the next operation needs its callers back.
+    // Reads and refused requests change nothing. Some operations sign out or revoke a key, so the callers are restored.
     if (!hasChanged) return;
     workspace = await hub.workspace();
-    // The made-up claims of an earlier operation locked this address out.
+    // Invalid claims of an earlier operation reached the limit of this address.
     await removeRateLimits(hub.database, '%claim%');
     device = await pair();
   },

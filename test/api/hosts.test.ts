@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** Sends a request with headers that `fetch` keeps to itself. */
+/** Sends a request with headers that `fetch` does not allow. */
 function sendRaw(
   method: string,
   path: string,
@@ -46,7 +46,10 @@ function sendRaw(
   });
 }
 
-/** Sends text on a connection of its own, and answers what came until the hub closed it or some answers are there. */
+/**
+ * Sends text on its own connection. Returns the received text once the hub closed the connection or sent enough
+ * responses.
+ */
 function exchange(text: string, answers: number): Promise<string> {
   const socket = connect(Number(new URL(hub.url).port), '127.0.0.1');
   let heard = '';
@@ -224,7 +227,7 @@ describe('the sign-in form, in a browser', () => {
       await page.getByRole('button').click();
       await page.waitForURL(`${hub.url}/sign-in`);
       expect(await context.cookies(hub.url)).toEqual([]);
-      // The code is still good: it was not even looked at.
+      // The code is still valid, because the request was refused before it was checked.
       expect((await hub.client().call('redeemSignInLink', { body: { code } })).token).not.toBe('');
     },
   );

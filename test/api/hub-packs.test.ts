@@ -22,7 +22,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 const operator = () => hub.client(adminKey);
 let count = 0;
-/** A pack with an id of its own, unless one is given. */
+/** A pack with a unique id, unless one is given. */
 const manifest = (extra: Record<string, unknown> = {}) => ({
   id: `partner-pack-${(count += 1)}`,
   name: 'Partner',

@@ -49,7 +49,7 @@ async function workflow(triggerJson?: Record<string, unknown>): Promise<string> 
 const runsOf = (workflowId: string) =>
   hub.database.query<{ id: string }>('select id from runs where workflow_id = $1', [workflowId]);
 
-/** That all answers are of one request, or say that it is still under way. */
+/** Expects that all responses belong to one execution, or report that it is in progress. */
 function expectOnce(answers: Answer[], idOf: (answer: Answer) => unknown): void {
   const done = answers.filter(({ status }) => status === 200);
   expect(done.length).toBeGreaterThan(0);
@@ -224,7 +224,7 @@ describe('Idempotency-Key', () => {
       const schema = JSON.stringify(z.toJSONSchema(response, { unrepresentable: 'any', io: 'output' }));
       return method === 'POST' && shown.test(schema);
     });
-    // What is called a key there is that of a conversation, and opting out shows no credentials.
+    // Their field `key` is not an API key, and opting out returns no credentials.
     const others = ['createAutomationSession', 'optOutOfHostedSip'];
     expect(showing.map(({ id }) => id).filter((id) => !asked.includes(id))).toEqual(others);
   });
@@ -247,7 +247,7 @@ describe('Idempotency-Key', () => {
           DATABASE_URL: hub.database.url,
           SECRET_KEY: 'ab'.repeat(32),
           DIE_AT: stage,
-          NODE_OPTIONS: `--import=${new URL('../fixtures/die-at.ts', import.meta.url).href}`,
+          NODE_OPTIONS: `--import=${new URL('../fixtures/die-during-request.ts', import.meta.url).href}`,
         },
         ['--role', 'api'],
       );
@@ -260,7 +260,7 @@ describe('Idempotency-Key', () => {
       );
       expect(await runsOf(id)).toHaveLength(stage === 'committed' ? 1 : 0);
       let answer = await run(hub.url);
-      // The database hears of the death a moment later.
+      // The database notices the killed process a moment later.
       await until(
         async () => answer.status !== 409 || (answer = await run(hub.url)).status !== 409,
         () => JSON.stringify(answer.body),

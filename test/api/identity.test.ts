@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contains } from '../../hub/platform/http/auth/client-address.ts';
 import { newApiKey, parseApiKey } from '../../hub/platform/secrets/api-keys.ts';
 import { defaultPermissions, products } from '../../shared/contract/define.ts';
+import { minuteMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
 import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { adminKey } from '../fixtures/hub.ts';
-import { minuteMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { send } from '../fixtures/requests.ts';
 import { expireToken } from '../fixtures/stage/core.ts';
 
@@ -136,7 +136,7 @@ describe('API keys', () => {
       status: 400,
       details: [{ path: 'body.permissions[0]' }],
     });
-    // The last three are addresses in C: 1.2.0.3, 8.0.0.1 and 127.0.0.1.
+    // The C function `inet_aton` accepts the last three as 1.2.0.3, 8.0.0.1 and 127.0.0.1.
     for (const block of ['300.1.1.1', '10.0.0.0/33', '1.2.3', '010.0.0.1', '0x7f.1'])
       expect(await create({ ipAllowlist: [block] })).toMatchObject({
         status: 400,
@@ -284,7 +284,7 @@ describe('users', () => {
     expect([left.status, left.headers.get('location')]).toEqual([303, '/']);
     expect(left.headers.get('set-cookie')).toMatch(/^outrigger_session=;.*Expires=Thu, 01 Jan 1970/);
     expect((await refused(session.call('readMe', {}))).status).toBe(401);
-    // Again, with a session that has ended, or with none.
+    // Repeats this with an ended session and without one.
     expect((await leave({ cookie, origin: hub.url })).status).toBe(303);
     expect((await leave({ origin: hub.url })).status).toBe(303);
     const away = await send(hub.url, 'GET', '/', { headers: { cookie } });
@@ -363,7 +363,7 @@ describe('rate limits', () => {
     await using one = await startHub(env);
     await using two = await startHub(env, one.database);
     const own = await one.workspace();
-    await pastTheEndOf(minuteMs);
+    await avoidPeriodEnd(minuteMs);
     const answers = await Promise.all(
       Array.from({ length: 90 }, (_value, index) => list({ 'x-api-key': own.key }, (index % 2 === 0 ? one : two).url)),
     );

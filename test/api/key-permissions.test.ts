@@ -72,7 +72,7 @@ test.each(operations)(
   },
 );
 
-/** Opens the voice WebSocket; a status where it is refused. */
+/** Opens the voice WebSocket. Returns the status if the upgrade is refused. */
 async function connect(
   query: string,
   headers: Record<string, string>,

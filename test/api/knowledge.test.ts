@@ -11,7 +11,7 @@ import { missingId, send } from '../fixtures/requests.ts';
 import { addUnansweredQuestions, ageUnansweredQuestion } from '../fixtures/stage/ai.ts';
 import { removeConversation } from '../fixtures/stage/chat.ts';
 import { removeWorkspace } from '../fixtures/stage/core.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;

@@ -12,9 +12,9 @@ import {
   setTokenPermissions,
 } from '../fixtures/stage/core.ts';
 import { revokeNode, takeNodesOffline } from '../fixtures/stage/nodes.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
-/** Two processes' worth of hub on one database: what one knows of callers and workflows, the other changes. */
+/** Two hubs on one database: one caches callers and workflows, and the other one changes them. */
 let database: TestDatabase;
 let here: TestHub;
 let there: TestHub;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** Does something of which no process hears, whatever is published. */
+/** Makes a change without any notification to the processes. */
 async function unheard(change: () => Promise<unknown>): Promise<void> {
   await database.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'outrigger-events' and datname = current_database()",
@@ -53,7 +53,7 @@ async function webhook(workspace: TestWorkspace, token: string) {
     });
     return { status: response.status, body: (await response.json()) as { runId?: string } };
   };
-  // Both know it, and accept by what they know.
+  // Both hubs have cached the workflow, and accept runs from their cache.
   for (const hub of [here, there, here, there]) expect((await call(hub)).status).toBe(200);
   using recorder = new StatementRecorder();
   for (const hub of [here, there]) expect((await call(hub)).status).toBe(200);
@@ -105,7 +105,7 @@ describe('a webhook workflow that both processes have cached', () => {
     },
   );
 
-  test('and whose steps change starts runs with the new steps only', async () => {
+  test('starts runs with the new steps only after its steps change', async () => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of changing steps ${workspace.tenantId}`);
     await unheard(() =>
@@ -128,7 +128,7 @@ describe('a webhook workflow that both processes have cached', () => {
     }
   });
 
-  test('and whose token another workflow now shares starts both workflows', async () => {
+  test('starts both workflows after another workflow gets the same token', async () => {
     const workspace = await here.workspace();
     const token = `token of two ${workspace.tenantId}`;
     const { id, call } = await webhook(workspace, token);
@@ -144,7 +144,7 @@ describe('a webhook workflow that both processes have cached', () => {
     expect([await runsOf(id), await runsOf(other.id)]).toEqual([before + 2, 2]);
   });
 
-  test('and that gets inputs immediately rejects payloads that do not match', async () => {
+  test('immediately rejects payloads that do not match newly added inputs', async () => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of inputs ${workspace.tenantId}`);
     await unheard(() =>
@@ -207,13 +207,13 @@ describe('an API key that both processes have cached', () => {
         expect(answer.etag).not.toBeNull();
       }
       await unheard(() => change(workspace, id));
-      // Also what is wrong with the request is told to nobody who is not let in.
+      // Unauthenticated callers get no validation errors either.
       for (const each of [path, path, `/v1/automations/workflows?limit=x`, `/v1/automations/workflows/${id}`])
         expect(await Promise.all([there, here].map((hub) => get(hub, key, each)))).toEqual([expected, expected]);
     },
   );
 
-  test('and that moves to another workspace reads this workspace only', async () => {
+  test('reads only its new workspace after it moves', async () => {
     const [first, second] = [await here.workspace(), await here.workspace()];
     const { id, key } = await first.createKey();
     const list = async (hub: TestHub) => {
@@ -311,7 +311,7 @@ describe('a device that both processes have cached', () => {
     for (const hub of [there, here]) {
       for (const each of Object.values(asks)) expect(await each(hub)).toMatchObject(refused);
       expect(await asks.result(hub, id)).toMatchObject(refused);
-      // Also what is wrong with the request is told to nobody who is not let in.
+      // Unauthenticated devices get no validation errors either.
       expect(await ask(hub, 'GET', 'commands?max=x')).toMatchObject(refused);
       expect(await ask(hub, 'POST', 'heartbeat', { paused: 'x' })).toMatchObject(refused);
     }
@@ -352,7 +352,7 @@ describe('a device that both processes have cached', () => {
     }
   });
 
-  test('and many others send heartbeats with one statement', async () => {
+  test('sends its heartbeat in one statement with many other devices', async () => {
     const workspace = await here.workspace();
     const devices = await Promise.all(Array.from({ length: 12 }, () => pair(workspace)));
     await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** A run whose command a device has taken. */
+/** Starts a run whose command is leased by a device. */
 async function begin() {
   const { api } = await hub.workspace();
   const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { allowBrowser: true } });
@@ -42,7 +42,7 @@ async function begin() {
     return { status: response.status, body: (await response.json()) as { code?: string } };
   };
   const ended = () => api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-  /** Sends the field of a form and the first byte of a file, and then nothing. */
+  /** Sends a form field and the first byte of a file, and then nothing more. */
   const reportSlowly = async (value: string) => {
     const form = request(hub.url + path, {
       method: 'POST',

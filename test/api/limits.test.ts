@@ -5,7 +5,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
 import { ageRateLimits, removeRateLimits } from '../fixtures/stage/core.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 const limit = 30;
-/** So many that the limit shows even when a minute ends in between. */
+/** Enough requests to reach the limit even if a minute ends in between. */
 const tries = 3 * limit;
 const logIn = (address: string, email: string, password = 'a wrong password') =>
   send(hub.url, 'POST', '/auth/login', { headers: { 'x-forwarded-for': address }, body: { email, password } });
@@ -228,14 +228,14 @@ describe('an account', () => {
   afterAll(() => limited[Symbol.asyncDispose]());
   const tryFrom = (address: string, email: string, password = 'a wrong password') =>
     send(limited.url, 'POST', '/auth/login', { headers: { 'x-forwarded-for': address }, body: { email, password } });
-  /** Wrong passwords from a lot of addresses. */
+  /** Sends wrong passwords from many addresses. */
   const guess = (block: string, email: string) =>
     each((index) => tryFrom(`2001:db8:${block}:${index.toString(16)}::1`, email));
-  /** Lets a window end that counts the tries of addresses, and leaves those that count accounts. */
+  /** Ends the windows that count attempts per address, and keeps those per account. */
   const nextMinute = () => removeRateLimits(hub.database, 'sign-in:%');
   const nextQuarter = async () => {
     await ageRateLimits(hub.database, 'account:%', { minutes: 15 });
-    // By its own clock the window goes on, in which it refuses without asking.
+    // By the clock of the process the window continues, and it refuses without a query.
     await limited[Symbol.asyncDispose]();
     limited = await start();
   };
@@ -261,10 +261,10 @@ describe('an account', () => {
     const refusal = (answers: Answer[]) =>
       answers.find(({ status }) => status === 429)?.body.message?.replaceAll(/\d+/g, 'n');
     expect(refusal(known)).toBe(refusal(unknown));
-    // Somewhere in the same /64.
+    // Another address in the same /64 network.
     expect((await tryFrom('2001:db8:b0b::2', owner.email.toUpperCase(), owner.password)).status).toBe(200);
     expect((await tryFrom('2001:db8:d::1', owner.email, owner.password)).status).toBe(429);
-    // What one knows of an account says nothing of another.
+    // A known address of one account does not apply to another account.
     expect((await tryFrom(home, 'not.known@example.org')).status).toBe(429);
     await nextQuarter();
     expect((await tryFrom('2001:db8:d::1', owner.email, owner.password)).status).toBe(200);
@@ -327,7 +327,7 @@ describe('a device', () => {
     const [flood, quiet] = [await pair(), await pair()];
     const answers = await each(flood);
     expect(countOf(answers, 200)).toBeGreaterThanOrEqual(limit);
-    // What each process lets through uncounted, in as many minutes.
+    // Each process may allow a few requests without counting them in each of two minutes.
     expect(countOf(answers, 200)).toBeLessThanOrEqual(2 * limit + 4);
     const refused = answers.find(({ status }) => status === 429);
     expect(refused).toMatchObject({ body: { code: 'rate_limited' } });

@@ -30,14 +30,14 @@ const deadlocks = async () =>
   )[0]?.n as number;
 const makeWorkflow = async (stepsJson: unknown[]) =>
   (await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson } as never })).id;
-/** A moment in which the other side may be anywhere. */
+/** A random pause, so that the other side can be in any state. */
 const aMoment = (longestMs: number) => sleep(Math.random() * longestMs);
 
-/** Nothing deadlocked since, every answer was one that its operation promises, and every run has ended. */
+/** Expects no deadlock since `before`, only documented statuses, and that every run has ended. */
 async function expectOrder(before: number, statuses: number[]): Promise<void> {
   expect(statuses.filter((status) => status >= 500)).toEqual([]);
   await expect.poll(() => hub.database.query('SELECT id, status FROM runs WHERE finished_at IS NULL')).toEqual([]);
-  // The server's counters are told when the sessions that saw a deadlock come to rest.
+  // PostgreSQL updates its deadlock counter when the sessions become idle.
   await sleep(1_100);
   expect(await deadlocks()).toBe(before);
 }
@@ -92,7 +92,7 @@ test('cancelling a run while the run that it waits for ends never deadlocks', as
     statuses.push(...(await Promise.all(six)));
   }
   await expectOrder(before, statuses);
-  // A run that was cancelled leaves no child behind that goes on.
+  // A cancelled run leaves no child run in progress.
   expect(
     await hub.database.query(
       `SELECT c.id FROM runs c JOIN runs p ON p.id = c.parent_run_id WHERE p.status = 'cancelled' AND c.finished_at > p.finished_at`,

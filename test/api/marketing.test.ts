@@ -123,7 +123,8 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
     },
   });
 
-  // The server takes the first mail and then none for a while: the second try must go on where the first one stopped.
+  // The mail server accepts one email and then refuses for a while. The retry must continue where the first attempt
+  // stopped.
   let taken = 0;
   mail.refuse = () => (++taken === 2 ? { code: 451, message: 'slow down' } : null);
   const steps = [
@@ -145,7 +146,7 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
   const ann = mail.mails.find(({ to }) => to[0] === 'ann@example.org')?.raw ?? '';
   expect(ann).toContain('Ann &lt;b&gt; in Rome');
   expect(ann).toMatch(/List-Unsubscribe-Post: List-Unsubscribe=One-Click/);
-  // A further run of the campaign has nothing left to do.
+  // Another run of the campaign sends nothing.
   await run(steps);
   expect(mail.mails.length).toBe(3);
   expect((await workspace.session.call('listCampaigns', {})).data[0]).toMatchObject({
@@ -157,7 +158,7 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
   )?.[1] as string;
   const page = await send(hub.url, 'GET', link);
   expect([page.status, page.text.includes('ann@example.org')]).toEqual([200, true]);
-  // Looking at the page takes nobody out; its button, and a mail program's, do.
+  // Opening the page unsubscribes nobody. Its button, and the one of a mail program, do.
   expect((await workspace.session.call('listContactLists', {})).data[0]).toMatchObject({
     contacts: 3,
     unsubscribed: 0,
@@ -179,7 +180,7 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
 
 test('a mail with an unknown result is not sent again, by a step or a campaign', async () => {
   mail.mails.length = 0;
-  mail.breaks = true;
+  mail.breaksConnection = true;
   try {
     const sent = await run([
       {
@@ -207,11 +208,11 @@ test('a mail with an unknown result is not sent again, by a step or a campaign',
       status: 'succeeded',
       stepsResultJson: [{ output: { sent: 0, unknown: 2 } }],
     });
-    mail.breaks = false;
+    mail.breaksConnection = false;
     await run([step]);
     expect(mail.mails.map(({ to }) => to[0])).toEqual(['doubt@example.org', 'first@example.org', 'second@example.org']);
   } finally {
-    mail.breaks = false;
+    mail.breaksConnection = false;
   }
 });
 
@@ -224,7 +225,7 @@ test('a mail that a crash interrupted is not sent again', async () => {
   const campaign = await workspace.session.call('createCampaign', {
     body: { name: 'Cut', listId: list.id, subject: 'S', text: 'T' },
   });
-  // What a worker leaves behind that died between claiming a mail and settling it.
+  // Simulates a worker that died between claiming and finishing an email.
   await leaveMailSending(hub.database, campaign.id, 'cut@example.org');
   mail.mails.length = 0;
   const done = await run([{ type: 'skill', skillId: 'marketing.campaign_send', input: { campaignId: campaign.id } }]);
@@ -306,7 +307,7 @@ test('attributes of a contact have at most 50 keys and 16 KiB, also after a merg
   expect(await add({ other: 'x'.repeat(10_000) })).toMatchObject(refused(first, '32 keys in 20[0-9]{3}'));
   expect(await add({ long: 'short', other: 'x'.repeat(10_000) })).toMatchObject({ body: { updated: 1 } });
 
-  // A contact of an earlier version keeps its large attributes while others of its fields change.
+  // A contact of an earlier version keeps its large attributes when other fields change.
   await setContactAttributes(hub.database, list.id, keys('a', 60));
   expect(await add(undefined)).toMatchObject({ body: { updated: 1 } });
 });

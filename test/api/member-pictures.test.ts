@@ -7,7 +7,15 @@ import jpeg from 'jpeg-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
-import { oversizedJpeg, oversizedWebp, plainGif, plainWebp, secret, tail, tellingPng } from '../fixtures/pictures.ts';
+import {
+  oversizedJpeg,
+  oversizedWebp,
+  plainGif,
+  plainWebp,
+  secretText,
+  trailingCode,
+  pngWithMetadata,
+} from '../fixtures/pictures.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
@@ -59,7 +67,7 @@ const fetched = async (path: string) => {
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 };
 
-/** A member of a workspace, signed in. */
+/** Adds a signed-in member to a workspace. */
 async function addAgent(workspace: { session: { call: TestHubCall }; tenantId: string }, email: string) {
   const { id } = (await workspace.session.call('addMember', {
     params: { tenantId: workspace.tenantId },
@@ -102,7 +110,7 @@ test('a picture of an agent is shown to visitors and agents under its own path, 
     members.data[0]?.picture,
     inbox.data[0]?.senderPicture,
   ]).toEqual(Array.from({ length: 6 }, () => path));
-  // The answer that a message is sent with names it, too, and a visitor's message names none.
+  // The response to sending a message contains the picture as well. Messages of visitors have none.
   expect((await session.call('sendInboxMessage', { params, body: { content: 'More' } })).senderPicture).toBe(path);
   const own = await visitor.api.call('sendVisitorMessage', { body: { content: 'Hi', clientId: 'one' } });
   expect(own.senderPicture).toBeNull();
@@ -119,7 +127,7 @@ test('a picture of an agent is shown to visitors and agents under its own path, 
   });
   expect(shown.headers.get('set-cookie')).toBeNull();
 
-  // Another picture has another path, and the one before is gone.
+  // Another picture has another path, and the earlier path returns 404.
   const second = await change('PUT', '/auth/me/picture', jwt, jpg(40));
   expect(second.body).toMatchObject({ contentType: 'image/jpeg', width: 40, height: 40 });
   expect([(await fetched(path)).status, (await fetched(second.body['picture'] as string)).status]).toEqual([404, 200]);
@@ -218,14 +226,19 @@ test('a picture that is huge, empty, or sent too often is rejected with a remedy
 
 test('metadata and data after the end of a picture are not stored', async () => {
   const { workspace } = await chatScene(hub);
-  const told = tellingPng();
-  expect([told.includes(secret), told.includes(tail)]).toEqual([true, true]);
-  // It has 8 pixels a side; what is checked here is the rule that says so, after which nothing was stored.
+  const told = pngWithMetadata();
+  expect([told.includes(secretText), told.includes(trailingCode)]).toEqual([true, true]);
+  // The picture has 8 pixels per side. This tests the size rule, and that nothing was stored.
   const refused = await change('PUT', '/auth/me/picture', workspace.jwt, told);
   expect(refused.body.message).toMatch(/8 × 8 pixels/);
-  const sent = await change('PUT', '/auth/me/picture', workspace.jwt, Buffer.concat([png(64), Buffer.from(tail)]));
+  const sent = await change(
+    'PUT',
+    '/auth/me/picture',
+    workspace.jwt,
+    Buffer.concat([png(64), Buffer.from(trailingCode)]),
+  );
   const { bytes } = await fetched(sent.body['picture'] as string);
-  expect([bytes.includes(tail), decodePng(bytes).width]).toEqual([false, 64]);
+  expect([bytes.includes(trailingCode), decodePng(bytes).width]).toEqual([false, 64]);
 });
 
 test('the bytes of a picture are removed when it is replaced, and when its member is removed', async () => {

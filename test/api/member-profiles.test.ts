@@ -38,7 +38,7 @@ test('visitors see the display name of an agent, never a part of their email add
   await expect
     .poll(() => live.frames.filter((frame) => frame.type === 'typing').at(-1))
     .toMatchObject({ who: 'agent', name: 'Ann Bö' });
-  // Colleagues see it, and so does what is exported.
+  // Colleagues see the name, and exports contain it.
   const agents = await session.call('listChatAgents', { params: { tenantId } });
   const members = await session.call('listMembers', { params: { tenantId }, query: {} });
   expect([agents.data[0]?.displayName, members.data[0]?.displayName]).toEqual(['Ann Bö', 'Ann Bö']);

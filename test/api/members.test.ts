@@ -66,7 +66,7 @@ describe('the members of a workspace', () => {
     const { data } = await workspace.session.call('listMembers', { params: { tenantId: workspace.tenantId } });
     expect(data[0]?.lastSignInAt).toBeNull();
     expect(Date.parse(data.find((member) => member.id === id)?.lastSignInAt as string)).toBeGreaterThan(before);
-    // From an address that is known a sign-in is not noted again within a day; the session tells.
+    // A sign-in from a known address is recorded once a day. The last sign-in comes from the session.
     await ageSignInAddresses(hub.database, id, { hours: 20 });
     const { data: again } = await workspace.session.call('listMembers', { params: { tenantId: workspace.tenantId } });
     expect(Date.parse(again.find((member) => member.id === id)?.lastSignInAt as string)).toBeGreaterThan(before);

@@ -7,7 +7,7 @@ import { startMailServer } from '../fixtures/mail-server.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { makeModelBreakersHalfOpen } from '../fixtures/stage/ai.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 const [first, second, own, mail] = await Promise.all([
   startModelServer(),
@@ -19,7 +19,7 @@ const database = await acquireDatabase();
 /** Two processes over one database. */
 let hubs: [TestHub, TestHub];
 let workspace: TestWorkspace;
-/** Its workflow that asks a model. */
+/** A workflow of the workspace that calls a model. */
 let workflowId: string;
 
 beforeAll(async () => {
@@ -93,7 +93,7 @@ test('a failing model is skipped by all processes, and a single probe call detec
   for (const hub of hubs) expect(outcomesOf(await invoke(hub))).toEqual(['alpha breaker_open', 'beta answered']);
   expect(first.requests.length).toBe(6);
 
-  // Long enough that all others come while it is asked.
+  // Long enough for all other requests to arrive during the call.
   first.reply = () => ({ parts: ['an ', 'answer'], gapMs: 1_000 });
   await halfOpen();
   const runs = await Promise.all([0, 1, 0, 1, 0, 1].map((hub) => invoke(hubs[hub as 0 | 1])));
@@ -130,12 +130,12 @@ test.each([401, 403, 404])(
       query: { targetType: 'models', targetId: 'first' },
     });
     expect(data).toMatchObject([{ action: 'models.refused', actor: 'platform', details: { status } }]);
-    // Those of other workspaces may still come.
-    const told = () =>
+    // Emails to other workspaces may still arrive.
+    const refusalMails = () =>
       mail.mails
         .filter(({ to }) => to.includes(workspace.email))
         .map(({ raw }) => /The model \w+ answered \d+/.exec(raw)?.[0]);
-    await expect.poll(told).toEqual([`The model first answered ${status}`]);
+    await expect.poll(refusalMails).toEqual([`The model first answered ${status}`]);
   },
 );
 
@@ -215,7 +215,7 @@ test('a successful call costs one read of the configuration and writes nothing',
   using recorder = new StatementRecorder();
   await invoke(hubs[0]);
   const about = recorder.statements.filter(({ text }) => /\bmodel_(configs|breakers)\b/.test(text));
-  // The sweeps' own.
+  // Excludes statements of the sweep.
   const names = about
     .map(({ name }) => name)
     .filter((name) => !/^(begin_model_mail$|prune_|remove_leftovers_)/.test(name ?? ''));

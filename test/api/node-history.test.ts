@@ -5,7 +5,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { addNodeFacts } from '../fixtures/stage/nodes.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;

@@ -176,7 +176,7 @@ test('replies of agents and of the API are sent through the channel once, and re
   await expect
     .poll(async () => (await records()).map(({ channel: kind, recipient, status }) => `${kind} ${recipient} ${status}`))
     .toEqual(['webhook room-7 delivered', 'webhook room-7 delivered']);
-  // An echo of a sent message, as a relay may return it, is no message of the visitor.
+  // An echo of a sent message, as a relay may return it, is not a message of the visitor.
   const [echoed] = sent();
   expect((await receive(id, { text: echoed?.text, from: 'ann', messageId: echoed?.messageId })).body).toMatchObject({
     duplicate: true,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { answeredChat } from '../fixtures/answered-chat.ts';
-import type { AnsweredChat } from '../fixtures/answered-chat.ts';
+import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
+import type { AiChatScene } from '../fixtures/ai-chat-scene.ts';
 import { scripted } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
@@ -22,7 +22,7 @@ beforeEach(() => {
   model.requests.length = 0;
 });
 
-/** A server that behaves like a current model of OpenAI and answers with a text. */
+/** A server that behaves like a current OpenAI model and returns a text. */
 const answers =
   (text: string) =>
   (request: ModelRequest): ModelReply =>
@@ -39,8 +39,8 @@ const ownModel = () => ({
 const limitsSent = () =>
   model.requests.map(({ body }) => Object.keys(body).filter((name) => /^max_|^reasoning_|^temperature$/.test(name)));
 
-/** All operations that call the hub's own model. */
-const uses: [string, (hub: TestHub, scene: AnsweredChat) => Promise<unknown>, unknown][] = [
+/** All operations that call the model of the hub. */
+const uses: [string, (hub: TestHub, scene: AiChatScene) => Promise<unknown>, unknown][] = [
   [
     'a run',
     async (hub, { workspace }) => {
@@ -88,7 +88,7 @@ const uses: [string, (hub: TestHub, scene: AnsweredChat) => Promise<unknown>, un
     async (_hub, scene) => {
       model.reply = answers(scripted({ reply: 'At nine.' }));
       const visitor = await scene.visitor();
-      await scene.say(visitor, 'When?');
+      await scene.sendAs(visitor, 'When?');
       const params = { tenantId: scene.tenantId, channelId: visitor.conversationId };
       return (await scene.workspace.session.call('createAiSuggestion', { params })).content;
     },
@@ -100,7 +100,7 @@ const uses: [string, (hub: TestHub, scene: AnsweredChat) => Promise<unknown>, un
       model.reply = answers(scripted({ reply: 'At nine.' }));
       await scene.setAi({ enabled: true, mode: 'always' });
       const visitor = await scene.visitor();
-      await scene.say(visitor, 'When?');
+      await scene.sendAs(visitor, 'When?');
       await expect.poll(() => scene.publicMessages(visitor)).toHaveLength(2);
       return scene.publicMessages(visitor);
     },
@@ -110,10 +110,10 @@ const uses: [string, (hub: TestHub, scene: AnsweredChat) => Promise<unknown>, un
 
 describe('an OpenAI-compatible endpoint that rejects max_tokens', () => {
   let hub: TestHub;
-  let scene: AnsweredChat;
+  let scene: AiChatScene;
   beforeAll(async () => {
     hub = await startHub({ ...ownModel(), RATE_LIMIT_PER_MINUTE: '100000', EGRESS_ALLOW_HOSTS: model.host });
-    scene = await answeredChat(hub);
+    scene = await aiChatScene(hub);
   });
   afterAll(() => hub[Symbol.asyncDispose]());
 
@@ -147,7 +147,7 @@ describe('an OpenAI-compatible endpoint that rejects max_tokens', () => {
 describe("OpenAI's own parameters", () => {
   test.each(uses)('are sent for %s with AI_PROVIDER=openai, without a rejected request', async (_name, use, answer) => {
     await using hub = await startHub({ ...ownModel(), AI_PROVIDER: 'openai' });
-    expect(await use(hub, await answeredChat(hub))).toEqual(answer);
+    expect(await use(hub, await aiChatScene(hub))).toEqual(answer);
     for (const sent of limitsSent()) expect(sent).not.toContain('max_tokens');
     for (const { body } of model.requests) expect(body['reasoning_effort']).toBe('low');
   });

@@ -31,7 +31,7 @@ const manifest = (extra: Record<string, unknown> = {}, graph: Record<string, unk
   ...extra,
 });
 
-/** Addresses that look like a declared host, or are like it only now and then. */
+/** Addresses that look like a declared host, or match it only for some inputs. */
 const hostile: readonly (readonly [string, string, string[]?])[] = [
   ['a user name with a port in it', 'http://good.example:80@127.0.0.1:4591/'],
   ['a user name', 'https://good.example@evil.example/'],
@@ -107,7 +107,7 @@ describe('the shipped packs', () => {
       name: 'Weekly run digest',
       triggerJson: { schedule: { cron: '0 8 * * MON', timezone: 'Europe/Berlin' } },
     });
-    // A step for an input that is empty is left out, and comes with it.
+    // A step whose input is empty is omitted. With the input, the step exists.
     expect((digest.body['stepsJson'] as unknown[]).length).toBe(3);
     expect(
       ((await make('weekly-run-digest', { email: 'ann@example.org' })).body['stepsJson'] as unknown[]).length,
@@ -127,7 +127,7 @@ describe('the shipped packs', () => {
         ({ path }) => path,
       ),
     ).toEqual(['body.inputs.other', 'body.inputs.cron', 'body.inputs.timezone']);
-    // An input is a value, never a template of its own.
+    // An input is used as a value, never as a template.
     expect(
       (await make('site-uptime-watch', { nodeId: node, url: 'https://a.example/{{context}}' })).body,
     ).toMatchObject({ details: [{ path: 'body.inputs.url', message: 'must not contain {{' }] });
@@ -445,7 +445,7 @@ describe('a pack of a workspace', () => {
       return (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } })).error
         ?.code;
     };
-    // The hub's own guard is the next to refuse this one.
+    // The egress guard of the hub refuses this request.
     expect(await run()).toBe('egress_refused');
     const edit = (steps: unknown[]) =>
       workspace.api.call('updateAutomationWorkflow', { params: { id: made.id }, body: { stepsJson: steps as never } });

@@ -36,7 +36,7 @@ const approver = `${'ann'.repeat(20)}@${'department.'.repeat(12)}example.org`;
 const argv = ['sh', '-c', long, '', 'two words ', '--flag=\u202Efdp'];
 const nodeId = '01890000-0000-7000-8000-000000000001';
 
-/** The path of a link to an approval of a command, with the approval. */
+/** Creates an approval of a command. Returns the path of its link and the approval. */
 async function link(step: Record<string, unknown> = {}, others: string[] = []): Promise<{ id: string; path: string }> {
   const approval = {
     type: 'approval',
@@ -110,7 +110,7 @@ describe('the page of an approval', () => {
     const voted = await link({ required: 2 }, ['bob@example.org']);
     await decide(voted.path, 'approved');
     expect(await became(voted)).toBe('Thank you. Other people still have to decide.');
-    // Before the sweep settles it and after.
+    // Tests the expired approval before and after the sweep.
     const late = await link({ required: 2 }, ['bob@example.org']);
     await decide(late.path, 'approved');
     await expireApprovals(hub.database, { approvalId: late.id });
@@ -149,7 +149,7 @@ describe('in a browser', () => {
     return context.newPage();
   }
 
-  /** How much wider a page is than the screen, and its texts that stand out too little from what is behind them (WCAG AA: 4.5 to 1). */
+  /** The horizontal overflow of a page, and its texts with too little contrast (WCAG AA: 4.5 to 1). */
   const look = `(() => {
     const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     const colorOf = (css) => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** Does something while another transaction holds the locks that a start takes. */
+/** Calls a function while another transaction holds the locks of a start. */
 async function whileAnotherStarts(work: () => Promise<unknown>): Promise<void> {
   const other = new Client({ connectionString: hub.database.url });
   await other.connect();

@@ -75,7 +75,7 @@ describe('A password reset', () => {
       expect.arrayContaining(['member.password_reset_requested', 'member.password_reset']),
     );
     expect(JSON.stringify(data)).not.toContain(token);
-    // A token that was used works on no process.
+    // A used token is invalid on every process.
     for (const url of [hub.url, second.url])
       expect(await reset(token, 'yet another passphrase', url)).toMatchObject({ status: 401 });
     await expect(logIn(email, newPassword)).resolves.toBeDefined();
@@ -141,7 +141,7 @@ describe('A password reset', () => {
     const client = new Client({ connectionString: hub.database.url });
     await client.connect();
     try {
-      // Whatever reads the users waits meanwhile.
+      // All statements that read the users wait meanwhile.
       await client.query('begin');
       await client.query('lock table users in access exclusive mode');
       expect((await request(email)).status).toBe(200);
@@ -211,7 +211,7 @@ describe('The pages for passwords', () => {
   });
 
   test.each(['light', 'dark'] as const)(
-    'set a new password from / and change it again, at 320 px, %s, without a violation of the policy',
+    'set and change a password at 320 px in %s mode without policy violations',
     async (colorScheme) => {
       const { email } = await local.workspace();
       const context = await browser.newContext({ viewport: { width: 320, height: 640 }, colorScheme });
@@ -254,7 +254,7 @@ describe('The pages for passwords', () => {
       await expect.poll(() => page.getByRole('alert').textContent()).toContain('used');
       await picture('invalid');
 
-      // `/password` asks to sign in first, and comes back.
+      // `/password` redirects to the sign-in page, which leads back.
       await page.goto(`${local.url}/password`);
       await page.getByLabel('Email').fill(email);
       await page.getByLabel('Password').fill(newPassword);

@@ -9,28 +9,31 @@ import { operations } from '../../shared/contract/api.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { kamailioStandIn } from '../fixtures/carriers.ts';
-import { fillCrowd } from '../fixtures/crowd.ts';
-import type { Crowd } from '../fixtures/crowd.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { fillLargeDataset } from '../fixtures/large-dataset.ts';
+import type { LargeDataset } from '../fixtures/large-dataset.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
 import { startReceiver } from '../fixtures/receiver.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import { addVisitorSession } from '../fixtures/stage/chat.ts';
-import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
-import type { Judge } from '../fixtures/statements.ts';
+import { explainAll, planRulesOf, StatementRecorder } from '../fixtures/statement-plans.ts';
+import type { PlanRules } from '../fixtures/statement-plans.ts';
 
-/** Rows of each big table, and how many a statement may look at: a page, a batch of a sweep, or a workspace's few of a kind. */
+/**
+ * Rows of each large table, and the most rows that one plan node may read: a page, a batch of a sweep, or the few rows
+ * of a workspace.
+ */
 const rows = 12_000;
 const maxRows = 2_000;
 
 let mail: MailServer;
 let hub: TestHub;
 let workspace: TestWorkspace;
-let crowd: Crowd;
-let judge: Judge;
+let crowd: LargeDataset;
+let judge: PlanRules;
 const recorder = new StatementRecorder(16);
 
 beforeAll(async () => {
@@ -44,7 +47,7 @@ beforeAll(async () => {
     PUBLIC_URL: 'https://hub.example.org',
   });
   workspace = await hub.workspace();
-  // As many parts as after most of a year: a plan expects a row in each of them.
+  // As many partitions as after most of a year. Plans estimate rows for each of them.
   const months = new Months({ url: hub.database.url, logger: pino({ level: 'silent' }) });
   for (const ahead of [3, 6])
     await months.make(
@@ -52,7 +55,7 @@ beforeAll(async () => {
       undefined,
       monthStart(new Date(), ahead),
     );
-  crowd = await fillCrowd(hub.database, workspace.tenantId, rows);
+  crowd = await fillLargeDataset(hub.database, workspace.tenantId, rows);
   workspace.visitorToken = 'cvs_of-the-plans';
   await addVisitorSession(hub.database, {
     tenantId: workspace.tenantId,
@@ -60,7 +63,7 @@ beforeAll(async () => {
     visitorId: crowd.visitor,
     token: workspace.visitorToken,
   });
-  judge = await judgeOf(hub.database, 3_000, maxRows);
+  judge = await planRulesOf(hub.database, 3_000, maxRows);
 });
 afterAll(async () => {
   recorder[Symbol.dispose]();
@@ -68,7 +71,7 @@ afterAll(async () => {
   await mail[Symbol.asyncDispose]();
 });
 
-/** What looks at more by design, by the name of the statement. */
+/** Statements that read more by design, by name. */
 const exceptions = new Map([
   [
     'count_ended',
@@ -100,7 +103,7 @@ async function expectIndexed(): Promise<void> {
   ).toEqual([]);
 }
 
-/** What to filter a list by: what is often there, what seldom, and what never. */
+/** Filter values of a list: a frequent, a rare and a missing one. */
 function filterValues(name: string, schema: z.ZodType): string[] {
   const known: Record<string, string[]> = {
     workflowId: [crowd.busyWorkflow, crowd.rareWorkflow],
@@ -206,12 +209,12 @@ test(
       ).status,
     ).toBe(200);
 
-    // The key of the workspace is one of its first admin, who therefore counts as a starter of its runs.
+    // The API key of the workspace belongs to its first admin, who therefore counts as a starter of its runs.
     const person = { email: 'second.admin@example.org', password: 'correct horse battery' };
     await session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { ...person, role: 'admin' } });
     const second = hub.client((await hub.client().call('logIn', { body: person })).token);
     const question = { type: 'approval', title: 'ok?', approvers: [person.email, 'other@example.org'] };
-    // The second one keeps the run open once the first is decided.
+    // The second approval step keeps the run open after the first decision.
     const asking = await create({ stepsJson: [question, question] });
     const waiting = startedRun(await api.call('runAutomationWorkflow', { params: { id: asking.id } })).runId;
     await api.call('getAutomationRun', { params: { id: waiting }, query: { waitSeconds: 20 } });
@@ -350,7 +353,7 @@ test(
     const { id: tokenId } = await workspace.createKey();
     await session.call('deleteApiToken', { params: { tenantId, id: tokenId } });
     await hub.client().call('logIn', { body: { email: workspace.email, password: workspace.password } });
-    // From a transaction of the crowd on, which is not the last.
+    // Resumes at a transaction of the dataset that is not the last.
     const lastEventId = `${(590).toString(36)}.0`;
     const stream = await openStream(`${hub.url}/tenants/${tenantId}/events`, workspace.jwt, lastEventId);
     await expect.poll(() => stream.received.length).toBeGreaterThan(100);
@@ -400,7 +403,7 @@ test('every column through which a deletion reaches other rows has an index', as
        WHERE c.contype = 'f' AND c.connamespace = 'public'::regnamespace AND c.confrelid <> 'tenants'::regclass
          AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.conrelid AND i.indkey[0] = c.conkey[1] AND i.indpred IS NULL) ORDER BY 1`,
     );
-  // Nothing deletes a workspace, so that its own references need none.
+  // No statement deletes workspaces, so their references need no index.
   expect(await unindexed()).toEqual([]);
   await hub.database.query('DROP INDEX campaign_mails_contact');
   expect(await unindexed()).toEqual([{ reference: 'campaign_mails.contact_id' }]);

@@ -207,7 +207,7 @@ test(
         'select r.id, r.status, wake_at, next_step, lease_expires_at, lost_leases, v.steps->next_step as step, (select row_to_json(s) from run_steps s where s.run_id = r.id and s.index = r.next_step) as state from runs r join workflow_versions v on v.workflow_id = r.workflow_id and v.version = r.workflow_version where finished_at is null',
       ),
     ).toEqual([]);
-    // A reason of the hub's own would be a defect of it.
+    // An internal error of the hub as the reason would be a defect.
     expect(
       await hub.database.query(
         `select r.error, v.steps->(r.error->>'stepIndex')::int as step from runs r join workflow_versions v on v.workflow_id = r.workflow_id and v.version = r.workflow_version where r.error->>'code' in ('internal', 'worker_lost') limit 3`,

@@ -24,7 +24,7 @@ let model: ModelServer;
 let hub: TestHub;
 let workspace: TestWorkspace;
 let nodeId: string;
-/** Who writes the command, who starts the run, and who neither wrote nor started anything. */
+/** The author of the command, the member who starts the run, and a member who did neither. */
 let author: Member;
 let starter: Member;
 let other: Member;
@@ -119,7 +119,7 @@ const decide = (id: string, credential: string, decision = 'approved') =>
     body: { decision },
   });
 
-/** What some members get who approve the command of a run, in their order. */
+/** The responses to the approvals of some members, in order. */
 async function verdicts(runId: string, ...members: Member[]): Promise<unknown[]> {
   const approval = await pendingOf(runId);
   expect(approval).toMatchObject({ kind: 'system.run' });
@@ -150,7 +150,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(await latestOf(inner), author, starter, other, third)).toEqual([
       'approver_required',
       'approver_required',
-      // Wrote the run in between.
+      // This member wrote the workflow in between.
       'approver_required',
       'approved',
     ]);

@@ -37,7 +37,7 @@ async function approve({ api }: TestWorkspace, runId: string): Promise<void> {
   });
 }
 
-/** A workspace with as many runs as may wait, behind one that waits for a person; answers them in their order. */
+/** Fills the queue of a workspace behind a run that waits for an approval. Returns the runs in order. */
 async function fill(workspace: TestWorkspace): Promise<{ workflowId: string; runIds: string[] }> {
   const workflowId = await create(workspace, {
     stepsJson: [waiting],
@@ -88,7 +88,7 @@ test('a workspace has a limit of queued runs from all sources; other workspaces 
   for (const runId of runIds) await approve(full, runId);
   for (const runId of runIds) await expect.poll(() => statusOf(full, runId)).toBe('succeeded');
   await expect.poll(async () => (await send(hub.url, 'POST', runPath, { headers, body: {} })).status).toBe(200);
-  // A message that was refused is not taken for one that came before.
+  // A refused message does not count as a duplicate when it is sent again.
   await expect
     .poll(async () => (await send(hub.url, 'POST', channel.inboundPath, message)).body)
     .toMatchObject({ runIds: [expect.any(String)] });
@@ -129,7 +129,7 @@ test('a fire above the queue capacity is skipped with its reason, and is not rep
     )
     .toBe(200);
   await removeScheduleFires(hub.database);
-  // Of six that are due at once as many start as there is room for.
+  // Of six schedules that are due at the same time, as many start as the capacity allows.
   await becomeDue();
   await expect.poll(isPlanned).toBe(true);
   expect(await fires()).toEqual([

@@ -61,7 +61,7 @@ describe('the user who started a run cannot approve it', () => {
   const startAsAnn = async (id: string) =>
     startedRun(await hub.client(tokenOf('ann')).call('growthRunWorkflow', { params: { id } })).runId;
 
-  /** What Ann, who started it, and then Bob hear when they approve. */
+  /** The responses to the approvals of Ann, who started the run, and then of Bob. */
   async function verdicts(runId: string): Promise<unknown[]> {
     const approval = await pendingOf(runId);
     return [

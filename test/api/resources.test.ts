@@ -173,7 +173,7 @@ describe('flows and attempts', () => {
     expect(
       (await workspace.api.call('listAutomationFlows', { query: { workflowId: flow.workflowId } })).data,
     ).toMatchObject([{ id: flowId, revision: 3 }]);
-    // Only the latest attempt goes on, and only from a step that was reached.
+    // Only the latest attempt can be replayed, and only from a step that was reached.
     expect((await request('POST', `/v1/automations/runs/${retried.id}/replay`, {})).body).toMatchObject({
       statusCode: 409,
       code: 'run_not_retryable',
@@ -296,7 +296,7 @@ describe('memory', () => {
       await read({ key: 'a', sessionId: session.id }),
       await read({ key: 'none' }),
     ]).toEqual([[{ n: 1 }], [2], []]);
-    // A text that looks like a number stays a text.
+    // A string that looks like a number stays a string.
     for (const value of ['12', '1e999', 'null', '"x"', '{}', 0, false, ['1']]) {
       expect(await put({ key: 'typed', value })).toMatchObject({ value });
       expect(await read({ key: 'typed' })).toEqual([value]);
@@ -373,7 +373,7 @@ describe('logs and messages', () => {
     data: Record<string, unknown>;
   }
 
-  /** Opens a stream; from then on nothing is missed. */
+  /** Opens a stream. It misses no event from then on. */
   async function open(
     path: string,
     signal: AbortSignal,
@@ -476,7 +476,7 @@ describe('insight', () => {
     const own = await hub.workspace();
     const now = Date.now();
     const { id } = await own.api.call('createAutomationWorkflow', body([{ type: 'log', message: 'x' }]));
-    // Six hours of runs: queued for 100 ms, run for 10 s; one in four failed.
+    // Six hours of runs, each queued for 100 ms and executed for 10 s. One in four failed.
     const runs = Array.from({ length: 400 }, (_, index) => {
       const queued = now - (index + 1) * 54_000;
       return {
@@ -498,7 +498,7 @@ describe('insight', () => {
     const hour = await own.api.call('getAutomationSlo', { query: { window: '1h' } });
     expect(hour.runs.total).toBeGreaterThanOrEqual(65);
     expect(hour.runs.total).toBeLessThanOrEqual(67);
-    // The rows may go; the sums stay.
+    // After the rows are removed, the totals remain.
     await removeRunsFinishedBefore(hub.database, own.tenantId, new Date(now - 10 * 60_000));
     expect((await own.api.call('getAutomationSlo', { query: { window: '24h' } })).runs).toEqual(before.runs);
     expect((await request('GET', '/v1/automations/slo?window=2d')).body).toMatchObject({
@@ -525,7 +525,7 @@ describe('insight', () => {
       string,
       string,
     ];
-    /** As the engine ends a run that went on. */
+    /** Finishes a run like the engine does. */
     const goOn = async (tx: Transaction, run: string) => {
       await reopenRun(tx, { tenantId: own.tenantId, runId: run }, 0, { kind: 'node_command', commandId: run });
       await succeedRun(tx, run);
@@ -537,7 +537,7 @@ describe('insight', () => {
       let isOver = false;
       summing = rollUp(hub.app.db).finally(() => (isOver = true));
       const waits = `select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
-      // Sums that the sweep has made meanwhile leave nothing to wait for.
+      // The sweep may have computed the totals already, so that nothing waits.
       await until(
         async () => isOver || (await hub.database.query(waits)).length > 0,
         () => 'the sums did not wait for the run',
@@ -604,7 +604,7 @@ describe('insight', () => {
     expect((await own.api.call('listAutomationRuns', {})).data.map(({ id }) => id)).toEqual([open, ids[3], ids[2]]);
     expect((await own.api.call('listAutomationFlows', {})).data.length).toBe(3);
     expect((await own.api.call('listAutomationLogs', {})).data.map(({ message }) => message)).toEqual(['n3', 'n2']);
-    // From the second turn on only what ended meanwhile is counted.
+    // From the second pass on, only newly finished runs are counted.
     const last = await settled(await start([{ type: 'log', message: 'n4' }], {}, own), own);
     expect(await retention.prune()).toBe(1);
     expect(await retention.prune()).toBe(0);

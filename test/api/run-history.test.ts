@@ -47,7 +47,7 @@ describe('the history of a run begins with queued', () => {
       expect(runs[0]).toMatchObject({ id: runId, startedAt: null, finishedAt: null, error: null });
       const steps = runs[0]?.['stepsResultJson'] as { status: string }[] | undefined;
       expect(steps?.map(({ status }) => status)).toEqual(['pending', 'pending']);
-      // What an EventSource sends when it connects again; 204 tells it to stop. A run that goes on is followed all the same.
+      // The request of an EventSource that reconnects. 204 tells it to stop. A run in progress is still followed.
       const again = (followed: string) =>
         fetch(`${hub.url}/v1/automations/runs/${followed}/events`, {
           headers: { 'X-API-Key': workspace.key, 'Last-Event-ID': stream.lastEventId as string },

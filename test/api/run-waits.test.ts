@@ -4,7 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { makeRunDue, makeSchedulesDue } from '../fixtures/stage/automations.ts';
 import { ageHeartbeat } from '../fixtures/stage/nodes.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
 beforeAll(async () => {
@@ -120,7 +120,7 @@ test('a run that waits for a time, a retry or another run says so', async () => 
   const workspace = await hub.workspace();
   const delayed = await begin(workspace, [log, { ...log, delaySeconds: 3600 }]);
   await expect.poll(() => waitOf(workspace, delayed)).toEqual({ kind: 'delay', stepIndex: 1, until: later });
-  // Once its time has come it waits for nothing but a worker.
+  // When its time has come, the run waits only for a worker.
   await makeRunDue(hub.database, delayed);
   expect(await waitOf(workspace, delayed)).toBeNull();
 
@@ -210,7 +210,7 @@ test('a page of runs needs one statement for all reasons to wait, and shows noth
   const [workspace, other] = [await hub.workspace(), await hub.workspace()];
   const runId = await begin(workspace, [{ type: 'approval', title: 'wait' }]);
   const delayed = await begin(workspace, [log, { ...log, delaySeconds: 3600 }]);
-  // Both rest, so that nothing but the page reads runs of this workspace.
+  // Both runs wait, so that only the page reads runs of this workspace.
   for (const id of [runId, delayed]) await expect.poll(() => waitOf(workspace, id)).not.toBeNull();
   using recorder = new StatementRecorder();
   await workspace.api.call('listAutomationRuns', {});
@@ -228,7 +228,7 @@ test('a key that is revoked while it waits for a run gets 401 without the run', 
   const runId = await begin(workspace, [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
   const waiting = hub.client(key).call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
   waiting.catch(() => undefined);
-  // The wait must have begun, and lasts longer than a response that is sent without another check.
+  // The poll must have started, and must last longer than a response without another check.
   await new Promise((done) => setTimeout(done, 500));
   await workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id: tokenId } });
   await workspace.api.call('cancelAutomationRun', { params: { id: runId } });

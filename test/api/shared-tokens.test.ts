@@ -32,7 +32,7 @@ const workflowOf = async (on: TestWorkspace, runId: unknown) =>
 describe('a webhook token that another workspace saves as well', () => {
   test('continues to start the workflow of its first workspace, and starts the other workflow only by id', async () => {
     const token = 'token-that-two-workspaces-have';
-    // The stranger's workflow is older; it takes the token later.
+    // The workflow of the other workspace is older, but uses the token later.
     const theirs = await create(stranger, null);
     const own = await create(mine, token);
     await stranger.api.call('updateAutomationWorkflow', {
@@ -42,7 +42,7 @@ describe('a webhook token that another workspace saves as well', () => {
     expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(own);
     expect(await workflowOf(mine, (await call(token, { workflowId: own })).body['runId'])).toBe(own);
     expect(await workflowOf(stranger, (await call(token, { workflowId: theirs })).body['runId'])).toBe(theirs);
-    // What else is changed of the workflow, even that it pauses, leaves the token where it was.
+    // Other changes of the workflow, including deactivation, keep the token.
     await mine.api.call('updateAutomationWorkflow', { params: { id: own }, body: { name: 'renamed', active: false } });
     expect((await call(token, { event: 'x' })).body).toMatchObject({ statusCode: 401, code: 'webhook_token_mismatch' });
     await mine.api.call('updateAutomationWorkflow', { params: { id: own }, body: { active: true } });

@@ -4,7 +4,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -38,7 +38,7 @@ describe('the catalog of skills', () => {
       expect([id, input['type']]).toEqual([id, 'object']);
       validator(input);
       expect([id, Object.keys(output).some((key) => ['type', 'anyOf', 'oneOf'].includes(key))]).toEqual([id, true]);
-      // A later version may add to it.
+      // Later versions may add properties.
       expect(JSON.stringify(output)).not.toContain('"additionalProperties":false');
       validator(output);
     }
@@ -172,7 +172,7 @@ describe('a skill that is called directly', () => {
       [workspace.tenantId],
     );
     expect(Number(row?.count)).toBe(2);
-    // Once it is there, a call writes its run and nothing else.
+    // With a cached workflow, a call only writes its run.
     using recorder = new StatementRecorder(50);
     const { runId } = await call('log.write', { input: { message: 'x' } });
     const sent = recorder.statements.filter(({ tenantId }) => tenantId === workspace.tenantId).map(({ name }) => name);
@@ -235,7 +235,7 @@ describe('a skill that is called directly', () => {
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
     const device = { name: 'd', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
     await hub.client().call('claimAutomationNode', { body: { pairingCode, device } });
-    // A device that takes nothing: each try ends by the time-out that the call named.
+    // A device that leases no command: each attempt ends by the time-out of the call.
     const { runId } = await call('node.ping', {
       input: { nodeId, waitMs: 300_000 },
       timeoutSeconds: 0.5,

@@ -36,8 +36,8 @@ async function workspaceWithPhone() {
   return { workspace, phone: await open(workspace.jwt) };
 }
 
-/** Two people of a workspace in a call, which went by a server that wants to be in between. */
-async function talk() {
+/** Connects two members of a workspace in a call through a record-routing proxy. */
+async function connectPair() {
   const { workspace, phone: caller } = await workspaceWithPhone();
   const { session, tenantId } = workspace;
   const [email, password] = [`agent-${process.hrtime.bigint()}@example.org`, 'correct horse battery'];
@@ -67,7 +67,7 @@ const audited = async ({ session, tenantId }: TestWorkspace) => {
     .map(({ action, details }): Record<string, unknown> => ({ action, ...details }));
 };
 
-/** Somebody behind the SIP server who takes every call to these numbers. */
+/** A phone behind the SIP server that answers every call to these numbers. */
 async function answerNumbers(numbers: string[]): Promise<SipRequest[]> {
   const headers = { 'X-Outrigger-Secret': sharedSecret, 'X-Outrigger-User': `carrier-${numbers[0]}` };
   const socket = new WebSocket(server.env['SIP_WS_URL'] as string, 'sip', { headers });
@@ -98,7 +98,7 @@ async function answerNumbers(numbers: string[]): Promise<SipRequest[]> {
 
 describe('a softphone in a call', () => {
   test('exchanges messages only with the other side, through the proxies between them', async () => {
-    const { workspace, caller, callee, inCall } = await talk();
+    const { workspace, caller, callee, inCall } = await connectPair();
     const before = server.messages.length;
     let sequence = 1;
     const ask = async (method: string, uri: string, headers: Record<string, string> = {}) => {
@@ -135,7 +135,7 @@ describe('a softphone in a call', () => {
   });
 
   test('that lost its connection resumes only with the other side that the SIP server knows', async () => {
-    const { workspace, caller, callee, inCall } = await talk();
+    const { workspace, caller, callee, inCall } = await connectPair();
     await expect.poll(() => rows(workspace)).toBe(2);
     caller.socket.terminate();
     const again = await open(workspace.jwt);
@@ -151,7 +151,7 @@ describe('a softphone in a call', () => {
   });
 
   test('counts as in the call until the other side ends the call', async () => {
-    const { workspace, caller, callee, jwt, inCall } = await talk();
+    const { workspace, caller, callee, jwt, inCall } = await connectPair();
     await expect.poll(() => rows(workspace)).toBe(2);
     caller.request('BYE', 'sip:x@y.invalid', { ...inCall, 'Max-Forwards': '0', CSeq: '2 BYE' });
     await caller.wait(483);

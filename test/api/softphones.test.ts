@@ -42,7 +42,7 @@ interface Person {
   user: string;
 }
 
-/** A workspace that opted in. */
+/** Creates a workspace that opted into hosted SIP. */
 async function workspaceWithPhones(): Promise<TestWorkspace & Person> {
   const workspace = await hub.workspace();
   const { username } = await workspace.session.call('optIntoHostedSip', {});
@@ -63,7 +63,7 @@ async function open({ jwt, user }: Person, url = hub.url): Promise<Softphone> {
   return phone;
 }
 
-/** Starts counted calls in two processes. */
+/** Functions that start a counted call, one per process. */
 async function dialsOf(tenantId: string) {
   const text = 'SELECT id FROM sessions WHERE tenant_id = $1';
   const sessionId = (await hub.database.query<{ id: string }>(text, [tenantId]))[0]?.id as string;
@@ -91,8 +91,8 @@ const secondsToday = async (tenantId: string) => {
   return (await hub.database.query<{ seconds: number }>(text, [tenantId]))[0]?.seconds;
 };
 
-/** Two people of a workspace in a call, each at a process of their own. */
-async function talk() {
+/** Connects two members of a workspace in a call, each on another process. */
+async function connectPair() {
   const workspace = await workspaceWithPhones();
   const colleague = await colleagueOf(workspace);
   const [caller, callee] = [await open(workspace), await open(colleague, other.url)];
@@ -106,7 +106,7 @@ async function talk() {
 
 describe('a softphone', () => {
   test('acts in the name of its signed-in user, and calls colleagues at other processes', async () => {
-    const { caller, callee } = await talk();
+    const { caller, callee } = await connectPair();
     expect(server.users).toEqual(expect.arrayContaining([caller.user, callee.user]));
     const to = { To: `<sip:${callee.user}@sip.example.com>;tag=theirs` };
     caller.request('BYE', 'sip:x@y.invalid', to);
@@ -164,7 +164,7 @@ describe('a softphone', () => {
   });
 
   test('ends its calls on both sides before it is closed when its user logs out at another process', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     await other.client(workspace.jwt).call('logOut', {});
     await expect.poll(() => caller.closed).toBe(4401);
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
@@ -202,7 +202,7 @@ describe('a softphone', () => {
   });
 
   test('that lost its connection during a call loses the call with its session, also if its process is gone', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     await expect.poll(() => answered(workspace.tenantId)).toBe(2);
     caller.socket.terminate();
     const again = await open(workspace, other.url);
@@ -212,7 +212,7 @@ describe('a softphone', () => {
     await hub.client(workspace.jwt).call('logOut', {});
     await expect.poll(() => again.closed).toBe(4401);
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
-    const alone = await talk();
+    const alone = await connectPair();
     await expect.poll(() => answered(alone.workspace.tenantId)).toBe(2);
     alone.caller.socket.terminate();
     await alone.workspace.session.call('logOut', {});
@@ -222,7 +222,7 @@ describe('a softphone', () => {
   });
 
   test('whose process died keeps its call in the limits of other processes, while the SIP server knows the call', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     await expect.poll(() => answered(workspace.tenantId)).toBe(2);
     [caller, callee].forEach(({ socket }) => socket.terminate());
     await expireSipCalls(hub.database, workspace.tenantId, { minutes: 1 });
@@ -235,7 +235,7 @@ describe('a softphone', () => {
   });
 
   test('with a call that the SIP server cannot end does not delay the end of other calls', async () => {
-    const pairs = [await talk(), await talk()];
+    const pairs = [await connectPair(), await connectPair()];
     const tenants = pairs.map(({ workspace }) => workspace.tenantId);
     for (const tenantId of tenants) await expect.poll(() => answered(tenantId)).toBe(2);
     const stuck = `call-of-${pairs[0]?.caller.user}`;
@@ -275,7 +275,7 @@ describe('a softphone', () => {
     expect([await running(tenantId), await answered(tenantId)]).toEqual([1, 0]);
     isAway = false;
     over.ended();
-    // As a sweep does that takes its process for dead.
+    // Simulates a sweep that regards the process as dead.
     await removeSipCalls(hub.database, tenantId);
     await calls.renew();
     expect([await running(tenantId), await count(tenantId, 'answered_at < now() AND expires_at > now()')]).toEqual([
@@ -295,7 +295,7 @@ describe('a softphone', () => {
   });
 
   test('is notified when the SIP server is killed during a call, and its call record is closed after the restart', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     const { tenantId } = workspace;
     await expect.poll(() => answered(tenantId)).toBe(2);
     const event = { event: 'answered', callId: `call-of-${caller.user}~1764000000.5`, at: new Date().toISOString() };
@@ -344,11 +344,11 @@ describe('a softphone', () => {
   });
 
   test('is closed at every process and its calls are ended when its workspace changes to its own trunk', async () => {
-    const { workspace, caller, callee } = await talk();
+    const { workspace, caller, callee } = await connectPair();
     const body = { host: 'sip.example.com', username: 'acme', password: 'secret' };
     await workspace.session.call('registerOwnTrunk', { body });
     await expect.poll(() => [caller.closed, callee.closed]).toEqual([4403, 4403]);
-    await expect.poll(() => server.forgotten).toContain(workspace.user.slice(0, 17));
+    await expect.poll(() => server.removedUsers).toContain(workspace.user.slice(0, 17));
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
   });
 
@@ -388,7 +388,7 @@ describe('a softphone', () => {
         return server.users.includes(phone.user);
       })
       .toBe(false);
-    // The system's own buffers, on the way to the hub and from there, take most of it.
+    // The buffers of the operating system on both connections hold most of it.
     expect(sentBytes).toBeLessThan(32 * 1024 * 1024);
   });
 

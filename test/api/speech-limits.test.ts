@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
-import { pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { send } from '../fixtures/requests.ts';
-import { speaks, startSpeechServer, tone } from '../fixtures/speech-server.ts';
+import { defaultSpeechReply, startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
 
 let model: ModelServer;
@@ -32,12 +32,12 @@ afterAll(async () => {
   for (const ended of [hub, model, speech]) await ended[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  await pastTheEndOf(86_400_000);
+  await avoidPeriodEnd(86_400_000);
   workspace = await hub.workspace();
   model.requests.length = 0;
   speech.requests.length = 0;
   model.reply = () => answer;
-  speech.reply = speaks;
+  speech.reply = defaultSpeechReply;
 });
 
 const audioBase64 = (seconds: number) => tone(seconds, 8_000).toString('base64');
@@ -106,7 +106,7 @@ test('a used-up model budget rejects transcription, by request and by socket', a
 });
 
 test('a member may send 60 voice requests per minute', async () => {
-  await pastTheEndOf(60_000);
+  await avoidPeriodEnd(60_000);
   const answers = await Promise.all(Array.from({ length: 61 }, () => ask({ text: '' })));
   const refused = answers.filter(({ status }) => status === 429);
   expect(refused).toHaveLength(1);

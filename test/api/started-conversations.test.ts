@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 const at = (id: string) => ({ tenantId, id });
-/** A visitor whose conversation is closed, unless it stays open. */
+/** Creates a visitor whose conversation is closed, unless `isOpen` is set. */
 async function visitor({ environment = 'live' as 'live' | 'test', isOpen = false } = {}) {
   const { key } = await workspace.createKey({ product: 'chat', environment });
   const externalId = `person-${Math.random()}`;
@@ -77,7 +77,7 @@ test('a session of the closed conversation reports the continuation, and opens t
   expect(session.conversation).toMatchObject({ status: 'closed', isContinued: true });
   const next = await hub.client(session.token).call('beginVisitorConversation', {});
   expect(next.conversation).toMatchObject({ id, status: 'open', isContinued: false, lastSeq: 1, visitorReadSeq: 0 });
-  // Also after the agent resolved it.
+  // The same applies after the agent resolved the conversation.
   await agents.call('updateInboxConversation', { params: at(id), body: { status: 'resolved' } });
   const again = await open();
   expect(again.conversation.isContinued).toBe(true);

@@ -4,7 +4,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { storeSteps } from '../fixtures/stage/automations.ts';
-import { StatementRecorder } from '../fixtures/statements.ts';
+import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -36,7 +36,7 @@ async function pair(): Promise<{ nodeId: string; device: Client }> {
   return { nodeId, device: hub.client(deviceSecret) };
 }
 
-/** Answers the next command of a node, with so many artefacts. */
+/** Completes the next command of a node with a number of artifacts. */
 async function answer(device: Client, nodeId: string, artifacts: number): Promise<void> {
   const { commands } = await device.call('pollAutomationNodeCommands', {
     params: { id: nodeId },
@@ -139,7 +139,7 @@ test('the shown input is the approved one, and the input of a waiting step is ke
   });
 });
 
-test('a step names the artefacts of its commands, and a retry names those of the steps that it keeps', async () => {
+test('a step names the artifacts of its commands, and a retry names those of the steps that it keeps', async () => {
   const { nodeId, device } = await pair();
   const ping = skill('node.ping', { nodeId });
   const runId = await start([ping, ping, skill('memory.read', { key: '{{payload}}' })]);
@@ -176,7 +176,8 @@ test('workers do not read the inputs of steps, and write them together with the 
   const of = (pattern: RegExp) => recorder.statements.filter(({ text }) => pattern.test(text));
   const named = ['read_steps', 'write_step', 'write_steps'];
   expect([...new Set(of(/\binput\b/).map(({ name }) => name))].toSorted()).toEqual(named);
-  // A step that waits first is written then; whatever is over by then or at the end of the run is written with that.
+  // A step that waits is written when it starts to wait. Steps that finished before are written with it, or at the end
+  // of the run.
   expect(
     of(/INSERT INTO run_steps/)
       .map(({ name }) => name)

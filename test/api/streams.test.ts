@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const live = '/v1/automations/logs/live';
 
-/** An open stream: what it sent so far, and its end. */
+/** An open stream with the text received so far and its end. */
 async function open(key: string, headers: Record<string, string> = {}) {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
@@ -40,7 +40,7 @@ async function open(key: string, headers: Record<string, string> = {}) {
       for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
         stream.text += Buffer.from(chunk).toString();
     } catch {
-      // It was stopped by the test.
+      // The test ended the stream.
     }
     stream.ended = true;
   })();
@@ -115,7 +115,7 @@ describe('a live stream', () => {
       await delay(milliseconds);
       socket.destroy();
     }
-    // The three that this key may have are free again, as soon as the hub has seen the others go.
+    // The three streams of this key are free again when the hub notices the closed connections.
     for (let count = 0; count < 3; count += 1) {
       await expect
         .poll(() =>
@@ -155,7 +155,7 @@ describe('a live stream', () => {
 describe('a download', () => {
   const bytes = 256 * 1024 * 1024;
 
-  /** An artefact that is larger than what the two ends of a connection keep. */
+  /** An artifact that is larger than the buffers of both ends of a connection. */
   async function artifactOf({ tenantId }: TestWorkspace): Promise<string> {
     const id = newId();
     await mkdir(join(folder, tenantId), { recursive: true });
@@ -184,7 +184,7 @@ describe('a download', () => {
       reader.socket.on('data', (chunk: Buffer) => {
         reader.received += chunk.length;
       });
-      // The head of the answer comes, and then no more is taken.
+      // Reads the response headers, and nothing more.
       reader.socket.once('data', () => reader.socket.pause());
       reader.socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`);
       return reader;

@@ -26,11 +26,11 @@ interface Batch {
   }[];
 }
 
-/** A collector that takes OTLP over HTTP as JSON. */
+/** A collector for OTLP over HTTP as JSON. */
 class Collector implements AsyncDisposable {
   readonly batches: { headers: IncomingHttpHeaders; path: string; body: string }[] = [];
   readonly url: string;
-  /** Takes what comes and never answers. */
+  /** Accepts requests and never responds. */
   hangs = false;
   readonly #server: Server;
 

@@ -41,7 +41,7 @@ async function refused(triggerJson: Record<string, unknown>, extra: Record<strin
   });
   return body;
 }
-/** Lets the time of a schedule come, or be long past. */
+/** Makes a schedule due now, or long ago. */
 const becomeDue = (id: string, ago: TimeSpan) => makeSchedulesDue(hub.database, [id], ago);
 
 describe('schedules', () => {
@@ -157,7 +157,7 @@ describe('schedules', () => {
       [workflow.id],
     );
     expect(fire?.run_id).toBe((await runsOf(workflow.id))[0]?.id);
-    // As if another process had looked at the very same time and come late.
+    // Simulates another process that fired the same schedule at the same time and is late.
     await setNextFire(hub.database, workflow.id, fire?.fire_at as Date);
     await expect
       .poll(
@@ -327,7 +327,7 @@ describe('events of Live Chat', () => {
       payload: { conversation: { source: 'mail' } },
       stepsResultJson: [{ outputText: 'help by message.created' }],
     });
-    // What is rolled back never happened.
+    // A rolled-back change starts no run.
     await expect(
       hub.app.db.workspace(workspace.tenantId, async (tx) => {
         await hub.app.chatEvents.emit(tx, 'message.created', payload(workspace.tenantId, 'widget'));
@@ -524,7 +524,7 @@ describe('limits of a workflow', () => {
     await expect
       .poll(async () => (await Promise.all(ids.map(statusOf))).filter((status) => status === 'succeeded').length)
       .toBe(3);
-    // The first of those that wait is woken when there is room again.
+    // The first waiting run is woken when the limit allows it.
     await expect
       .poll(() =>
         hub.database.query(

@@ -42,7 +42,7 @@ afterAll(async () => {
 interface Device {
   nodeId: string;
   headers: { authorization: string };
-  /** Has a command waiting for its result. */
+  /** Starts a run whose command waits for its result. */
   take(): Promise<{ runId: string; commandId: string }>;
 }
 
@@ -118,7 +118,7 @@ const readReply = (whole: Buffer) => ({
 });
 const settled = (runId: string) =>
   workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-/** Bytes on their way that a process of this machine holds open; empty where that is not to be seen. */
+/** Files of incomplete uploads that this process has open. Empty where the system does not show them. */
 const openUploads = () =>
   existsSync('/proc/self/fd')
     ? readdirSync('/proc/self/fd').flatMap((name) => {
@@ -154,7 +154,7 @@ async function multipart(
 }
 
 describe('an upload in pieces', () => {
-  test('resumes where it stopped, at any process of the hub, and becomes an artefact with the result that names it', async () => {
+  test('resumes where it stopped, at any process of the hub, and becomes an artifact with the result that names it', async () => {
     const device = await pair();
     const { runId, commandId } = await device.take();
     const whole = randomBytes(300_000);
@@ -168,7 +168,7 @@ describe('an upload in pieces', () => {
       received: 100_000,
       complete: false,
     });
-    // What is sent twice is written once.
+    // Bytes that are sent twice are stored once.
     expect((await put(device, commandId, whole, 50_000, 120_000)).body).toMatchObject({ received: 120_000 });
     await using second = await startHub({ ARTIFACTS_FOLDER: folder }, database);
     expect((await put(device, commandId, whole, 120_000, 200_000, { url: second.url })).body).toMatchObject({
@@ -303,7 +303,7 @@ describe('no byte is written', () => {
       status: 409,
       body: { code: 'storage_full' },
     });
-    // What was announced is taken, although nothing of it has come.
+    // The announced size is reserved before any byte arrives.
     expect((await put(device, commandId, none, 0, 0, { facts: announced(quotaMib - 1) })).status).toBe(200);
     expect(await put(device, commandId, none, 0, 0, { name: 'second', facts: announced(2) })).toMatchObject({
       status: 409,
@@ -329,7 +329,7 @@ describe('no byte is written', () => {
   });
 });
 
-test('artefacts of a failed result are deleted, for every way of upload', async () => {
+test('artifacts of a failed result are deleted, for every way of upload', async () => {
   const device = await pair();
   const failed = { status: 'failed', error: { code: 'failed', message: 'x' } };
   const before = await partials();
@@ -512,7 +512,7 @@ test('partial bytes are limited to the declared size, and an interrupted upload 
 });
 
 describe('a slow body', () => {
-  /** Sends the head of a request and its body a piece at a time, until the answer or the end of the connection. */
+  /** Sends the request headers and then its body in pieces, until a response or the end of the connection. */
   function drip(head: string, pieces: Buffer[], everyMs: number): Promise<{ answer: string; sent: number }> {
     const { hostname, port } = new URL(hub.url);
     return new Promise((done) => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-// Only so often may one address open the chat in a minute.
+// Resets the limit per address and minute for opening the chat.
 const forgetLimits = () => clearRateLimits(hub.database);
 
 const open = (siteKey: string, body: { token?: string; name?: string; email?: string } = {}) =>
@@ -117,19 +117,19 @@ describe('a link token', () => {
 
   test('counts towards a limit of its visitor, while rejected tokens count towards a limit of their address', async () => {
     await forgetLimits();
-    // A process of its own remembers which address is over its limit.
+    // A separate process remembers which address is over its limit.
     await using office = await startHub({}, hub.database);
     const own = await chatScene(hub);
     const enter = async (token: string) =>
       (await send(office.url, 'POST', '/widget/v1/token', { body: { siteKey: own.siteKey, token } })).status;
-    // A limit of 120 a minute may begin anew once on the way.
+    // The count of 120 a minute may start again in between.
     const untilRefused = async (token: string) => {
       const found: number[] = [];
       while (found.length < 300 && found.at(-1) !== 429) found.push(await enter(token));
       return found;
     };
     const [ann, ben] = [await own.mint('ann'), await own.mint('ben')];
-    // Two people of one office: together more than one address may try wrong tokens.
+    // Two visitors at one address together send more wrong tokens than one address may.
     const ofAnn = await untilRefused(ann.token);
     expect(ofAnn.length).toBeGreaterThan(120);
     expect(new Set(ofAnn)).toEqual(new Set([200, 429]));
@@ -259,7 +259,7 @@ describe('an anonymous visitor', () => {
     expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await begin(other.siteKey, '203.0.113.1')).status).toBe(200);
     expect(logged.filter((line) => line.includes('TRUSTED_PROXIES'))).toHaveLength(1);
-    // From all addresses.
+    // Counts the requests from all addresses.
     const later: number[] = [];
     for (let n = 2; n < 6; n += 1) later.push((await begin(own.siteKey, `203.0.113.${n}`)).status);
     expect(later).toEqual([200, 200, 200, 429]);
@@ -318,7 +318,7 @@ describe('a session', () => {
 describe('messages', () => {
   test('fifty concurrent ones with one client id are one message, and each response contains it', async () => {
     const visitor = await scene.visitor();
-    // None is written before all have come.
+    // No message is stored before all requests have arrived.
     const holder = new Client({ connectionString: hub.database.url });
     await holder.connect();
     await holder.query('BEGIN');
@@ -397,7 +397,7 @@ describe('messages', () => {
       });
     let sent = 0;
     let answer = await sendMore('m0');
-    // The ten seconds are those of a clock: where they end in the midst, twenty more go through.
+    // Ten seconds of the clock: if a window ends in between, twenty more messages are allowed.
     for (; answer.status === 200 && sent < 60; answer = await sendMore(`m${sent}`)) sent += 1;
     expect(sent).toBeGreaterThanOrEqual(20);
     expect(sent).toBeLessThanOrEqual(40);
@@ -444,7 +444,7 @@ describe('messages', () => {
     expect(upload.status).toBe(200);
     const fileId = upload.body['id'] as string;
     const asVisitor = { headers: { authorization: `Bearer ${visitor.token}` } };
-    // Nor one that is in no message yet.
+    // A file that no message names is not readable either.
     expect((await send(hub.url, 'GET', `/widget/v1/files/${fileId}`, asVisitor)).status).toBe(404);
     await own.workspace.session.call('sendInboxMessage', {
       params: { tenantId: own.tenantId, id: visitor.conversationId },
@@ -495,7 +495,7 @@ describe('marks', () => {
     await using other = await PostgresEvents.connect(hub.database.url, testSecrets, pino({ level: 'silent' }));
     const heard: unknown[] = [];
     other.subscribe(`chat:${scene.tenantId}`, (payload) => heard.push(payload));
-    // The hub tells another process from when it knows of it on.
+    // The hub informs other processes after it noticed the change.
     await expect
       .poll(async () => {
         expect(await visitor.api.call('showVisitorTyping', { body: { typing: true } })).toEqual({ typing: true });

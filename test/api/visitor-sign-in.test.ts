@@ -46,14 +46,15 @@ test('the conversation of an anonymous visitor becomes the identified visitor’
     { seq: 1, content: 'Where is my parcel?', senderId: session.visitorId },
     { seq: 2, content: 'See this', senderId: session.visitorId },
   ]);
-  // The same message sent again is the one that there is.
+  // Sending the same message again returns the existing one.
   expect(await write(session.token, 'Where is my parcel?')).toMatchObject({ seq: 1 });
   expect(await write(session.token, 'Hello again')).toMatchObject({ seq: 3 });
 
-  // The link, and a new one, open the same conversation.
+  // The link and a new link open the same conversation.
   expect(await open({ token })).toMatchObject({ carriedOver: false, conversation: { id } });
   expect(await open({ token: (await scene.mint('customer-1')).token })).toMatchObject({ conversation: { id } });
-  // Agents see who it is, and what the anonymous visitor typed, which does not become the identified visitor's; the anonymous visitor is gone, and their session with them.
+  // Agents see the identified visitor, and the name that the anonymous visitor typed, which is not copied. The
+  // anonymous visitor and their session are deleted.
   const params = { tenantId: scene.tenantId, id };
   const shown = await scene.workspace.session.call('getInboxConversation', { params });
   expect(shown).toMatchObject({ visitor: { id: session.visitorId, external_id: 'customer-1' } });
@@ -181,9 +182,9 @@ test('nothing is carried over from an identified, blocked, foreign, unknown or t
     expect(session).toMatchObject({ carriedOver: false, conversation: { id: conversationId } });
     expect((await messagesOf(session.token)).data).toEqual([]);
   }
-  // Whose they were has them still.
+  // The original visitors still have their conversations.
   for (const { token } of [identified, foreign, mine]) expect((await messagesOf(token)).data).toHaveLength(1);
-  // Not with a link of another site key, and not without a link.
+  // A link of another site key, or no link, cannot carry a conversation over.
   const { token } = await other.mint();
   await expectRefused(signIn(token, mine.token), 401, 'chat_token_invalid');
   const body = { siteKey: scene.siteKey, anonymousSession: mine.token };

@@ -27,7 +27,7 @@ let speech: SpeechServer;
 let hub: TestHub;
 /** Another process of the same hub. */
 let other: TestHub;
-/** The error lines of its log. */
+/** The error lines in the log of that process. */
 const logged: string[] = [];
 beforeAll(async () => {
   [model, speech] = await Promise.all([startModelServer(), startSpeechServer()]);
@@ -232,7 +232,7 @@ describe('each turn', () => {
     const page = await open(jwt, few.url);
     const asked = model.requests.length;
     let turns = 0;
-    // A new minute may begin meanwhile, which resets the count.
+    // A new minute, which resets the count, may start meanwhile.
     for (; turns < 28 && page.of('error').length === 0; turns += 1) {
       page.send({ type: 'text', data: 'Hello?' });
       await page.wait('done', turns + 1);

@@ -59,7 +59,7 @@ const countBackChannels = async () =>
     /voice_turns_total\{outcome="back_channel"\} (\d+)/.exec(await (await fetch(`${hub.url}/metrics`)).text())?.[1] ??
       0,
   );
-/** A sentence long enough to be still playing on a busy machine: the hub sends sound only 3 s ahead. */
+/** A sentence long enough to be still playing on a busy machine: the hub sends audio only 3 s ahead. */
 const longTone = tone(30, 24_000);
 const longSound = () => ({ sound: [longTone] });
 /** The distinct questions to the model: the hub retries a request whose answer does not begin within a few seconds. */

@@ -119,7 +119,7 @@ describe('a webhook', () => {
       });
       expect(status).toBe(200);
     }
-    // One that was claimed within its request waits for the end of its lease, which comes later than this is waited for.
+    // A delivery that its own request has claimed waits until its lease expires, which takes longer than this poll.
     await expect.poll(() => receiver.received.map(contentOf).toSorted()).toEqual(ids.toSorted());
   });
 
@@ -142,7 +142,7 @@ describe('a webhook', () => {
     await write(id, `${secret}, refuse`);
     await write(other, 'stays, refuse');
     await expect.poll(async () => (await deliveries({ status: 'failed' })).length).toBe(2);
-    // More than one transaction erases.
+    // The erasure takes more than one transaction.
     await addDeliveries(
       hub.database,
       { tenantId, conversationId: id },
@@ -250,7 +250,7 @@ describe('a webhook', () => {
       api.call('redeliverWebhookDelivery', { params: at }),
     ];
     await Promise.all(refused.map((call) => expect(call).rejects.toMatchObject({ status: 404 })));
-    // Nor does it count.
+    // Refused requests do not count either.
     for (let count = 0; count < 20; count += 1)
       await api.call('createWebhook', {
         params: { tenantId },
@@ -283,7 +283,7 @@ describe('a webhook', () => {
       await get(workspace.jwt, list),
     ];
     expect(answers.map(({ status }) => status)).toEqual([403, 404, 404, 404, 200]);
-    // Also a key that is known from before.
+    // This also applies to a cached key.
     expect((await get(stranger.keys.chat as string, list)).body).toMatchObject({ statusCode: 404, code: 'not_found' });
   });
 
@@ -401,7 +401,7 @@ describe('a delivery that fails', () => {
     expect(detail.history.map(({ attempt, response, responseStatus }) => [attempt, response, responseStatus])).toEqual(
       Array.from({ length: 10 }, (_, n) => [n + 1, 'answer 500', 500]),
     );
-    // By hand it goes once more.
+    // A manual retry sends it once more.
     answerWith(receiver, 204);
     await api.call('redeliverWebhookDelivery', { params: { ...params, deliveryId: id } });
     await expect
@@ -516,12 +516,12 @@ describe('a delivery that fails', () => {
       await failingFor({ days: 6 });
       if (attempts < 4) await becomeDue();
     }
-    // Four failures are too few.
+    // Four failures are not enough.
     expect(await state()).toMatchObject({ active: true });
     await failingFor({ days: 4 });
     await becomeDue();
     await expect.poll(async () => (await deliveries())[0]?.attempts).toBe(5);
-    // Four days are too short.
+    // Four days are not enough.
     expect(await state()).toMatchObject({ active: true });
     await failingFor({ days: 6 });
     answerWith(receiver, 200);
@@ -580,7 +580,7 @@ describe('the order of deliveries', () => {
       });
       gate.resolve();
       await expect.poll(() => receiver.open).toBe(0);
-      // Time to record the attempt, if nothing held that back.
+      // Time to record the attempt, if nothing prevented that.
       await delay(300);
       return tell;
     });
@@ -595,7 +595,7 @@ describe('the order of deliveries', () => {
       body: { url: `${receiver.url}/second`, events: ['message.created'] },
     });
     const id = await conversation();
-    // The webhook that comes first has the greater id in line.
+    // The delivery of the webhook that was created first has the greater id.
     const [low, high] = [newId(), newId()];
     await addDeliveries(hub.database, { tenantId, conversationId: id }, [
       { id: high, webhookId: webhook.id, sequence: 1 },
@@ -716,7 +716,7 @@ describe('the order of deliveries', () => {
     const { conversation, write, receiver } = await scene();
     const id = await conversation();
     await Promise.all(writes.map((begin) => begin()));
-    // 512 attempts would fill the process; the workspaces get 21 each when they share what they may have evenly.
+    // 512 attempts are the limit of the process. With even shares, the workspaces get 21 each.
     await expect.poll(() => sumOf(({ open }) => open)).toBeGreaterThan(250);
     await write(id);
     await expect.poll(() => receiver.received.length).toBe(1);
@@ -761,7 +761,7 @@ describe('a new secret', () => {
     known.secret = rotated.secret;
     await writing;
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(40);
-    // The one under way at that moment may have met the old receiver with the new secret, and the new one with the old.
+    // An attempt at that moment may have sent the new secret to the old receiver, or the old secret to the new one.
     expect((await deliveries()).filter(({ attempts }) => attempts > 1).length).toBeLessThanOrEqual(1);
     const last = receiver.received.at(-1);
     if (last === undefined) throw new Error('nothing came');
@@ -855,7 +855,7 @@ describe('deliveries', () => {
     const { conversationId: id } = await api.call('createChatSession', {
       body: { externalId: 'long', attributes: { about: 'x'.repeat(16_000) } },
     });
-    // Each of these becomes six bytes in JSON.
+    // Each of these characters needs six bytes in JSON.
     const content = '\u0001'.repeat(10_000);
     await write(id, 'short');
     await write(id, content);
@@ -882,7 +882,7 @@ describe('deliveries', () => {
     await write(id);
     await write(id, 'next');
     await expect.poll(() => receiver.received.length).toBe(1);
-    // As if this process had stood still until its lease was over, and another one had begun.
+    // Simulates that this process stalled until its lease expired and another process started.
     const takeOver = (lease: TimeSpan) => leaseDeliveries(hub.database, params.id, lease);
     await takeOver({ hours: 1 });
     gate.resolve();

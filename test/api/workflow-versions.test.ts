@@ -121,7 +121,7 @@ describe('the history of a workflow', () => {
       stepsJson: log('1'),
     });
     const restored = await api.call('restoreAutomationWorkflowVersion', { params: { id, version: 1 } });
-    // What is not of a version stays as it is.
+    // Fields outside of a version stay unchanged.
     expect(restored).toMatchObject({
       version: 4,
       name: 'one',

@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 const pathOf = ({ tenantId }: TestWorkspace) => `/tenants/${tenantId}/events`;
 
-/** A member's stream at one of the hubs, from its first event on. */
+/** Opens the stream of a member at one of the hubs, from its first event on. */
 async function follow(
   own = workspace,
   { at = hub, jwt = own.jwt, lastEventId = undefined as string | undefined } = {},
@@ -39,7 +39,7 @@ async function follow(
   return stream;
 }
 
-/** What a stream sent, each event as the contract has it. */
+/** The events of a stream, checked against the contract. */
 function eventsOf<Type extends WorkspaceEvent['type']>(
   stream: OpenStream,
   type: Type,
@@ -197,7 +197,7 @@ describe('the stream of a workspace', () => {
     await pair(workspace);
     await expect.poll(() => eventsOf(stream, 'node').length).toBe(2);
     await ageWorkspaceEvents(hub.database, workspace.tenantId, { hours: 25 });
-    // A turn of the sweep ends after a time, and what is left comes with the next one.
+    // A pass of the sweep has a time limit, and the next pass removes the rest.
     const left = async () => {
       await hub.app.sweep();
       return (

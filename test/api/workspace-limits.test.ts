@@ -41,12 +41,12 @@ const pack = (index: number) => ({
 
 interface Kind {
   kind: string;
-  /** As the refusal calls it. */
+  /** The name in the error message. */
   name: string;
   max?: number;
-  /** Makes one more. */
+  /** Creates one more. */
   make(workspace: TestWorkspace, index: number): Promise<Answer>;
-  /** Makes room for one; absent where nothing can. */
+  /** Frees one; absent if that is not possible. */
   remove?: (workspace: TestWorkspace, made: Answer) => Promise<Answer>;
 }
 
@@ -222,7 +222,7 @@ test('concurrent creations exceed the limit at most by those in progress at the 
     ),
   );
   const made = answers.filter(({ status }) => status === 200).length;
-  // The pool of this hub has ten connections.
+  // The connection pool of this hub has ten connections.
   expect(made).toBeGreaterThanOrEqual(max);
   expect(made).toBeLessThanOrEqual(max + 10);
   expect((await workspace.api.call('listAutomationAgents', { query: {} })).data).toHaveLength(made);

@@ -2,8 +2,8 @@ import { parseSync } from 'vite';
 import type { SourceFile } from './imports.ts';
 
 /**
- * Words that name nothing in this field. docs/glossary.md has the words to use instead: a lease is acquired and not held, a subscriber is
- * notified and not told, a limit has a quota and not a room.
+ * Words that are not terms of this field. docs/glossary.md has the words to use instead: a lease is acquired, not held;
+ * a subscriber is notified, not told; a limit has a quota, not a room.
  */
 const retiredWords = new Set(
   'begun came door doors doomed ears faces farewell farewells hear hears held letgo lets nobody parked said seat seats somebody stranger strangers tell tells told wear whoever wish wishes'.split(
@@ -11,7 +11,7 @@ const retiredWords = new Set(
   ),
 );
 
-/** Names with a meaning of their own, by the reason. */
+/** Names with an established meaning. */
 const allowedNames = new Set([
   // A call on hold is the standard term of telephony; `isHeld` is also a property of the leadership of the database.
   'isHeld',
@@ -41,7 +41,7 @@ const isRetired = (name: string) =>
   !allowedNames.has(name) &&
   wordsOf(name.replace(/^_/, '')).some((word) => retiredWords.has(word));
 
-/** Where a node declares names; uses of a name are reported where it is declared. */
+/** The field of each node type that declares names. A use of a name is reported at its declaration. */
 const declaringFields = {
   VariableDeclarator: 'id',
   FunctionDeclaration: 'id',
@@ -67,7 +67,7 @@ export function retiredNamesOf({ path, text }: SourceFile): string[] {
       if (isRetired(name)) found.add(`${path}: ${name}`);
       return;
     }
-    // A pattern declares its values; its keys belong to the object that it takes apart.
+    // In a destructuring pattern, the value is the declared name. The key belongs to the destructured object.
     if (type === 'Property') collect((value as { value?: unknown }).value);
     else if (type?.endsWith('Pattern') === true || type?.startsWith('TSParameter') === true || Array.isArray(value))
       Object.entries(value).forEach(([field, inner]) => field !== 'right' && collect(inner));

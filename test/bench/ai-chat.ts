@@ -23,20 +23,20 @@ export interface AiBench {
 
 const rounds = 100;
 const gapMs = 5;
-/** As the agent is told to answer: what is known before the words, then these. */
+/** A structured answer as the prompt asks for: the metadata first, then the reply. */
 const answer = [
   '{"action":"answer","reason":"x","sources":[],"reply":"We ',
   ...Array.from({ length: 18 }, () => 'open at nine '),
   'daily."}',
 ];
 
-/** When the model wrote its first part and its last one, by the same clock. */
+/** When the model wrote its first and its last part, by the clock of this process. */
 interface Written {
   firstAt: number;
   lastAt: number;
 }
 
-/** When a frame came to a page. */
+/** Returns the time at which the page receives a matching frame. */
 export async function nextFrame<Frame>(
   page: { frames: Frame[]; socket: EventEmitter },
   isIt: (frame: Frame) => boolean,
@@ -48,7 +48,7 @@ export async function nextFrame<Frame>(
   }
 }
 
-/** From what the model says to the visitor's page, beside a client that reads the model itself. */
+/** Measures the delay from the model to the page of a visitor, compared with a client that reads the model directly. */
 export async function measureFirstWords({
   hub,
   model,
@@ -67,7 +67,7 @@ export async function measureFirstWords({
   const client = (token: string) => createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token });
   let written: Written = { firstAt: 0, lastAt: 0 };
   model.reply = () => {
-    // The server writes the first part in the turn in which it is told what to say.
+    // The server writes the first part in the same event loop turn in which it gets the answer.
     const firstAt = performance.now();
     written = { firstAt, lastAt: firstAt + (answer.length - 1) * gapMs };
     return { parts: answer, gapMs };
@@ -84,7 +84,7 @@ export async function measureFirstWords({
     return { api: client(token), page: await openVisitor(hub.url, token) };
   };
   for (let round = -5; round < rounds; round += 1) {
-    // A conversation takes so many replies an hour.
+    // A conversation has a limit of replies per hour, so a new one is started.
     if ((round + 5) % 20 === 0) {
       talk?.page.end();
       talk = await begin(`visitor ${round}`);
@@ -116,9 +116,9 @@ export async function measureFirstWords({
   talk?.page.end();
   return [
     compared("from the visitor's message to the question at the model", chat.asked),
-    compared('first part of the model to its reader, straight', bare.first),
+    compared('first part of the model to a direct client', bare.first),
     compared("first part of the model to the first words on the visitor's page", chat.first, bare.first),
-    compared('first part to the end, straight', bare.whole),
+    compared('first part to the end, direct client', bare.whole),
     compared("first part to the whole message on the visitor's page", chat.whole, bare.whole),
   ];
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FormData, request } from 'undici';
 import type { VoiceFrame, VoiceRequestFrame } from '../../shared/contract/ai/voice.ts';
-import { speaks, tone } from '../fixtures/speech-server.ts';
+import { defaultSpeechReply, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
 import type { VoicePage } from '../fixtures/voice-page.ts';
@@ -21,13 +21,13 @@ const deadlineMs = 30_000;
 const answer = 'We open at nine.';
 const question = readFileSync(join(import.meta.dirname, '../fixtures/question.wav')).toString('base64');
 
-/** Of the tables, in their order. */
+/** Titles of the tables, in order. */
 export const voiceTitles = {
   turns: `A spoken question, ${rounds} in turn; speech to text takes ${delaysMs.transcription} ms, the model ${delaysMs.model}, text to speech ${delaysMs.speech}`,
   interruptions: `An interruption, ${rounds} of each`,
 };
 
-/** The settings of a hub that listens and speaks by a server. */
+/** Settings of a hub with speech-to-text and text-to-speech by this server. */
 export const speechSettings = ({ baseUrl }: SpeechServer) => ({
   STT_BASE_URL: baseUrl,
   STT_MODEL: 'ears',
@@ -35,7 +35,10 @@ export const speechSettings = ({ baseUrl }: SpeechServer) => ({
   TTS_MODEL: 'mouth',
 });
 
-/** How long the stages took, each from the end of the one before; the last two from the end of what was said. */
+/**
+ * Duration of each stage, measured from the end of the previous one. The last two are measured from the end of the
+ * speech.
+ */
 interface Stages {
   transcribe: number;
   firstText: number;
@@ -44,7 +47,7 @@ interface Stages {
   whole: number;
 }
 
-/** Posts straight to a server; answers when the first of its answer came and when the last. */
+/** Posts to a server directly. Returns the times of the first and the last byte of the response. */
 async function post({ dispatcher }: AiBench, url: string, body: FormData | object) {
   const isForm = body instanceof FormData;
   const answered = await request(url, {
@@ -60,10 +63,10 @@ async function post({ dispatcher }: AiBench, url: string, body: FormData | objec
   return { firstAt, lastAt: performance.now() };
 }
 
-const sayStraight = (bench: AiBench) =>
+const speakDirectly = (bench: AiBench) =>
   post(bench, `${bench.speech.baseUrl}/audio/speech`, { model: 'mouth', input: answer, voice: 'a' });
 
-async function sayByEspeak() {
+async function speakByEspeak() {
   const child = spawn('espeak-ng', ['--stdin', '--stdout', '-b', '1', '-v', 'en'], {
     stdio: ['pipe', 'pipe', 'ignore'],
     signal: AbortSignal.timeout(deadlineMs),
@@ -79,49 +82,52 @@ async function sayByEspeak() {
   return { firstAt, lastAt: performance.now() };
 }
 
-/** What asks the servers itself, one after the other. */
-async function askStraight(bench: AiBench, say: (bench: AiBench) => ReturnType<typeof sayStraight>): Promise<Stages> {
+/** Calls the servers directly, one after the other. */
+async function measureDirectTurn(
+  bench: AiBench,
+  speak: (bench: AiBench) => ReturnType<typeof speakDirectly>,
+): Promise<Stages> {
   const { speech, model } = bench;
-  const saidAt = performance.now();
+  const spokenAt = performance.now();
   const form = new FormData();
   form.set('model', 'ears');
   form.set('file', new File([Buffer.from(question, 'base64')], 'question.wav', { type: 'audio/wav' }));
   const { lastAt: understoodAt } = await post(bench, `${speech.baseUrl}/audio/transcriptions`, form);
   const messages = [{ role: 'user', content: 'When do you open?' }];
-  const asked = { model: 'bench', messages, stream: true };
-  const { lastAt: answeredAt } = await post(bench, `${model.baseUrl}/chat/completions`, asked);
-  const { firstAt, lastAt } = await say(bench);
+  const modelRequest = { model: 'bench', messages, stream: true };
+  const { lastAt: answeredAt } = await post(bench, `${model.baseUrl}/chat/completions`, modelRequest);
+  const { firstAt, lastAt } = await speak(bench);
   return {
-    transcribe: understoodAt - saidAt,
+    transcribe: understoodAt - spokenAt,
     firstText: answeredAt - understoodAt,
     firstAudio: firstAt - answeredAt,
-    toFirstAudio: firstAt - saidAt,
-    whole: lastAt - saidAt,
+    toFirstAudio: firstAt - spokenAt,
+    whole: lastAt - spokenAt,
   };
 }
 
-/** When a frame came to the page. @throws when the hub says that something failed. */
+/** Returns the time at which the page receives a frame. @throws when the hub reports a failure. */
 const frameAt = (page: VoicePage, type: VoiceFrame['type']) =>
   nextFrame(page, (frame) => {
     if (frame.type === 'error') throw new Error(`${frame.code}: ${frame.data}`);
     return frame.type === type;
   });
 
-async function askByVoice(page: VoicePage): Promise<Stages> {
+async function measureVoiceTurn(page: VoicePage): Promise<Stages> {
   page.frames.length = 0;
-  const saidAt = performance.now();
+  const spokenAt = performance.now();
   page.send({ type: 'audio', data: question });
-  const heardAt = await frameAt(page, 'audio');
+  const firstAudioAt = await frameAt(page, 'audio');
   const doneAt = await frameAt(page, 'done');
   const {
     transcribe = Number.NaN,
     firstText = Number.NaN,
     firstAudio = Number.NaN,
   } = page.of('done')[0]?.latencyMs ?? {};
-  return { transcribe, firstText, firstAudio, toFirstAudio: heardAt - saidAt, whole: doneAt - saidAt };
+  return { transcribe, firstText, firstAudio, toFirstAudio: firstAudioAt - spokenAt, whole: doneAt - spokenAt };
 }
 
-async function askByRequest({ session, tenantId }: AiBench): Promise<number> {
+async function measureRequestTurn({ session, tenantId }: AiBench): Promise<number> {
   const startedAt = performance.now();
   const { audioBase64 } = await session.call('answerVoice', {
     params: { tenantId },
@@ -131,48 +137,51 @@ async function askByRequest({ session, tenantId }: AiBench): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Each round does all of them, so that what else goes on the machine meets all of them alike. */
-async function inTurn<Result>(work: () => Promise<Result>): Promise<Result[]> {
+/** Each round measures all variants, so that other load on the machine affects all of them equally. */
+async function measureInTurn<Result>(work: () => Promise<Result>): Promise<Result[]> {
   for (let warm = 0; warm < warmRounds; warm += 1) await work();
   const results: Result[] = [];
   while (results.length < rounds) results.push(await work());
   return results;
 }
 
-const row = (what: string, samples: number[], straight: number[] | null = null, aim = '') => ({
-  ...compared(what, samples, straight),
+const row = (what: string, samples: number[], direct: number[] | null = null, aim = '') => ({
+  ...compared(what, samples, direct),
   aim,
 });
 const of = (stage: keyof Stages, turns: Stages[]) => turns.map((turn) => turn[stage]);
 
-/** From the end of what was said to the answer's sound, beside a client that asks the same servers itself. */
+/**
+ * Measures the time from the end of the speech to the audio of the answer, compared with a client that calls the same
+ * servers.
+ */
 export async function measureTurns(bench: AiBench): Promise<Record<string, string>[]> {
   const { hub, model, speech, sessionToken } = bench;
   model.reply = () => delay(delaysMs.model, answer);
-  speech.reply = (asked) => delay(delaysMs[asked.kind], speaks(asked));
+  speech.reply = (modelRequest) => delay(delaysMs[modelRequest.kind], defaultSpeechReply(modelRequest));
   const page = await openVoice(hub.url, sessionToken);
-  const results = await inTurn(async () => ({
-    straight: await askStraight(bench, sayStraight),
-    byVoice: await askByVoice(page),
-    requested: await askByRequest(bench),
+  const results = await measureInTurn(async () => ({
+    direct: await measureDirectTurn(bench, speakDirectly),
+    byVoice: await measureVoiceTurn(page),
+    requested: await measureRequestTurn(bench),
   }));
   page.end();
-  const straight = results.map((each) => each.straight);
+  const direct = results.map((each) => each.direct);
   const byVoice = results.map((each) => each.byVoice);
   const requested = results.map((each) => each.requested);
-  const stage = (name: keyof Stages) => [of(name, byVoice), of(name, straight)] as const;
+  const stage = (name: keyof Stages) => [of(name, byVoice), of(name, direct)] as const;
   return [
-    row('the servers straight: end of what was said to first audio', of('toFirstAudio', straight)),
+    row('the servers called directly: end of the speech to first audio', of('toFirstAudio', direct)),
     row('by the hub', ...stage('toFirstAudio'), 'p50 850 ms, added 60 ms'),
-    row('of that, until it was understood', ...stage('transcribe')),
-    row('from there to the first sentence', ...stage('firstText')),
-    row('from there to its first audio', ...stage('firstAudio')),
-    row('POST …/ai/voice, the whole answer', requested, of('whole', straight)),
+    row('of which: transcription', ...stage('transcribe')),
+    row('of which: from the transcript to the first sentence', ...stage('firstText')),
+    row('of which: from the first sentence to its first audio', ...stage('firstAudio')),
+    row('POST …/ai/voice, the whole answer', requested, of('whole', direct)),
     ...(await measureEspeak(bench)),
   ];
 }
 
-/** The same where espeak-ng speaks; nothing where it is not installed. */
+/** The same with espeak-ng. Returns no rows without it. */
 async function measureEspeak(bench: AiBench): Promise<Record<string, string>[]> {
   if (spawnSync('espeak-ng', ['--version']).status !== 0) return [];
   const { model, speech } = bench;
@@ -184,22 +193,22 @@ async function measureEspeak(bench: AiBench): Promise<Record<string, string>[]> 
     TTS_PROVIDER: 'espeak',
   });
   const page = await openVoice(hub.url, await signIn(hub));
-  const results = await inTurn(async () => ({
-    straight: await askStraight(bench, sayByEspeak),
-    byVoice: await askByVoice(page),
+  const results = await measureInTurn(async () => ({
+    direct: await measureDirectTurn(bench, speakByEspeak),
+    byVoice: await measureVoiceTurn(page),
   }));
   page.end();
-  const straight = results.map((each) => each.straight);
+  const direct = results.map((each) => each.direct);
   const byVoice = results.map((each) => each.byVoice);
   return [
-    row('espeak-ng as text to speech, straight', of('toFirstAudio', straight)),
-    row('espeak-ng, by the hub', of('toFirstAudio', byVoice), of('toFirstAudio', straight)),
-    row('of that, from the first sentence to its first audio', of('firstAudio', byVoice), of('firstAudio', straight)),
+    row('espeak-ng as text to speech, called directly', of('toFirstAudio', direct)),
+    row('espeak-ng, by the hub', of('toFirstAudio', byVoice), of('toFirstAudio', direct)),
+    row('of which: from the first sentence to its first audio', of('firstAudio', byVoice), of('firstAudio', direct)),
   ];
 }
 
-/** When something holds, to a millisecond. */
-async function momentOf(holds: () => boolean): Promise<number> {
+/** Returns the time at which a condition becomes true, within a millisecond. */
+async function timeOf(holds: () => boolean): Promise<number> {
   const signal = AbortSignal.timeout(deadlineMs);
   while (!holds()) await delay(1, undefined, { signal });
   return performance.now();
@@ -207,14 +216,14 @@ async function momentOf(holds: () => boolean): Promise<number> {
 
 interface Moment {
   while: string;
-  said: VoiceRequestFrame;
-  /** Waits until it is so far. */
+  spoken: VoiceRequestFrame;
+  /** Waits until the turn reaches this stage. */
   reached: (page: VoicePage) => Promise<unknown>;
-  /** Connections that are open to servers then. */
+  /** Connections to servers that are open at this stage. */
   connections: number;
 }
 
-/** From an interruption to its `done` on the page, after which nothing of the turn is played, and to the end of every connection to the servers. */
+/** Measures the time from an interruption to its `done` frame, and to the end of all connections to the servers. */
 export async function measureInterruptions(bench: AiBench): Promise<Record<string, string>[]> {
   const { hub, model, speech, dispatcher, sessionToken } = bench;
   const typed = { type: 'text', data: 'When do you open?' } as const;
@@ -222,40 +231,40 @@ export async function measureInterruptions(bench: AiBench): Promise<Record<strin
   const moments: Moment[] = [
     {
       while: 'it is written down',
-      said: { type: 'audio', data: question },
-      reached: () => momentOf(() => speech.requests.length > 0),
+      spoken: { type: 'audio', data: question },
+      reached: () => timeOf(() => speech.requests.length > 0),
       connections: 1,
     },
     {
       while: 'the model thinks',
-      said: typed,
-      reached: () => momentOf(() => model.requests.length > 0),
+      spoken: typed,
+      reached: () => timeOf(() => model.requests.length > 0),
       connections: 1,
     },
-    { while: 'it is spoken', said: typed, reached: (page) => frameAt(page, 'audio'), connections: 2 },
+    { while: 'it is spoken', spoken: typed, reached: (page) => frameAt(page, 'audio'), connections: 2 },
   ];
-  const straight: number[] = [];
+  const direct: number[] = [];
   model.reply = () => 'hang';
   for (let round = -warmRounds; round < rounds; round += 1) {
     model.requests.length = 0;
     const stop = new AbortController();
     const before = closings();
-    const asked = request(`${model.baseUrl}/chat/completions`, {
+    const modelRequest = request(`${model.baseUrl}/chat/completions`, {
       method: 'POST',
       dispatcher,
       body: JSON.stringify({ model: 'bench', messages: [] }),
       signal: stop.signal,
     }).catch(() => undefined);
-    await momentOf(() => model.requests.length > 0);
+    await timeOf(() => model.requests.length > 0);
     const stoppedAt = performance.now();
     stop.abort();
-    const closedAt = await momentOf(() => closings() > before);
-    await asked;
-    if (round >= 0) straight.push(closedAt - stoppedAt);
+    const closedAt = await timeOf(() => closings() > before);
+    await modelRequest;
+    if (round >= 0) direct.push(closedAt - stoppedAt);
   }
-  const rows = [row('a client that breaks off its own call: to its closed connection', straight)];
+  const rows = [row('a direct client that aborts its call: to its closed connection', direct)];
   const page = await openVoice(hub.url, sessionToken);
-  for (const { while: when, said, reached, connections } of moments) {
+  for (const { while: when, spoken, reached, connections } of moments) {
     const toDone: number[] = [];
     const toClosed: number[] = [];
     model.reply = () => (connections === 1 ? 'hang' : { parts: [`${answer} `, 'And '], finish: 'stall' });
@@ -263,13 +272,13 @@ export async function measureInterruptions(bench: AiBench): Promise<Record<strin
     for (let round = -warmRounds; round < rounds; round += 1) {
       page.frames.length = model.requests.length = speech.requests.length = 0;
       const before = closings();
-      page.send(said);
+      page.send(spoken);
       await reached(page);
       const interruptedAt = performance.now();
       page.send({ type: 'interrupt' });
       const [doneAt, closedAt] = await Promise.all([
         frameAt(page, 'done'),
-        momentOf(() => closings() >= before + connections),
+        timeOf(() => closings() >= before + connections),
       ]);
       if (round < 0) continue;
       toDone.push(doneAt - interruptedAt);
@@ -277,7 +286,7 @@ export async function measureInterruptions(bench: AiBench): Promise<Record<strin
     }
     rows.push(
       row(`while ${when}: to \`done\``, toDone, null, '50 ms'),
-      row(`while ${when}: to closed connections at the servers`, toClosed, straight),
+      row(`while ${when}: to closed connections at the servers`, toClosed, direct),
     );
   }
   page.end();

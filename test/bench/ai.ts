@@ -9,26 +9,26 @@ import { startSpeechServer } from '../fixtures/speech-server.ts';
 import { measureFirstWords } from './ai-chat.ts';
 import type { AiBench } from './ai-chat.ts';
 import { measureInterruptions, measureTurns, speechSettings, voiceTitles } from './ai-voice.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { signIn, startBenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { compared, costColumns, printTable } from './table.ts';
 
 const parts = {
-  answers: 'a whole answer, by a run and on the phone, beside the bare call of the same model server',
-  words: 'the first words of an answer in a chat, and its end, beside the same stream straight from the model server',
+  answers: 'complete answers of a run and on the phone, compared with direct calls of the model server',
+  words: 'first words and end of a chat answer, compared with the same stream read directly from the model server',
   voice:
-    'a spoken question to the first sound of its answer, by stage, and an interruption, beside the servers asked straight',
-  rate: 'runs a second, beside bare calls a second',
-  failover: 'what a model that fails costs before the next one answers',
-  memory: 'what the hub grows by over many runs',
+    'spoken question to first audio of the answer, by stage, and interruptions, compared with direct calls of the servers',
+  rate: 'runs per second, compared with direct calls per second',
+  failover: 'delay of a failing model before the next one answers',
+  memory: 'memory growth of the hub over many runs',
 };
 const rounds = 200;
 const senders = 8;
-const runsAtOnce = 2_000;
+const concurrentRuns = 2_000;
 const memoryRuns = 4_000;
 const memorySteps = 4;
 
-/** What the model is asked in the bare calls: about as long as what the hub asks. */
+/** The prompt of the direct calls, about as long as the prompt of the hub. */
 const messages = [
   { role: 'system', content: 'Answer the questions of people. '.repeat(20) },
   { role: 'user', content: 'When do you open?' },
@@ -63,7 +63,7 @@ const timed = async (work: () => Promise<void>): Promise<number> => {
   return performance.now() - startedAt;
 };
 
-/** Does works in turn, so that what else goes on the machine meets all of them alike. */
+/** Runs the variants in turn, so that other load on the machine affects all of them equally. */
 async function inTurn(works: (() => Promise<void>)[], count = rounds): Promise<number[][]> {
   for (let warm = 0; warm < 30; warm += 1) for (const work of works) await work();
   const samples = works.map((): number[] => []);
@@ -108,16 +108,16 @@ async function measureRate(bench: AiBench): Promise<Record<string, string>[]> {
   model.reply = () => 'We open at nine.';
   await inParallel(500, () => run(bench));
   const before = await hub.usage();
-  const runs = await inParallel(runsAtOnce, () => run(bench));
+  const runs = await inParallel(concurrentRuns, () => run(bench));
   const after = await hub.usage();
-  const calls = await inParallel(runsAtOnce, () => bare(bench));
+  const calls = await inParallel(concurrentRuns, () => bare(bench));
   return [
-    { what: 'runs', 'a second': runs.toFixed(0), ...costColumns(before, after, runsAtOnce) },
+    { what: 'runs', 'a second': runs.toFixed(0), ...costColumns(before, after, concurrentRuns) },
     { what: 'bare calls', 'a second': calls.toFixed(0) },
   ];
 }
 
-/** A key of a workspace of its own that asks these models of the server, in their order. */
+/** Creates a workspace whose models are these models of the server, in this order, and returns an API key. */
 async function keyOf({ hub, model }: AiBench, names: string[]): Promise<{ key: string; tenantId: string }> {
   const client = (token?: string) =>
     createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, ...(token === undefined ? {} : { token }) });
@@ -165,11 +165,11 @@ async function measureFailover(bench: AiBench): Promise<Record<string, string>[]
       () => run({ ...bench, ...broken }),
     ]);
     if (model.requests.some(({ model: name }) => name === 'broken'))
-      throw new Error('a model was asked whose breaker was open');
+      throw new Error('a model with an open breaker was called');
     return [
       compared('one model', alone),
-      compared('the second, the first refuses the request (400)', refused, alone),
-      compared('the second, the breaker of the first open', open, alone),
+      compared('the second model, after the first refused the request (400)', refused, alone),
+      compared('the second model, while the breaker of the first is open', open, alone),
     ];
   } finally {
     await database.end();
@@ -202,9 +202,9 @@ async function measureMemory(bench: AiBench): Promise<Record<string, string>[]> 
   return rows;
 }
 
-/** What the hub adds to the calls of models. */
+/** Measures the overhead of the hub for model calls. */
 export async function benchAi(args: string[]): Promise<void> {
-  const wanted = readParts('ai', args, parts);
+  const wanted = readBenchArguments('ai', args, parts);
   if (wanted === null) return;
   const { parts: chosen } = wanted;
   await using model = await startModelServer();
@@ -239,7 +239,7 @@ export async function benchAi(args: string[]): Promise<void> {
   }
   clear();
   if (chosen.has('rate'))
-    printTable(`${runsAtOnce} runs from ${senders} senders, the model answers at once`, await measureRate(bench));
+    printTable(`${concurrentRuns} runs from ${senders} senders, the model answers at once`, await measureRate(bench));
   clear();
   if (chosen.has('failover'))
     printTable(`A model before the one that answers, ${rounds} runs in turn`, await measureFailover(bench));

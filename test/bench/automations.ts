@@ -6,9 +6,9 @@ import { Agent, request } from 'undici';
 import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
 const manyRuns = 1_000_000;
@@ -23,7 +23,7 @@ async function connect(hub: BenchHub): Promise<PgClient> {
   return database;
 }
 
-/** Writes ended runs with their steps and log lines over the last 30 days, as if they had been run. */
+/** Inserts finished runs of the last 30 days with their steps and log lines. */
 async function fill(database: PgClient, workflowIds: string[], from: number, to: number): Promise<void> {
   const batch = 100_000;
   for (let at = from; at < to; at += batch) {
@@ -104,7 +104,7 @@ async function measurePages(): Promise<Record<string, string>[]> {
   await fill(database, workflowIds, manyRuns - fewRuns, manyRuns);
   const few = await measure();
   await fill(database, workflowIds, 0, manyRuns - fewRuns);
-  // The sums of a month are written by the sweep.
+  // The sweep computes the totals of a month.
   process.stdout.write('  waiting for the sums of 30 days\r');
   const isSummed = async () =>
     Number(
@@ -142,7 +142,7 @@ async function measurePages(): Promise<Record<string, string>[]> {
   ];
 }
 
-/** Schedules whose times come within a minute: spread over it, or all in one second. */
+/** Measures schedules that are due within a minute, either spread over it or all in one second. */
 async function measureSchedules(spreadSeconds: number): Promise<Record<string, string>> {
   await using hub = await startBenchHub();
   const database = await connect(hub);
@@ -243,9 +243,9 @@ async function measureAgents(): Promise<Record<string, string>[]> {
   ];
 }
 
-/** Pages over a million runs, ten thousand schedules, and what an agent's loop costs beside its model. */
+/** Measures pages of a million runs, ten thousand schedules, and the overhead of an agent loop. */
 export async function benchAutomations(args: string[]): Promise<void> {
-  const wanted = readParts('automations', args, {
+  const wanted = readBenchArguments('automations', args, {
     agents: "an agent's loop beside the bare calls of its model",
     schedules: 'ten thousand schedules, due over a minute',
     'same-second': 'ten thousand schedules, all due in the same second',

@@ -12,7 +12,10 @@ const conversations = 50_000;
 const messages = 1_000_000;
 const requests = 200;
 
-/** Fills a workspace with conversations of twenty messages each; every message has a common word, every thousandth a rare one. */
+/**
+ * Fills a workspace with conversations of twenty messages. Every message has a common word, every thousandth a rare
+ * one.
+ */
 async function fill(database: PgClient, tenantId: string): Promise<void> {
   const word = (text: string) => `right(replace('${tenantId}', '-', ''), 10) || ':' || ${text}`;
   const id = (at: string, kind: number, n: string) =>
@@ -37,7 +40,7 @@ async function fill(database: PgClient, tenantId: string): Promise<void> {
   await database.query('VACUUM ANALYZE chat_conversations, chat_messages');
 }
 
-/** Lists, counts and searches over a million messages, by the inbox of an agent. */
+/** Measures lists, counts and searches over a million messages in the inbox of an agent. */
 export async function measureLists(): Promise<Record<string, string>[]> {
   await using hub = await startBenchHub({ DATABASE_POOL_SIZE: '20' });
   const chat = await chatClient(hub);

@@ -3,18 +3,20 @@ import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { agentProtocol, bearerProtocolPrefix, visitorProtocol } from '../../shared/contract/chat/live.ts';
 
-/** What the benchmark asks of the process that is all the pages of visitors and agents. */
+/** Orders of the benchmark to the process that runs all pages of visitors and agents. */
 export type PagesOrder =
   | { kind: 'visitors'; url: string; tokens: string[] }
   | { kind: 'agents'; url: string; tenantId: string; token: string; count: number }
-  /** Posts to one conversation after another, and waits each time until the page there has the message, or all agents have. */
+  /** Posts to one conversation after another. Each post waits until the page, or all agents, received the message. */
   | { kind: 'post'; url: string; key: string; conversations: string[]; posts: number; heardBy: number }
-  /** Sends frames to a server that sends them back. */
+  /** Sends frames to an echo server. */
   | { kind: 'echo'; sockets: number; posts: number }
-  /** Cuts pages off, and measures until all of them have caught up again. */
+  /** Cuts connections and waits until all pages have caught up. */
   | { kind: 'cut'; url: string; count: number }
   | { kind: 'close' };
-/** How many pages are open; how long each post took until it was heard, and until it was answered, or how long all took, in milliseconds. */
+/**
+ * Number of open pages, and times in milliseconds: until each post was received and answered, or until all caught up.
+ */
 export interface PagesReport {
   open: number;
   heard: number[];
@@ -27,8 +29,8 @@ interface Page {
 }
 
 const pages: Page[] = [];
-const atOnce = 100;
-/** By what a message says: how many are still to hear it, and who waits for that. */
+const maxConcurrentPosts = 100;
+/** Per message text: how many pages have not received it yet, and the callback for the last one. */
 const waiting = new Map<string, { left: number; done: () => void }>();
 
 function connect(url: string, protocol: string, token: string, hello: object): Promise<WebSocket> {
@@ -49,8 +51,8 @@ function connect(url: string, protocol: string, token: string, hello: object): P
 }
 
 async function openAll(count: number, open: (at: number) => Promise<void>): Promise<void> {
-  for (let from = 0; from < count; from += atOnce)
-    await Promise.all(Array.from({ length: Math.min(atOnce, count - from) }, (_, n) => open(from + n)));
+  for (let from = 0; from < count; from += maxConcurrentPosts)
+    await Promise.all(Array.from({ length: Math.min(maxConcurrentPosts, count - from) }, (_, n) => open(from + n)));
 }
 
 async function post(order: Extract<PagesOrder, { kind: 'post' }>): Promise<Pick<PagesReport, 'heard' | 'answered'>> {
@@ -69,7 +71,7 @@ async function post(order: Extract<PagesOrder, { kind: 'post' }>): Promise<Pick<
     }).then(async (response) => {
       await response.text();
       answered.push(performance.now() - startedAt);
-      if (!response.ok) throw new Error(`a message was answered ${response.status}`);
+      if (!response.ok) throw new Error(`a message got the status ${response.status}`);
     });
     await promise;
     heard.push(performance.now() - startedAt);

@@ -16,7 +16,7 @@ const senders = 32;
 const pacedMessages = 300;
 const pacedEveryMs = 50;
 
-/** A client with a Live Chat key of all permissions. */
+/** Creates a client with a Live Chat key that has all permissions. */
 export async function chatClient(hub: BenchHub): Promise<Client> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
@@ -35,7 +35,7 @@ async function inParallel(count: number, width: number, work: (index: number) =>
   );
 }
 
-/** How many deliveries a second go out, and how soon after the commit, while another receiver hangs. */
+/** Measures deliveries per second and their delay after the commit, while another receiver hangs. */
 export async function measureDeliveries(): Promise<Record<string, string>[]> {
   await using receiver = await startReceiver();
   await using hanging = await startReceiver();

@@ -7,26 +7,26 @@ import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Fetch } from '../fixtures/contract-client.ts';
 import { beginVisitors, makeConversations } from '../fixtures/live-chat.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { measureLists } from './chat-lists.ts';
 import type { PagesOrder, PagesReport } from './chat-pages.ts';
 import { measureDeliveries } from './chat-webhooks.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 
 const parts = {
-  latency: 'from a message POST to the socket of its visitor, with 100 and with 2,000 visitors',
-  memory: 'what a visitor who is connected takes up',
-  return: 'until 1,000 visitors whose connections were cut at once are whole again',
+  latency: 'from the POST of a message to the socket of its visitor, with 100 and with 2,000 visitors',
+  memory: 'memory of the hub per connected visitor',
+  return: 'until 1,000 visitors whose connections were cut at the same time have caught up',
   agents: 'one message to 50 agents',
   lists: 'lists, counts and searches over a million messages (takes minutes)',
-  deliveries: 'webhook deliveries a second, and how soon, while a receiver hangs',
+  deliveries: 'webhook deliveries per second and their delay, while a receiver hangs',
 };
 const posts = 500;
 const settleMs = 6_000;
 
-/** All pages, in a process of their own. */
+/** Starts the process that runs all pages. */
 function startPages() {
   const child = spawn(process.execPath, [resolve('test/bench/chat-pages.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -76,7 +76,7 @@ async function residentAfterGarbage(hub: BenchHub): Promise<number> {
 }
 
 export async function benchChat(args: string[]): Promise<void> {
-  const wanted = readParts('chat', args, parts);
+  const wanted = readBenchArguments('chat', args, parts);
   if (wanted === null) return;
   const has = (part: keyof typeof parts) => wanted.parts.has(part);
   if (has('deliveries')) printTable('Webhook deliveries', await measureDeliveries());
@@ -102,7 +102,7 @@ export async function benchChat(args: string[]): Promise<void> {
 
     const rows: Record<string, string>[] = [];
     const few = await addVisitors(bench, 100);
-    // What is compiled and prepared by the first ones is not measured.
+    // Warm-up, so that compiling code and preparing statements is not measured.
     await post(few);
     if (has('latency')) {
       const { heard, answered } = await post(few);
@@ -129,13 +129,13 @@ export async function benchChat(args: string[]): Promise<void> {
       const took: number[] = [];
       for (let round = 0; round < 3; round += 1)
         took.push(...(await pages.order({ kind: 'cut', url: hub.url, count: 1_000 })).heard);
-      printTable('Until 1,000 visitors cut off at once are whole again', [
+      printTable('Until 1,000 visitors cut off at the same time have caught up', [
         { best: milliseconds(Math.min(...took)), worst: milliseconds(Math.max(...took)) },
       ]);
     }
     if (has('agents')) {
       await pages.order({ kind: 'close' });
-      // A session has few connections, so that fifty are of several.
+      // A session may have few connections, so fifty connections need several sessions.
       const tokens = await Promise.all(
         Array.from({ length: 5 }, async () => (await client().call('logIn', { body: person })).token),
       );

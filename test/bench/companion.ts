@@ -42,7 +42,7 @@ async function pairCompanion(hub: BenchHub, folder: string, env: NodeJS.ProcessE
   return { nodeId, env: whole, shared };
 }
 
-/** The processes of a tree, the root included. */
+/** Ids of a process and all its descendants. */
 function treeOf(root: number): number[] {
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -61,7 +61,7 @@ function treeOf(root: number): number[] {
   return below(root);
 }
 
-/** Memory of a tree in MiB, what processes share counted once (PSS), and processor time so far, in seconds. */
+/** Memory of a process tree in MiB, with shared pages counted once (PSS), and its processor time in seconds. */
 function usageOf(root: number): { mebibytes: number; cpuSeconds: number } {
   let [kibibytes, ticks] = [0, 0];
   for (const pid of treeOf(root)) {
@@ -69,10 +69,10 @@ function usageOf(root: number): { mebibytes: number; cpuSeconds: number } {
       kibibytes += Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      // With the time of children that ended.
+      // Includes the time of ended children.
       ticks += fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   return { mebibytes: kibibytes / 1024, cpuSeconds: ticks / 100 };
@@ -84,7 +84,7 @@ async function idleRow(
   seconds: number,
   aims: string,
 ): Promise<Record<string, string>> {
-  // What a start takes is not what idling takes.
+  // Waits until the work of the start is over.
   await delay(20_000);
   const root = child.pid as number;
   const samples: number[] = [];
@@ -108,7 +108,7 @@ const until = async (isDone: () => boolean | Promise<boolean>, what: string) => 
     if (await isDone()) return;
     await delay(100);
   }
-  throw new Error(`${what} did not come within 30 s`);
+  throw new Error(`${what} did not happen within 30 s`);
 };
 
 const isOnline = async (hub: BenchHub, nodeId: string) =>
@@ -136,7 +136,7 @@ async function startScreen(): Promise<{ display: string; end: () => void }> {
   };
 }
 
-/** Seconds from a run's start to its artefact's last byte. */
+/** Seconds from the start of a run to the last byte of its artifact. */
 async function timeRun(hub: BenchHub, workflowId: string, dispatcher: Agent): Promise<{ ms: number; bytes: number }> {
   const headers = { 'x-api-key': hub.key, 'content-type': 'application/json' };
   const startedAt = performance.now();
@@ -187,7 +187,7 @@ async function benchWork(hub: BenchHub, companion: PairedCompanion, display: str
         await promisify(execFile)('ffmpeg', quiet.concat(grab));
         bare?.push(performance.now() - startedAt);
       }
-      rows.push(row(`${format}: run accepted to artefact on the hub`, through ?? []));
+      rows.push(row(`${format}: run accepted to artifact on the hub`, through ?? []));
       rows.push(row(`${format}: ffmpeg alone, to a file`, bare ?? []));
     }
     printTable(`A screen of 1920x1080, ${captures} one after the other`, rows);
@@ -205,7 +205,7 @@ async function benchWork(hub: BenchHub, companion: PairedCompanion, display: str
   const [through, plain]: number[][] = [[], []];
   for (let index = 0; index < copies; index += 1) {
     const { ms, bytes } = await timeRun(hub, id, dispatcher);
-    if (bytes !== fileBytes) throw new Error(`${bytes} bytes came of ${fileBytes}`);
+    if (bytes !== fileBytes) throw new Error(`${bytes} bytes arrived of ${fileBytes}`);
     through?.push(ms);
     const startedAt = performance.now();
     const answer = await request(url, { dispatcher });
@@ -216,12 +216,12 @@ async function benchWork(hub: BenchHub, companion: PairedCompanion, display: str
   await dispatcher.close();
   const rate = (samples: number[]) => `${(fileBytes / 1e6 / (percentile(samples, 0.5) / 1000)).toFixed(0)} MB/s`;
   printTable(`A file of ${fileBytes / 1024 / 1024} MiB, median of ${copies}`, [
-    { what: 'files_read: run accepted to artefact on the hub, checked', rate: rate(through ?? []) },
+    { what: 'files_read: run accepted to artifact on the hub, checked', rate: rate(through ?? []) },
     { what: 'a plain copy through loopback HTTP, fsync at the end', rate: rate(plain ?? []) },
   ]);
 }
 
-/** What a companion takes while nothing happens, and how fast it brings what it is asked for. */
+/** Measures the idle resource use of a companion and the speed of its commands. */
 export async function benchCompanion(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,

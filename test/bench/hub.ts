@@ -8,18 +8,18 @@ import { WebSocket } from 'ws';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Client, Fetch } from '../fixtures/contract-client.ts';
 
-/** A hub in a process of its own, as a user runs it, without limits that would be measured instead of it. */
+/** A hub in its own process, without rate limits, which would limit the measurement. */
 export interface BenchHub extends AsyncDisposable {
   url: string;
   key: string;
   api: Client;
   home: string;
   pid: number;
-  /** Resident memory in bytes, and processor time so far in seconds: its own, and that of its PostgreSQL. */
+  /** Resident memory in bytes, and processor time of the hub and of its PostgreSQL in seconds. */
   usage(): Promise<{ residentBytes: number; cpuSeconds: number; postgresSeconds: number }>;
-  /** Has it give back all that is garbage; only of one that is inspected. */
+  /** Collects garbage. Requires an inspected hub. */
   collectGarbage(): Promise<void>;
-  /** Bytes in use of V8's heap; only of one that is inspected. */
+  /** Used bytes of the V8 heap. Requires an inspected hub. */
   usedHeapBytes(): Promise<number>;
 }
 
@@ -33,7 +33,7 @@ const isRunning = (pid: number) => {
   }
 };
 
-/** Removes the folders of benches that were killed; their hubs end by themselves. */
+/** Removes the folders of killed benchmarks. Their hubs have ended by themselves. */
 async function removeLeftOvers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = new RegExp(`^${homePrefix}(\\d+)-`).exec(name)?.[1];
@@ -42,7 +42,7 @@ async function removeLeftOvers(): Promise<void> {
 }
 
 const open = new Set<AsyncDisposable>();
-/** Has a bench that is asked to end take its hubs along. */
+/** Disposes the hub when the benchmark gets a signal to end. */
 function endWithBench(hub: AsyncDisposable): void {
   open.add(hub);
   if (open.size > 1 || process.listenerCount('SIGTERM') > 0) return;
@@ -53,7 +53,7 @@ function endWithBench(hub: AsyncDisposable): void {
     });
 }
 
-/** Processor time of the processes below one, those that ended included, in seconds. */
+/** Processor time of all descendants of a process, including ended ones, in seconds. */
 async function secondsBelow(pid: number): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const processes = await Promise.all(
@@ -71,7 +71,7 @@ async function secondsBelow(pid: number): Promise<number> {
   return sumBelow(pid) / 100;
 }
 
-/** Signs in as the admin of its demo workspace; answers the token of the session. */
+/** Signs in as the admin of the demo workspace and returns the session token. */
 export async function signIn({ home, api }: BenchHub): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli/cli.ts'), 'link'], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], OUTRIGGER_HOME: home },
@@ -93,7 +93,7 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
     HOOK_RATE_LIMIT_PER_MINUTE: '10000000',
     ...env,
   };
-  // Ten thousand devices are ten thousand sockets.
+  // Raises the limit of open files: ten thousand devices need ten thousand sockets.
   const child = spawn(
     'sh',
     [
@@ -108,7 +108,7 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
       env: {
         ...settings,
         NODE_OPTIONS: `${process.env['BENCH_NODE_OPTIONS'] ?? ''}${isInspected ? ' --inspect=127.0.0.1:0' : ''}`,
-        // It ends when the bench does, however that ends.
+        // Makes the hub end with the benchmark, also if the benchmark is killed.
         OUTRIGGER_PARENT_PID: String(process.pid),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -116,7 +116,7 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
   );
   let inspector: string | undefined;
   child.stderr.on('data', (chunk: Buffer) => {
-    // The launcher has one, too, and becomes the hub.
+    // The launcher prints an inspector address, too, before it becomes the hub. The last one is valid.
     inspector = [...chunk.toString().matchAll(/Debugger listening on (\S+)/g)].at(-1)?.[1] ?? inspector;
     process.stderr.write(chunk);
   });
@@ -169,7 +169,7 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
       };
     },
     async collectGarbage() {
-      // What the first one finalizes the second one frees.
+      // The second collection frees the objects that the first one finalized.
       await inspect('HeapProfiler.collectGarbage', 'HeapProfiler.collectGarbage');
     },
     async usedHeapBytes() {

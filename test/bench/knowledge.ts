@@ -9,20 +9,20 @@ import { createClient } from '../fixtures/contract-client.ts';
 import { corpusEntries, corpusQuestions, measureRecall, questionGroups } from '../fixtures/knowledge-corpus.ts';
 import type { CorpusEntry, Recall } from '../fixtures/knowledge-corpus.ts';
 import { fillerEntries } from '../fixtures/knowledge-filler.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { signIn, startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 
 const parts = {
-  recall: 'questions of the corpus whose entry is among the first five, beside a plain full-text search',
+  recall: 'questions of the corpus whose entry is among the first five, compared with a plain full-text search',
   latency: `replacing and searching ${maxKnowledgeEntries.toLocaleString('en')} entries`,
 };
-/** Below it nothing counts as found. */
+/** Results with a lower score count as not found. */
 const threshold = 0.5;
 const rounds = 5;
 
-/** Full text as PostgreSQL has it, by one configuration: entries that hold every word, or where there is none those that hold any. */
+/** Plain PostgreSQL full text search with one configuration: entries with all words, or else entries with any word. */
 const plainSearch = `SELECT id, score::float8 FROM (
     SELECT id, ts_rank_cd(to_tsvector($2::regconfig, question || ' ' || answer), asked.every) + ts_rank_cd(to_tsvector($2::regconfig, question || ' ' || answer), asked.some) AS score
     FROM knowledge_entries, (SELECT websearch_to_tsquery($2::regconfig, $3) AS every, replace(websearch_to_tsquery($2::regconfig, $3)::text, '&', '|')::tsquery AS some) asked
@@ -36,9 +36,9 @@ interface Bench {
   database: PgClient;
 }
 
-/** Measures how well and how soon knowledge is found. */
+/** Measures the recall and the latency of knowledge search. */
 export async function benchKnowledge(args: string[]): Promise<void> {
-  const wanted = readParts('knowledge', args, parts);
+  const wanted = readBenchArguments('knowledge', args, parts);
   if (wanted === null) return;
   await using hub = await startBenchHub();
   const { tenantId } = await hub.api.call('readToken', {});
@@ -125,23 +125,23 @@ async function measureLatency(bench: Bench): Promise<Record<string, string>[]> {
   const once = (what: string, ms: number) => ({ what, p50: milliseconds(ms), p99: '' });
   return [
     row('retrieve', retrieved.all),
-    row(`the same, the soonest of ${rounds} times each`, retrieved.soonest),
+    row(`the same, the fastest of ${rounds} times each`, retrieved.soonest),
     row('search over HTTP', searched.all),
-    row(`the same, the soonest of ${rounds} times each`, searched.soonest),
+    row(`the same, the fastest of ${rounds} times each`, searched.soonest),
     once('replace all of them', whole),
     once('put the same', same),
     once('change one', one),
   ];
 }
 
-/** Asks every question of the corpus some times; the soonest of them says how long it takes while nobody else uses the machine. */
+/** Asks every question of the corpus several times and returns the shortest time of each, which has the least noise. */
 async function timeQuestions(ask: (question: string) => Promise<unknown>) {
   const times = corpusQuestions.map((): number[] => []);
   for (let round = 0; round <= rounds; round += 1)
     for (const [index, { text }] of corpusQuestions.entries()) {
       const startedAt = performance.now();
       await ask(text);
-      // In the first round what is remembered is learned.
+      // The first round fills the caches and is not measured.
       if (round > 0) times[index]?.push(performance.now() - startedAt);
     }
   return { all: times.flat(), soonest: times.map((each) => Math.min(...each)) };

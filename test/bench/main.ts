@@ -23,7 +23,7 @@ const name = process.argv[2] ?? '';
 const bench = benches[name];
 if (bench === undefined) {
   process.stderr.write(
-    `Usage: npm run bench -- ${Object.keys(benches).join(' | ')}\n       npm run bench -- NAME --help says which parts it has.\n`,
+    `Usage: npm run bench -- ${Object.keys(benches).join(' | ')}\n       npm run bench -- NAME --help lists the parts.\n`,
   );
   process.exit(name === '' || name === '--help' ? 0 : 2);
 }

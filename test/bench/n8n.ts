@@ -8,14 +8,14 @@ import { promisify } from 'node:util';
 import { Client as PgClient } from 'pg';
 import { freePort } from '../fixtures/free-port.ts';
 
-/** An n8n in a process of its own, as a user runs it, with one workflow: a webhook and a step that does nothing, each execution stored. */
+/** An n8n in its own process with one workflow: a webhook and a no-op step. It stores each execution. */
 export interface BenchN8n extends AsyncDisposable {
   webhookUrl: string;
-  /** Connected to its database. */
+  /** A connection to its database. */
   database: PgClient;
 }
 
-/** Where n8n is installed: `N8N_BIN`, or on the path; null when it is not. */
+/** The path of n8n: `N8N_BIN`, or found in PATH. Null if it is not installed. */
 export function findN8n(): string | null {
   const named = process.env['N8N_BIN'];
   const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'n8n'));
@@ -49,12 +49,12 @@ const workflow = {
   settings: { executionOrder: 'v1', saveDataSuccessExecution: 'all' },
 };
 
-/** @param serverUrl a PostgreSQL database, in which it gets a schema of its own. */
+/** @param serverUrl a PostgreSQL database, in which n8n gets its own schema. */
 export async function startBenchN8n(bin: string, serverUrl: string): Promise<BenchN8n> {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-bench-n8n-'));
   const name = `n8n_${process.pid}`;
   const database = new PgClient({ connectionString: serverUrl, options: `-c search_path=${name}` });
-  // Ends with its server when something else fails, which says why.
+  // This connection ends with its server. The failure that ended the server is reported elsewhere.
   database.on('error', () => undefined);
   await database.connect();
   await database.query(`CREATE SCHEMA ${name}`);
@@ -74,7 +74,7 @@ export async function startBenchN8n(bin: string, serverUrl: string): Promise<Ben
     DB_POSTGRESDB_SCHEMA: name,
     DB_POSTGRESDB_USER: decodeURIComponent(url.username),
     DB_POSTGRESDB_PASSWORD: decodeURIComponent(url.password),
-    // At its default of two connections it would measure the wait for one.
+    // With the default of two connections, the benchmark would measure the wait for a connection.
     DB_POSTGRESDB_POOL_SIZE: '14',
     N8N_DIAGNOSTICS_ENABLED: 'false',
     N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
@@ -94,7 +94,7 @@ export async function startBenchN8n(bin: string, serverUrl: string): Promise<Ben
   for (;;) {
     const answer = await fetch(webhookUrl, { method: 'POST' }).catch(() => null);
     if (answer?.ok === true) break;
-    if (performance.now() > deadline || child.exitCode !== null) throw new Error('n8n did not come up');
+    if (performance.now() > deadline || child.exitCode !== null) throw new Error('n8n did not start');
     await delay(500);
   }
   return {

@@ -8,9 +8,9 @@ import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { Agent, request } from 'undici';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 import { benchWaiting } from './waiting.ts';
 
@@ -112,9 +112,9 @@ async function benchCommands(hub: BenchHub): Promise<void> {
   }
 }
 
-/** Commands to nodes, and nodes that wait. */
+/** Measures commands to nodes, and waiting nodes. */
 export async function benchNodes(args: string[]): Promise<void> {
-  const wanted = readParts('nodes', args, {
+  const wanted = readBenchArguments('nodes', args, {
     commands: 'commands to a companion, one after the other, beside the same done directly',
     waiting: 'what devices that wait cost the hub',
   });

@@ -7,22 +7,22 @@ import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { createBullMqQueue } from '../../hub/platform/queue/bullmq-queue.ts';
 import type { QueueBackend } from '../../hub/platform/queue/bullmq-queue.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { findN8n, startBenchN8n } from './n8n.ts';
 import type { BenchN8n } from './n8n.ts';
-import { readParts } from './parts.ts';
 import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
-const runsAtOnce = 30_000;
-/** Bare BullMQ on PostgreSQL and n8n are slower, and their rate does not depend on the count. */
-const fewerRunsAtOnce = 3_000;
+const concurrentRuns = 30_000;
+/** Fewer runs for BullMQ on PostgreSQL and n8n, which are slower and whose rate does not depend on the count. */
+const fewerConcurrentRuns = 3_000;
 const runsOneByOne = 200;
-/** Runs that call outside, of which each is more work. */
+/** Fewer runs with an HTTP call, which need more work each. */
 const callingRuns = 8_000;
 const senders = 48;
 
-/** Does something `count` times, so many at a time. */
+/** Calls `work` `count` times with at most `width` concurrent calls. */
 async function inParallel(count: number, width: number, work: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   await Promise.all(
@@ -32,7 +32,7 @@ async function inParallel(count: number, width: number, work: (index: number) =>
   );
 }
 
-/** Runs started by webhook, of one step, or with a call of an address from outside between two. */
+/** Measures webhook-started runs with one step, or with an HTTP call between two steps. */
 async function measureHub(hub: BenchHub, count: number, address?: string): Promise<Record<string, string>> {
   const token = 'benchmark-webhook-token';
   const line = { type: 'log' as const, message: 'done' };
@@ -59,7 +59,7 @@ async function measureHub(hub: BenchHub, count: number, address?: string): Promi
     return answer.runId;
   };
   const database = new PgClient({ connectionString: readPostgresUrl(hub.home) as string });
-  // Ends with its server when something else fails, which says why.
+  // This connection ends with its server. The failure that ended the server is reported elsewhere.
   database.on('error', () => undefined);
   await database.connect();
   const finished = async () =>
@@ -115,7 +115,7 @@ async function measureHub(hub: BenchHub, count: number, address?: string): Promi
   };
 }
 
-/** What answers every call at once. */
+/** Starts a server that responds to every call immediately. */
 async function startAnswering(): Promise<{ host: string } & Disposable> {
   const server = createServer((incoming, response) => {
     incoming.resume();
@@ -131,7 +131,7 @@ async function startAnswering(): Promise<{ host: string } & Disposable> {
   };
 }
 
-/** Runs of which each calls outside between its first step and its last. */
+/** Measures runs with an HTTP call between their first and last step. */
 async function measureCalls(): Promise<void> {
   using address = await startAnswering();
   await using hub = await startBenchHub({ EGRESS_ALLOW_HOSTS: address.host });
@@ -157,9 +157,9 @@ async function measureQueue(backend: QueueBackend): Promise<Record<string, strin
   await inParallel(300, senders, (index) => add(`warm-${index}`));
   while (done < 300) await new Promise((resolve) => setTimeout(resolve, 10));
   const startedAt = performance.now();
-  await inParallel(fewerRunsAtOnce, senders, (index) => add(`job-${index}`));
+  await inParallel(fewerConcurrentRuns, senders, (index) => add(`job-${index}`));
   const addedAt = performance.now();
-  while (done < 300 + fewerRunsAtOnce) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (done < 300 + fewerConcurrentRuns) await new Promise((resolve) => setTimeout(resolve, 5));
   const seconds = (performance.now() - startedAt) / 1000;
   const latencies: number[] = [];
   for (let index = 0; index < runsOneByOne; index += 1) {
@@ -171,8 +171,8 @@ async function measureQueue(backend: QueueBackend): Promise<Record<string, strin
     latencies.push(performance.now() - sentAt);
   }
   return {
-    'jobs/s': (fewerRunsAtOnce / seconds).toFixed(0),
-    'accepted/s': (fewerRunsAtOnce / ((addedAt - startedAt) / 1000)).toFixed(0),
+    'jobs/s': (fewerConcurrentRuns / seconds).toFixed(0),
+    'accepted/s': (fewerConcurrentRuns / ((addedAt - startedAt) / 1000)).toFixed(0),
     'all at once: accept to done p99': '',
     'one by one: p50': milliseconds(percentile(latencies, 0.5)),
     p99: milliseconds(percentile(latencies, 0.99)),
@@ -204,8 +204,8 @@ async function measureN8n({ webhookUrl, database }: BenchN8n): Promise<Record<st
   await inParallel(300, senders, hook);
   await doneAfter(expected, 50);
   const startedAt = performance.now();
-  expected += fewerRunsAtOnce;
-  await inParallel(fewerRunsAtOnce, senders, hook);
+  expected += fewerConcurrentRuns;
+  await inParallel(fewerConcurrentRuns, senders, hook);
   const acceptedAt = performance.now();
   await doneAfter(expected, 10);
   const seconds = (performance.now() - startedAt) / 1000;
@@ -221,8 +221,8 @@ async function measureN8n({ webhookUrl, database }: BenchN8n): Promise<Record<st
   await dispatcher.close();
   const served = rows.map(({ ms }) => ms);
   return {
-    'jobs/s': (fewerRunsAtOnce / seconds).toFixed(0),
-    'accepted/s': (fewerRunsAtOnce / ((acceptedAt - startedAt) / 1000)).toFixed(0),
+    'jobs/s': (fewerConcurrentRuns / seconds).toFixed(0),
+    'accepted/s': (fewerConcurrentRuns / ((acceptedAt - startedAt) / 1000)).toFixed(0),
     'all at once: accept to done p99': '',
     'one by one: p50': milliseconds(percentile(served, 0.5)),
     p99: milliseconds(percentile(served, 0.99)),
@@ -231,11 +231,12 @@ async function measureN8n({ webhookUrl, database }: BenchN8n): Promise<Record<st
 }
 
 /**
- * Webhook-started runs of one step, next to no-op jobs on bare BullMQ, on each backend, and of three with a call of an address; with
- * `--against n8n` also next to n8n, on the same PostgreSQL server.
+ * Compares webhook-started runs of one step with no-op jobs of plain BullMQ on each backend, and measures runs with an
+ * HTTP call.
+ * With `--against n8n`, compares with n8n on the same PostgreSQL server as well.
  */
 export async function benchRuns(args: string[]): Promise<void> {
-  const wanted = readParts(
+  const wanted = readBenchArguments(
     'runs',
     args,
     {
@@ -258,7 +259,7 @@ export async function benchRuns(args: string[]): Promise<void> {
   if (parts.has('steps') || parts.has('bullmq') || n8n !== null) {
     await using hub = await startBenchHub();
     if (parts.has('steps'))
-      rows.push({ what: 'Outrigger, embedded PostgreSQL', ...(await measureHub(hub, runsAtOnce)) });
+      rows.push({ what: 'Outrigger, embedded PostgreSQL', ...(await measureHub(hub, concurrentRuns)) });
     const serverUrl = readPostgresUrl(hub.home) as string;
     if (parts.has('bullmq'))
       rows.push({
@@ -273,13 +274,13 @@ export async function benchRuns(args: string[]): Promise<void> {
   if (parts.has('redis') && redisAvailable) {
     await using redis = await startRedis();
     await using hub = await startBenchHub({ REDIS_URL: redis.url });
-    if (parts.has('steps')) rows.push({ what: 'Outrigger, Redis', ...(await measureHub(hub, runsAtOnce)) });
+    if (parts.has('steps')) rows.push({ what: 'Outrigger, Redis', ...(await measureHub(hub, concurrentRuns)) });
     if (parts.has('bullmq'))
       rows.push({ what: 'bare BullMQ, same Redis', ...(await measureQueue({ kind: 'redis', url: redis.url })) });
   } else if (parts.has('redis')) process.stdout.write('redis-server is not installed: the Redis rows are left out\n');
   if (rows.length > 0)
     printTable(
-      `Runs of one step started by webhook: ${runsAtOnce} (${fewerRunsAtOnce} of the others) from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`,
+      `Runs of one step started by webhook: ${concurrentRuns} (${fewerConcurrentRuns} of the others) from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`,
       rows,
     );
   if (parts.has('calls')) await measureCalls();

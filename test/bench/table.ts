@@ -1,4 +1,4 @@
-/** Prints rows under their columns. */
+/** Prints rows as a table. */
 export function printTable(title: string, rows: Record<string, string>[]): void {
   const columns = Object.keys(rows[0] ?? {});
   const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => (row[column] ?? '').length)));
@@ -8,7 +8,7 @@ export function printTable(title: string, rows: Record<string, string>[]): void 
   );
 }
 
-/** A percentile of some samples. */
+/** The percentile of a list of samples. */
 export function percentile(samples: number[], share: number): number {
   const sorted = samples.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -16,7 +16,7 @@ export function percentile(samples: number[], share: number): number {
 
 export const milliseconds = (value: number) => `${value.toFixed(1)} ms`;
 
-/** Columns that say what each of `count` runs cost in processor time, which is steadier than a rate on a machine that others use, too. */
+/** Columns with the processor time per run. It is steadier than a rate if other programs use the machine. */
 export function costColumns(
   before: { cpuSeconds: number; postgresSeconds: number },
   after: { cpuSeconds: number; postgresSeconds: number },
@@ -29,7 +29,7 @@ export function costColumns(
   };
 }
 
-/** Percentiles of some samples, and what they are above those of the bare ones. */
+/** Percentiles of the samples, and their difference to those of the baseline. */
 export const compared = (what: string, samples: number[], baseline: number[] | null = null) => {
   const at = (share: number) => percentile(samples, share);
   const added = (share: number) => (baseline === null ? '' : milliseconds(at(share) - percentile(baseline, share)));

@@ -8,7 +8,7 @@ import { startVoiceScene } from './voice-scene.ts';
 const eventCalls = 5_000;
 const senders = 64;
 
-/** Runs work on so many lanes, and answers how much was done a second. */
+/** Calls `work` `count` times over `lanes` concurrent lanes. Returns the rate per second. */
 async function rateOf(count: number, lanes: number, work: (index: number, lane: number) => Promise<unknown>) {
   let next = 0;
   const startedAt = performance.now();
@@ -23,7 +23,7 @@ async function rateOf(count: number, lanes: number, work: (index: number, lane: 
   return count / ((performance.now() - startedAt) / 1000);
 }
 
-/** What carriers send of some thousand calls, four events each and shuffled, over 64 connections; and the same as one plain upsert each. */
+/** Measures carrier events: four per call, shuffled, over 64 connections. Compares with one plain upsert per event. */
 export async function measureEvents(): Promise<Record<string, string>[]> {
   await using scene = await startVoiceScene();
   const { hub, database, headers } = scene;
@@ -64,7 +64,7 @@ export async function measureEvents(): Promise<Record<string, string>[]> {
       body,
     });
     await answer.body.dump();
-    if (answer.statusCode !== 200) throw new Error(`an event was answered ${answer.statusCode}`);
+    if (answer.statusCode !== 200) throw new Error(`an event got the status ${answer.statusCode}`);
     latencies.push(performance.now() - startedAt);
   };
   const before = await hub.usage();

@@ -8,12 +8,12 @@ export interface VoiceScene extends AsyncDisposable {
   hub: BenchHub;
   database: PgClient;
   tenantId: string;
-  /** Headers of a person who is signed in, and of a token of Business Calling. */
+  /** Headers of a signed-in user, and of a Business Calling API key. */
   headers: Record<string, string>;
   tokenHeaders: Record<string, string>;
 }
 
-/** A hub whose garbage can be collected, with a workspace and the way to its database. */
+/** Starts a hub that can collect garbage, with a workspace and a connection to its database. */
 export async function startVoiceScene(): Promise<VoiceScene> {
   const hub = await startBenchHub({ DATABASE_POOL_SIZE: '20' }, { isInspected: true });
   const database = new PgClient({ connectionString: readPostgresUrl(hub.home) as string });

@@ -1,28 +1,28 @@
-import { readParts } from './parts.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { printTable } from './table.ts';
+import { measureCallLists } from './voice-call-lists.ts';
+import { measureSetUp } from './voice-call-setup.ts';
 import { measureEvents } from './voice-events.ts';
-import { measureReading } from './voice-reading.ts';
-import { measureSetUp } from './voice-set-up.ts';
 import { measureSoftphones } from './voice-softphones.ts';
 
 const parts = {
-  events: 'events of carriers a second',
-  lists: 'lists in every filter and sums, over a million calls (takes minutes, and 2 GB of disk)',
-  exports: 'exports of a million calls, and what they take of memory',
-  register: 'registrations at Kamailio, by the hub and straight (needs Kamailio)',
-  'set-up': 'how soon two browsers talk, by the hub and without (needs Kamailio and Chromium)',
-  relay: 'SIP by the hub, by a relay that reads nothing, and straight',
-  memory: 'what a registered softphone takes of the hub (a minute more together with relay)',
+  events: 'carrier events per second',
+  lists: 'lists with every filter, and totals, over a million calls (takes minutes, and 2 GB of disk)',
+  exports: 'exports of a million calls, and their memory',
+  register: 'registrations at Kamailio, by the hub and directly (needs Kamailio)',
+  'set-up': 'call setup between two browsers, with and without the hub (needs Kamailio and Chromium)',
+  relay: 'SIP by the hub, by a relay that does not parse, and directly',
+  memory: 'memory of the hub per registered softphone (a minute longer together with relay)',
 };
 
-/** Business Calling: `npm run bench -- voice`. */
+/** Measures Business Calling (`npm run bench -- voice`). */
 export async function benchVoice(args: string[]): Promise<void> {
-  const read = readParts('voice', args, parts, {
-    calls: 'how many calls are read; a million unless said',
-    requests: 'how many requests of each combination of filters; 100 unless said',
-    rounds: 'how many registrations each way; 4,000 unless said',
-    pairs: 'how many calls of two browsers each way; 20 unless said',
-    phones: 'how many softphones at once; 2,000 unless said',
+  const read = readBenchArguments('voice', args, parts, {
+    calls: 'number of calls to read; default: a million',
+    requests: 'requests per combination of filters; default: 100',
+    rounds: 'registrations per variant; default: 4,000',
+    pairs: 'calls between two browsers per variant; default: 20',
+    phones: 'concurrent softphones; default: 2,000',
   });
   if (read === null) return;
   const { parts: wanted, values } = read;
@@ -50,7 +50,7 @@ export async function benchVoice(args: string[]): Promise<void> {
   }
   if (!wanted.has('lists') && !wanted.has('exports')) return;
   const calls = count('calls', 1_000_000);
-  const { lists, exports } = await measureReading(calls, count('requests', 100), {
+  const { lists, exports } = await measureCallLists(calls, count('requests', 100), {
     lists: wanted.has('lists'),
     exports: wanted.has('exports'),
   });

@@ -4,32 +4,35 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { channelProtocol } from '../../shared/contract/nodes/channel.ts';
 
-/** What the benchmark asks of the process that is all the devices: to have more of them wait, to have those on channels send heartbeats, or to count those that still wait. */
+/**
+ * Orders of the benchmark to the process that runs all devices: add waiting devices, send heartbeats on channels, or
+ * count waiting devices.
+ */
 export type DeviceOrder =
   | { kind: 'poll' | 'channel'; url: string; devices: { id: string; secret: string }[] }
   | 'heartbeats'
   | 'count';
-/** How many are connected, and how many answers they got so far; `ready` once an order is carried out. */
+/** Connected devices and received responses so far. `ready` is set when an order is complete. */
 export interface DeviceReport {
   ready: boolean;
   open: number;
   answers: number;
 }
 
-/** Devices that connect at once, and how long until the next ones do, in milliseconds. */
-const atOnce = 250;
+/** Devices that connect concurrently, and the pause between two groups in milliseconds. */
+const connectBatchSize = 250;
 const pauseMs = 150;
 
 const pollSeconds = 30;
-/** As the companion does. */
+/** The poll time of the companion. */
 const channelPollSeconds = 600;
 const heartbeatMs = 15_000;
 
 const open = new Set<Socket | WebSocket>();
-const beats: (() => void)[] = [];
+const heartbeats: (() => void)[] = [];
 let answers = 0;
 
-/** A device as one that speaks bare HTTP, so that it costs the machine little. */
+/** A device that polls over plain HTTP, so that it uses little of the machine. */
 async function waitInPolls(url: URL, id: string, secret: string): Promise<void> {
   const socket = connect(Number(url.port), url.hostname);
   const poll = () =>
@@ -47,7 +50,7 @@ async function waitInPolls(url: URL, id: string, secret: string): Promise<void> 
   poll();
 }
 
-/** A device as a companion is one: a poll that waits and, once they are ordered, heartbeats. */
+/** A device that uses the channel like the companion: a waiting poll and, if ordered, heartbeats. */
 async function waitInChannel(url: URL, id: string, secret: string): Promise<void> {
   const socket = new WebSocket(`ws://${url.host}/v1/automations/nodes/${id}/channel`, channelProtocol, {
     headers: { authorization: `Bearer ${secret}` },
@@ -73,17 +76,19 @@ async function waitInChannel(url: URL, id: string, secret: string): Promise<void
   await new Promise((done) => socket.once('open', done));
   open.add(socket);
   poll();
-  beats.push(() => setTimeout(heartbeat, Math.random() * heartbeatMs));
+  heartbeats.push(() => setTimeout(heartbeat, Math.random() * heartbeatMs));
 }
 
 process.on('message', async (order: DeviceOrder) => {
   const report = (ready: boolean) => process.send?.({ ready, open: open.size, answers } satisfies DeviceReport);
-  if (order === 'heartbeats') for (const begin of beats) begin();
+  if (order === 'heartbeats') for (const begin of heartbeats) begin();
   else if (order !== 'count') {
     const url = new URL(order.url);
     const wait = order.kind === 'poll' ? waitInPolls : waitInChannel;
-    for (let from = 0; from < order.devices.length; from += atOnce) {
-      await Promise.all(order.devices.slice(from, from + atOnce).map(({ id, secret }) => wait(url, id, secret)));
+    for (let from = 0; from < order.devices.length; from += connectBatchSize) {
+      await Promise.all(
+        order.devices.slice(from, from + connectBatchSize).map(({ id, secret }) => wait(url, id, secret)),
+      );
       await delay(pauseMs);
     }
   }

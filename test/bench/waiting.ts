@@ -6,19 +6,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client as PgClient } from 'pg';
 import { v7 } from 'uuid';
 import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
+import { readBenchArguments } from './bench-arguments.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { readParts } from './parts.ts';
 import { printTable } from './table.ts';
 import type { DeviceOrder, DeviceReport } from './waiting-devices.ts';
 
-/** Until what a hub's start left behind is given back, in milliseconds. */
+/** Time after the start until the hub has released the memory of its start, in milliseconds. */
 const startMs = 12_000;
-/** Until all that connecting took is over, and how long is measured then, in milliseconds. */
+/** Time after connecting until the measurement, and its duration, in milliseconds. */
 const settleMs = 35_000;
 const measuredMs = 60_000;
 
-/** All devices, in a process of their own. */
+/** Starts the process that runs all devices. */
 function startDevices() {
   const child = spawn(
     'sh',
@@ -60,7 +60,7 @@ interface Usage {
   atMs: number;
   cpuSeconds: number;
   residentBytes: number;
-  /** As the server counts them, also for statements by themselves. */
+  /** Transactions as the server counts them, including single statements. */
   transactions: number;
 }
 
@@ -78,7 +78,7 @@ async function measure(hub: BenchHub, database: PgClient): Promise<{ start: Usag
   return { start, end, seconds: (end.atMs - start.atMs) / 1000 };
 }
 
-/** What devices that wait cost the hub: memory beyond what it had before them, a share of a core, transactions. */
+/** Measures the cost of waiting devices: additional memory, processor share and transactions. */
 async function benchKind(kind: 'poll' | 'channel', counts: readonly number[]): Promise<Record<string, string>[]> {
   await using hub = await startBenchHub({}, { isInspected: true });
   await using devices = startDevices();
@@ -121,9 +121,9 @@ async function benchKind(kind: 'poll' | 'channel', counts: readonly number[]): P
   return rows;
 }
 
-/** Devices that wait, in long polls and on the channel. */
+/** Measures devices that wait, with long polls and on the channel. */
 export async function benchWaiting(args: string[]): Promise<void> {
-  if (readParts('waiting', args, { devices: 'devices in long polls, and on the channel' }) === null) return;
+  if (readBenchArguments('waiting', args, { devices: 'devices in long polls, and on the channel' }) === null) return;
   const polls = await benchKind('poll', [1_000, 10_000]);
   const channels = await benchKind('channel', [10_000]);
   printTable('Devices that wait', [...polls, ...channels]);

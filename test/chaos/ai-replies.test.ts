@@ -9,7 +9,7 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
 
 test(
-  'a visitor who waits for the AI agent is answered once, also when the process that took the message or thought about it is killed',
+  'a waiting visitor gets one AI reply, even if the process that stored the message or generated the reply is killed',
   { timeout: 120_000 },
   async () => {
     const database = await acquireDatabase();
@@ -39,7 +39,7 @@ test(
       body: { name: 'k', product: 'chat', environment: 'live', permissions: [...productPermissions.chat] },
     });
     const api = createClient({ baseUrl: first.url, fetch, token: key });
-    const put = (debounceMs: number) =>
+    const setDebounce = (debounceMs: number) =>
       session.call('putChatAiSettings', { params: { tenantId }, body: { enabled: true, debounceMs } });
     const visitors = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {
@@ -50,32 +50,32 @@ test(
         return { conversationId, api: createClient({ baseUrl: first.url, fetch, token: opened.token }) };
       }),
     );
-    const ask = (index: number) =>
+    const sendQuestion = (index: number) =>
       visitors[index]?.api.call('sendVisitorMessage', { body: { content: `question ${index}`, clientId: 'q' } });
-    const said = ({ conversationId }: { conversationId: string }) =>
+    const aiRepliesOf = ({ conversationId }: { conversationId: string }) =>
       database.query<{ content: string }>(
         `SELECT content FROM chat_messages WHERE conversation_id = $1 AND sender_type = 'ai' ORDER BY seq`,
         [conversationId],
       );
 
-    // Half of them are being thought about, half still wait for more, when the process dies.
+    // When the process dies, half of the replies are being generated and half wait for more messages.
     let isDead = false;
     const never = Promise.withResolvers<never>();
     model.answer = ({ text }) => (isDead ? { reply: `to ${/question \d+/.exec(text)?.[0]}` } : never.promise);
-    await put(0);
-    for (const index of [0, 1, 2, 3]) await ask(index);
+    await setDebounce(0);
+    for (const index of [0, 1, 2, 3]) await sendQuestion(index);
     await expect.poll(() => model.requests.length).toBe(4);
-    // Long enough for the messages and the end of the process on a busy machine.
-    await put(15_000);
-    for (const index of [4, 5, 6, 7]) await ask(index);
+    // Long enough to send all messages and kill the process on a busy machine.
+    await setDebounce(15_000);
+    for (const index of [4, 5, 6, 7]) await sendQuestion(index);
     await first.kill();
     isDead = true;
     const others = [await startHubProcess(env), await startHubProcess(env)];
     await expect
-      .poll(() => Promise.all(visitors.map(said)), { timeout: 60_000, interval: 500 })
+      .poll(() => Promise.all(visitors.map(aiRepliesOf)), { timeout: 60_000, interval: 500 })
       .toEqual(visitors.map((_visitor, index) => [{ content: `to question ${index}` }]));
     expect(await database.query('SELECT * FROM chat_ai_turns')).toEqual([]);
-    // Nobody asked a model twice but for those whose process had died.
+    // The model was called twice only for replies of the killed process.
     expect(model.requests).toHaveLength(12);
     expect(await Promise.all(others.map((hub) => hub.stop()))).toEqual([0, 0]);
   },

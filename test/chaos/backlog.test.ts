@@ -34,7 +34,7 @@ test(
     const { id } = await api.call('createAutomationWorkflow', {
       body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] },
     });
-    // The process ends in the middle of them.
+    // The process is killed during these starts.
     const runIds = await Promise.all(
       Array.from(
         { length: 50 },
@@ -43,7 +43,7 @@ test(
     );
     await hub.kill();
     const again = await startHubProcess(env);
-    // What the killed process had in hand is taken again when its leases are over.
+    // The runs of the killed process are claimed again when their leases expire.
     const ended = await Promise.all(runIds.map((runId) => settledRun(api, runId)));
     expect(
       ended.filter(({ status }) => status !== 'succeeded').map(({ status, error }) => ({ status, error })),

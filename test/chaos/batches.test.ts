@@ -13,7 +13,7 @@ import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 const senders = 20;
 
-/** Calls the hook again and again until the hub is gone; answers the runs that it said it took. */
+/** Calls the webhook until the hub is gone. Returns the ids of the accepted runs. */
 async function callUntilGone(url: string, token: string): Promise<string[]> {
   const accepted: string[] = [];
   const deadline = performance.now() + 60_000;
@@ -36,7 +36,7 @@ async function callUntilGone(url: string, token: string): Promise<string[]> {
   return accepted;
 }
 
-/** What a hub of these tests needs, and what ends one of them around a commit. */
+/** The environment of a hub, and a function that adds the settings for its kill at a commit. */
 async function environment(database: TestDatabase) {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-batches-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
@@ -48,17 +48,17 @@ async function environment(database: TestDatabase) {
     HOOK_RATE_LIMIT_PER_MINUTE: '10000000',
     DATABASE_POOL_SIZE: '8',
   };
-  const dying = (statement: string, when: string, count: number) => ({
+  const killedAtCommit = (statement: string, when: string, count: number) => ({
     ...env,
-    NODE_OPTIONS: `--import=${new URL('../fixtures/die-around.ts', import.meta.url).href}`,
+    NODE_OPTIONS: `--import=${new URL('../fixtures/die-around-commit.ts', import.meta.url).href}`,
     DIE_STATEMENT: statement,
     DIE_WHEN: when,
     DIE_COUNT: String(count),
   });
-  return { env, dying };
+  return { env, dying: killedAtCommit };
 }
 
-/** Does with the runs of a process that is gone what the sweep does, without the wait for their leases; answers how many there were. */
+/** Expires the leases of a killed process, as the sweep does, without waiting. Returns the number of leases. */
 async function endLeases(database: TestDatabase): Promise<number> {
   const ended = await database.query(
     'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where lease_expires_at is not null and finished_at is null returning id',
@@ -73,31 +73,35 @@ async function allSucceed(database: TestDatabase): Promise<void> {
     .toEqual([{ status: 'succeeded', n: expect.any(Number) as number }]);
 }
 
-describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => {
+describe('after kill -9 of a hub that handles many requests', { timeout: 180_000 }, () => {
   test.each([
     ['right before the commit of a batch of accepted runs', 'accept_held_runs', 'before'],
-    ['right after it, before anybody has an answer or any of them has begun', 'accept_held_runs', 'after'],
-    ['right before the commit of a batch of ends', 'advance_all_runs', 'before'],
-    ['right after it', 'advance_all_runs', 'after'],
-  ])('%s, every run that was accepted ends once, with each of its lines once', async (_what, statement, when) => {
+    [
+      'right after the commit of a batch of accepted runs, before any response and before any run starts',
+      'accept_held_runs',
+      'after',
+    ],
+    ['right before the commit of a batch of finished runs', 'advance_all_runs', 'before'],
+    ['right after the commit of a batch of finished runs', 'advance_all_runs', 'after'],
+  ])('%s, every accepted run finishes once and writes each log line once', async (_what, statement, when) => {
     await using database = await acquireDatabase();
-    const { env, dying } = await environment(database);
-    const mortal = await startHubProcess(dying(statement, when, 15));
+    const { env, dying: killedAtCommit } = await environment(database);
+    const killedHub = await startHubProcess(killedAtCommit(statement, when, 15));
     const key = await cli(env, 'token', 'create', '--product', 'automations');
     const client = (url: string) => createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key });
     const token = 'webhook-token-of-this-test';
-    await client(mortal.url).call('createAutomationWorkflow', {
+    await client(killedHub.url).call('createAutomationWorkflow', {
       body: {
         name: 'three lines',
         triggerJson: { type: 'webhook', webhook: { token } },
         stepsJson: ['a', 'b', 'c'].map((message) => ({ type: 'log' as const, message })),
       },
     });
-    const accepted = await callUntilGone(mortal.url, token);
-    if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
-    expect(mortal.child.signalCode).toBe('SIGKILL');
-    const inHand = await endLeases(database);
-    if (when === 'after' && statement === 'accept_held_runs') expect(inHand).toBeGreaterThan(0);
+    const accepted = await callUntilGone(killedHub.url, token);
+    if (killedHub.child.signalCode === null) await once(killedHub.child, 'exit');
+    expect(killedHub.child.signalCode).toBe('SIGKILL');
+    const expiredLeases = await endLeases(database);
+    if (when === 'after' && statement === 'accept_held_runs') expect(expiredLeases).toBeGreaterThan(0);
 
     const hub = await startHubProcess(env);
     await allSucceed(database);
@@ -114,9 +118,9 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
 
   test.each([
     ['right before the commit of a batch of intents', 'before'],
-    ['right after it, before anything went out', 'after'],
+    ['right after the commit of a batch of intents, before any request is sent', 'after'],
   ])(
-    '%s, nothing has gone out whose intent is not committed, and each run has had its effect under one key',
+    '%s, every sent request has a committed intent, and each run sends with one idempotency key',
     async (_what, when) => {
       await using database = await acquireDatabase();
       const calls: string[] = [];
@@ -131,11 +135,11 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
         server.close();
       });
       const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const { env, dying } = await environment(database);
-      const reaching = { EGRESS_ALLOW_HOSTS: host };
-      const mortal = await startHubProcess({ ...dying('write_intents', when, 12), ...reaching });
+      const { env, dying: killedAtCommit } = await environment(database);
+      const egress = { EGRESS_ALLOW_HOSTS: host };
+      const killedHub = await startHubProcess({ ...killedAtCommit('write_intents', when, 12), ...egress });
       const key = await cli(env, 'token', 'create', '--product', 'automations');
-      const api = createClient({ baseUrl: mortal.url, fetch: fetch as unknown as Fetch, token: key });
+      const api = createClient({ baseUrl: killedHub.url, fetch: fetch as unknown as Fetch, token: key });
       const token = 'webhook-token-of-this-test';
       await api.call('createAutomationWorkflow', {
         body: {
@@ -148,9 +152,9 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
           ],
         },
       });
-      const accepted = await callUntilGone(mortal.url, token);
-      if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
-      expect(mortal.child.signalCode).toBe('SIGKILL');
+      const accepted = await callUntilGone(killedHub.url, token);
+      if (killedHub.child.signalCode === null) await once(killedHub.child, 'exit');
+      expect(killedHub.child.signalCode).toBe('SIGKILL');
       const keys = async (where: string) =>
         (
           await database.query<{ key: string }>(`select run_id || '-' || step_index as key from effects where ${where}`)
@@ -161,14 +165,14 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
       if (when === 'after') expect(intended.some((intent) => !before.has(intent))).toBe(true);
 
       await endLeases(database);
-      const hub = await startHubProcess({ ...env, ...reaching });
+      const hub = await startHubProcess({ ...env, ...egress });
       await allSucceed(database);
       const runs = await database.query<{ id: string; lines: string }>(
         `select r.id, (select string_agg(l.message, '' order by l.step_index, l.id) from run_logs l where l.run_id = r.id) as lines from runs r`,
       );
       expect(accepted.filter((id) => !runs.some((run) => run.id === id))).toEqual([]);
       expect(runs.filter(({ lines }) => lines !== 'ab')).toEqual([]);
-      // One effect of each run, by the key that makes a further try of it the same one.
+      // One effect per run. The key makes a repeated call recognizable.
       const all = await keys('receipt_at is not null');
       expect(all.toSorted()).toEqual(runs.map(({ id }) => `${id}-1`).toSorted());
       expect([...new Set(calls)].toSorted()).toEqual(all.toSorted());
@@ -177,12 +181,12 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
   );
 
   test.each([
-    ['right before the commit of a batch of fires', 'before'],
-    ['right after it, before any of its runs has begun', 'after'],
-  ])('%s, each schedule fires once, and its run is done once', async (_what, when) => {
+    ['right before the commit of a batch of schedule fires', 'before'],
+    ['right after the commit of a batch of schedule fires, before any run starts', 'after'],
+  ])('%s, each schedule fires once, and its run finishes once', async (_what, when) => {
     await using database = await acquireDatabase();
-    const { env, dying } = await environment(database);
-    const mortal = await startHubProcess(dying('enter_fires', when, 1));
+    const { env, dying: killedAtCommit } = await environment(database);
+    const killedHub = await startHubProcess(killedAtCommit('enter_fires', when, 1));
     const schedules = 100;
     const trigger = {
       schemaVersion: 1,
@@ -204,11 +208,11 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
        ) insert into workflow_versions (workflow_id, version, tenant_id, name, steps) select id, 1, tenant_id, name, steps from made`,
       [JSON.stringify(trigger), schedules],
     );
-    if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
-    expect(mortal.child.signalCode).toBe('SIGKILL');
-    const inHand = await endLeases(database);
-    // What was not committed is fired by whoever comes next; of what was, this process held some.
-    if (when === 'after') expect(inHand).toBeGreaterThan(0);
+    if (killedHub.child.signalCode === null) await once(killedHub.child, 'exit');
+    expect(killedHub.child.signalCode).toBe('SIGKILL');
+    const expiredLeases = await endLeases(database);
+    // Uncommitted fires are repeated by the next process. The killed process had claimed some of the committed runs.
+    if (when === 'after') expect(expiredLeases).toBeGreaterThan(0);
     else expect(await database.query('select 1 from schedule_fires')).toEqual([]);
 
     const hub = await startHubProcess(env);

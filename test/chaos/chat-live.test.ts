@@ -13,7 +13,7 @@ import { until } from '../fixtures/until.ts';
 const visitors = 1_000;
 const rounds = 3;
 
-/** A visitor's page, which comes back whenever its connection is lost, to whichever hub answers. */
+/** The page of a visitor. It reconnects after each lost connection, to any hub that responds. */
 class Page {
   readonly seqs: number[] = [];
   readonly texts: string[] = [];
@@ -45,7 +45,7 @@ class Page {
         page.send({ type: 'hello', after: this.seqs.at(-1) ?? 0 });
         await closed;
       } catch {
-        // That hub is away, or has too much to do at this moment.
+        // The hub is down or overloaded at this moment.
       }
       await delay(Math.random() * 300);
     }
@@ -62,7 +62,7 @@ class Page {
 }
 
 test(
-  'every visitor gets every message once and in order, though all connections are cut at once, word of messages is lost and a hub dies as they are written',
+  'every visitor gets every message once and in order, even if all connections are cut, notifications are lost and a hub is killed',
   { timeout: 300_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -77,23 +77,23 @@ test(
       SECRET_KEY: 'ab'.repeat(32),
       RATE_LIMIT_PER_MINUTE: '1000000',
     });
-    let mortal = await startHubProcess(envOf(0));
-    const lasting = await startHubProcess(envOf(1));
+    let killedHub = await startHubProcess(envOf(0));
+    const survivingHub = await startHubProcess(envOf(1));
     const key = await cli(envOf(0), 'token', 'create', '--product', 'chat');
     const { tenantId } = await createClient({
-      baseUrl: lasting.url,
+      baseUrl: survivingHub.url,
       fetch: fetch as unknown as Fetch,
       token: key,
     }).call('readToken', {});
     const conversations = await makeConversations(database, tenantId, visitors);
     const tokens = await beginVisitors(database, tenantId, conversations);
-    const urls = () => [mortal.url, lasting.url];
+    const urls = () => [killedHub.url, survivingHub.url];
     const pages = tokens.map((token) => new Page(urls, token));
     onTestFinished(() => pages.forEach((page) => page.end()));
     for (const page of pages) void page.live();
 
-    // The same client id makes a message that was accepted by a hub which died one message.
-    const say = async (id: string, content: string) => {
+    // A repeated request with the same client id creates no second message.
+    const sendMessage = async (id: string, content: string) => {
       for (let tries = 0; ; tries += 1) {
         const api = createClient({
           baseUrl: urls()[tries % 2] as string,
@@ -114,7 +114,7 @@ test(
       const left = [...conversations];
       const writer = async () => {
         for (let id = left.pop(); id !== undefined; id = left.pop()) {
-          await say(id, `message ${round}`);
+          await sendMessage(id, `message ${round}`);
           written += 1;
         }
       };
@@ -137,23 +137,23 @@ test(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'outrigger-events' AND datname = current_database()",
     );
     await reached(visitors * 1.5);
-    await mortal.kill();
+    await killedHub.kill();
     await reached(visitors * 2);
-    mortal = await startHubProcess(envOf(0));
+    killedHub = await startHubProcess(envOf(0));
     await writing;
     const texts = Array.from({ length: rounds }, (_, n) => `message ${n + 1}`);
     await until(
       () => pages.every((page) => page.seqs.length >= rounds),
-      () => `${pages.filter((page) => page.seqs.length < rounds).length} visitors lack messages`,
+      () => `${pages.filter((page) => page.seqs.length < rounds).length} visitors miss messages`,
       60_000,
     );
-    // What came twice would have come by then.
+    // Leaves time for duplicates to arrive.
     await delay(1_000);
     for (const page of pages) {
       expect(page.seqs).toEqual([1, 2, 3]);
       expect(page.texts).toEqual(texts);
     }
     for (const page of pages) page.end();
-    await Promise.all([mortal.stop(), lasting.stop()]);
+    await Promise.all([killedHub.stop(), survivingHub.stop()]);
   },
 );

@@ -13,13 +13,21 @@ import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 const senders = 6;
 
-describe('after kill -9 of a hub in the midst of many commands', { timeout: 180_000 }, () => {
+describe('after kill -9 of a hub that handles many commands', { timeout: 180_000 }, () => {
   test.each([
-    ['right before the commit that lets a run wait and hands its command out', 'suspend_run_at_once', 'before'],
-    ['right after it, before the device has it', 'suspend_run_at_once', 'after'],
-    ['right before the commit that records a result and has its run go on', 'claim_waiting_run', 'before'],
-    ['right after it, before the device or the run hears of it', 'claim_waiting_run', 'after'],
-  ])('%s, every run that was accepted succeeds, each of its steps by one command', async (_what, statement, when) => {
+    ['right before the commit that suspends a run and leases its command', 'suspend_run_at_once', 'before'],
+    [
+      'right after the commit that suspends a run, before the device receives the command',
+      'suspend_run_at_once',
+      'after',
+    ],
+    ['right before the commit that records a result and resumes the run', 'claim_waiting_run', 'before'],
+    [
+      'right after the commit that records a result, before the device gets a response and the run resumes',
+      'claim_waiting_run',
+      'after',
+    ],
+  ])('%s, every accepted run succeeds with one command per step', async (_what, statement, when) => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-commands-'));
     onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
@@ -30,16 +38,16 @@ describe('after kill -9 of a hub in the midst of many commands', { timeout: 180_
       SECRET_KEY: 'ab'.repeat(32),
       RATE_LIMIT_PER_MINUTE: '1000000',
     };
-    const mortal = await startHubProcess({
+    const killedHub = await startHubProcess({
       ...env,
-      NODE_OPTIONS: `--import=${new URL('../fixtures/die-around.ts', import.meta.url).href}`,
+      NODE_OPTIONS: `--import=${new URL('../fixtures/die-around-commit.ts', import.meta.url).href}`,
       DIE_STATEMENT: statement,
       DIE_WHEN: when,
       DIE_COUNT: '25',
     });
     const key = await cli(env, 'token', 'create', '--product', 'automations');
-    const api = createClient({ baseUrl: mortal.url, fetch: fetch as unknown as Fetch, token: key });
-    await using companion = await startCompanion({ url: mortal.url } as TestHub, { api } as TestWorkspace);
+    const api = createClient({ baseUrl: killedHub.url, fetch: fetch as unknown as Fetch, token: key });
+    await using companion = await startCompanion({ url: killedHub.url } as TestHub, { api } as TestWorkspace);
     const { nodeId, shared } = companion;
     const input = (more: object) => ({ nodeId, ...more });
     const { id } = await api.call('createAutomationWorkflow', {
@@ -56,7 +64,7 @@ describe('after kill -9 of a hub in the midst of many commands', { timeout: 180_
     const deadline = performance.now() + 60_000;
     const send = async () => {
       while (performance.now() < deadline) {
-        const started = await fetch(`${mortal.url}/v1/automations/workflows/${id}/run`, {
+        const started = await fetch(`${killedHub.url}/v1/automations/workflows/${id}/run`, {
           method: 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
           body: '{}',
@@ -68,15 +76,15 @@ describe('after kill -9 of a hub in the midst of many commands', { timeout: 180_
       }
     };
     await Promise.all(Array.from({ length: senders }, send));
-    if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
-    expect(mortal.child.signalCode).toBe('SIGKILL');
+    if (killedHub.child.signalCode === null) await once(killedHub.child, 'exit');
+    expect(killedHub.child.signalCode).toBe('SIGKILL');
 
-    const held = await database.query<{ id: string }>('select id from runs where lease_expires_at is not null');
+    const unfinished = await database.query<{ id: string }>('select id from runs where lease_expires_at is not null');
     const hub = await startHubProcess(env);
-    // What the sweep does with runs whose process is gone, without the wait for their leases.
+    // Expires the leases of the killed process, as the sweep does, without waiting.
     await database.query(
       'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where finished_at is null and id = any($1)',
-      [held.map((row) => row.id)],
+      [unfinished.map((row) => row.id)],
     );
     await expect
       .poll(() => database.query('select status, count(*)::int as n from runs group by 1'), { timeout: 90_000 })

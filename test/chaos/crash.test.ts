@@ -24,13 +24,16 @@ import { until } from '../fixtures/until.ts';
 
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 let state = seed;
-/** The same dice for the same seed. */
+/** Pseudo-random numbers that repeat for the same seed. */
 function random(): number {
   state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
   return state / 2_147_483_648;
 }
 
-/** Tries to start runs one after the other through whatever happens, on a slow machine more often, until `least` were taken; answers those that the hub said it took. */
+/**
+ * Starts runs one after the other during all faults, for longer on a slow machine, until `least` were accepted. Returns
+ * the accepted runs.
+ */
 async function acceptThrough(
   api: () => Client,
   workflowId: string,
@@ -48,7 +51,7 @@ async function acceptThrough(
       );
       accepted.push(runId);
     } catch {
-      // Not taken, as far as the caller knows; that is no loss.
+      // The caller got no acceptance, so a missing run is no loss.
     }
     await delay(random() * pauseMs);
   }
@@ -82,7 +85,7 @@ async function expectAllFinal(api: Client, runIds: string[], timeoutMs: number):
 }
 
 describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
-  test('of hub, database and companion at random, every accepted run ends and no command that acts runs twice', async () => {
+  test('of hub, database and companion at random, every accepted run finishes and no acting command runs twice', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'outrigger-chaos-'));
     const home = join(folder, 'hub');
     const port = await freePort();
@@ -121,7 +124,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
         env: { ...companionEnv, ...endsWithThisProcess() },
         stdio: ['ignore', companionLog, companionLog],
       });
-      // It ends when it is killed; one that gives up by itself would leave every later command waiting.
+      // The companion ends only when it is killed. If it stopped by itself, every later command would wait.
       child.on(
         'exit',
         (code, signal) => signal === 'SIGKILL' || exits.push(`the companion ended by itself with ${code ?? signal}`),
@@ -160,19 +163,19 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
 
     const reading: string[] = [];
     const acts: string[] = [];
-    let over = false;
+    let isOver = false;
     const killers = (async () => {
-      while (!over) {
-        // On a slow machine all is not always down: something is taken between one blow and the next.
+      while (!isOver) {
+        // On a slow machine, waits for a few accepted runs between two kills.
         const before = reading.length + acts.length;
-        for (let waited = 0; waited < 100 && reading.length + acts.length < before + 3 && !over; waited += 1)
+        for (let waited = 0; waited < 100 && reading.length + acts.length < before + 3 && !isOver; waited += 1)
           await delay(100);
         await delay(random() * 1_500);
-        const dice = random();
-        if (dice < 0.35) {
+        const choice = random();
+        if (choice < 0.35) {
           await hub.kill();
           hub = await startHub();
-        } else if (dice < 0.65) {
+        } else if (choice < 0.65) {
           // The process can exist for a while after kill -9. A second companion cannot use the data folder until then.
           const ended = once(companion, 'exit');
           if (companion.kill('SIGKILL')) await ended;
@@ -183,14 +186,14 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
           try {
             if (pid > 1) process.kill(pid, 'SIGKILL');
           } catch (error) {
-            // The hub has not started the database again since the last blow.
+            // The hub has not restarted the database since the last kill.
             if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
           }
         }
       }
     })();
     const approver = (async () => {
-      while (!over) {
+      while (!isOver) {
         await delay(100);
         const { data: pending } = await api
           .call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } })
@@ -205,9 +208,9 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
       acceptThrough(() => api, workflow.id, { tries: 150, least: 40, pauseMs: 150, accepted: reading }),
       acceptThrough(() => api, acting.id, { tries: 80, least: 20, pauseMs: 300, accepted: acts }),
     ]);
-    over = true;
+    isOver = true;
     await killers;
-    // Whoever waits for an approval must still get it.
+    // Approvals of waiting runs are answered until the end.
     let settling = true;
     const lateApprover = (async () => {
       while (settling) {
@@ -237,7 +240,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
       .filter((line) => line !== '');
     expect(ran.length).toBe(new Set(ran).size);
     for (const id of acts) {
-      // A success that did not happen, or a failure that says it may have happened and does not: both would be lies.
+      // A successful run must have had its effect, and a failed run must say that its outcome is unknown.
       const happened = ran.includes(id);
       const run = await api.call('getAutomationRun', { params: { id } });
       expect([id, run.status === 'succeeded' ? happened : run.error?.code === 'outcome_unknown']).toEqual([id, true]);
@@ -272,11 +275,11 @@ describe.skipIf(!redisAvailable)(
         RATE_LIMIT_PER_MINUTE: '1000000',
         DATABASE_POOL_SIZE: '8',
       };
-      const front = await startHubProcess(env, ['--role', 'api']);
+      const apiProcess = await startHubProcess(env, ['--role', 'api']);
       let worker = await startHubProcess(env, ['--role', 'worker']);
       const second = await startHubProcess(env, ['--role', 'worker']);
       const key = await cli(env, 'token', 'create', '--product', 'automations');
-      const api = createClient({ baseUrl: front.url, fetch: fetch as unknown as Fetch, token: key });
+      const api = createClient({ baseUrl: apiProcess.url, fetch: fetch as unknown as Fetch, token: key });
       const { id } = await api.call('createAutomationWorkflow', {
         body: {
           name: 'fleet',
@@ -298,19 +301,19 @@ describe.skipIf(!redisAvailable)(
       const accepted = await accepting;
       const statuses = await expectAllFinal(api, accepted, 90_000);
       expect([...statuses.values()].filter((status) => status !== 'succeeded')).toEqual([]);
-      // A log line is written with the result of its step, so however often a worker died there is one.
+      // The log line is written with the result of its step, so it exists once.
       const lines = await database.query<{ count: number }>(
         'select count(*)::int as count from run_logs where run_id = any($1)',
         [accepted],
       );
       expect(lines[0]?.count).toBe(accepted.length);
-      await Promise.all([front.stop(), worker.stop(), second.stop()]);
+      await Promise.all([apiProcess.stop(), worker.stop(), second.stop()]);
       await rm(home, { recursive: true, force: true });
     });
   },
 );
 
-test('a worker that stalls and wakes up late writes nothing over what another did', async () => {
+test('a worker that resumes after a stall does not overwrite the results of another worker', async () => {
   await using database = await acquireDatabase();
   const home = await mkdtemp(join(tmpdir(), 'outrigger-stall-'));
   const env = {
@@ -321,7 +324,7 @@ test('a worker that stalls and wakes up late writes nothing over what another di
     RATE_LIMIT_PER_MINUTE: '1000000',
     DATABASE_POOL_SIZE: '8',
   };
-  // The receiver holds the first call until told, so that the worker is in the middle of its step when it stalls.
+  // The receiver does not answer the first call, so that the worker stalls in the middle of its step.
   const calls: string[] = [];
   let release: (() => void) | undefined;
   const receiver = createHttp((request, response) => {
@@ -345,14 +348,14 @@ test('a worker that stalls and wakes up late writes nothing over what another di
   const { runId } = startedRun(await client(stalled).call('runAutomationWorkflow', { params: { id } }));
   await until(
     () => calls.length === 1,
-    () => 'the worker did not begin',
+    () => 'the worker did not start the step',
   );
   stalled.child.kill('SIGSTOP');
   await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
   const healthy = await startHubProcess({ ...env, EGRESS_ALLOW_HOSTS: target });
   const finished = await settledRun(client(healthy), runId);
   expect(finished).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { body: { call: 2 } } }] });
-  // Both deliveries carry one key, so that the receiver can tell that they are one.
+  // Both deliveries have the same key, so that the receiver can recognize the repetition.
   expect(new Set(calls).size).toBe(1);
   stalled.child.kill('SIGCONT');
   release?.();

@@ -15,10 +15,10 @@ import { until } from '../fixtures/until.ts';
 
 const rounds = 20;
 
-/** A PostgreSQL of its own, which crashes when the test says so and is started again by itself. */
+/** Starts a separate PostgreSQL that the test can crash, and that restarts by itself. */
 async function startCrashingPostgres() {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-crash-'));
-  // An asynchronous commit stays in memory until another commit needs the disk: a crash loses it.
+  // A crash loses asynchronous commits that no later synchronous commit has flushed.
   const server = await startPostgresServer({ home, onNotice: () => undefined, settings: { wal_writer_delay: '10s' } });
   onTestFinished(async () => {
     await server[Symbol.asyncDispose]();
@@ -40,7 +40,7 @@ async function startCrashingPostgres() {
   return {
     url: server.url,
     query,
-    /** Ends all of its processes at once, as an immediate shutdown does; resolves when it answers again. */
+    /** Kills all processes of the server, as an immediate shutdown does. Resolves when the server responds again. */
     async crash(): Promise<void> {
       const pid = () => Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
       const before = pid();
@@ -51,7 +51,7 @@ async function startCrashingPostgres() {
             () => pid() !== before,
             () => false,
           ),
-        () => 'PostgreSQL did not come back after its crash',
+        () => 'PostgreSQL did not restart after its crash',
         60_000,
       );
     },
@@ -59,7 +59,7 @@ async function startCrashingPostgres() {
 }
 
 test(
-  `PostgreSQL crashes ${rounds} times under two hubs whose agents send mails: each mail is sent once, and each run ends as it would have`,
+  `when PostgreSQL crashes ${rounds} times under two hubs, each email of an agent is sent once and each run ends as without a crash`,
   { timeout: 300_000 },
   async () => {
     const postgres = await startCrashingPostgres();
@@ -97,12 +97,12 @@ test(
     const { id } = await api.call('createAutomationWorkflow', {
       body: {
         name: 'agent',
-        // The delay has the run claimed, rather than accepted by the process that works on it.
+        // The delay makes a worker claim the run. Otherwise the process that accepted the run would execute it.
         stepsJson: [{ type: 'agent', prompt: 'Write to {{payload.address}}', toolProfileId, delaySeconds: 1 }],
       },
     });
 
-    /** How often the model was asked for the first turn of the run at hand, and the answer that it gives once the crash is over. */
+    /** How often the model was called for the first turn of the current run, and its answer after the crash. */
     let asked = 0;
     let answer = Promise.withResolvers<void>();
     model.reply = async ({ messages }, turn) => {
@@ -129,7 +129,7 @@ test(
       );
       await expect.poll(() => asked).toBe(1);
       if (round % 4 === 3) {
-        // While the mail goes out.
+        // Crashes while the email is sent.
         const crashed = Promise.withResolvers<void>();
         onMail = () => {
           onMail = () => undefined;
@@ -138,15 +138,15 @@ test(
         answer.resolve();
         await crashed.promise;
       } else {
-        // While the model thinks.
+        // Crashes while the model generates its answer.
         await postgres.crash();
         const isHeld = async () =>
           (await postgres.query('SELECT 1 FROM runs WHERE id = $1 AND lease_expires_at IS NOT NULL', [runId])).length >
           0;
-        // The first worker goes on with its answer while a second one has the run.
+        // The first worker continues with its answer while a second one has the run.
         await until(
           async () => asked > 1 || (await isHeld()),
-          () => 'no worker has the run after the crash',
+          () => 'no worker claimed the run after the crash',
         );
         answer.resolve();
       }

@@ -23,8 +23,8 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** A real hub that loses patience with its database sooner than it would. */
-async function startImpatientHub(
+/** Starts a real hub with short time limits for its database. */
+async function startHubWithShortTimeouts(
   more: Record<string, string> = {},
 ): Promise<{ hub: HubProcess; url: string; key: string; api: Client }> {
   const env = {
@@ -46,8 +46,8 @@ async function startImpatientHub(
   };
 }
 
-/** Lets everything that the hub asks of the database go unanswered, until what is returned is called. */
-async function silence(): Promise<() => void> {
+/** Leaves all requests of the hub to the database without a response until the returned function is called. */
+async function pauseDatabase(): Promise<() => void> {
   const rows = await database.query<{ pid: number }>(
     `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
   );
@@ -60,8 +60,8 @@ async function silence(): Promise<() => void> {
   return go;
 }
 
-test('runs that meet a locked table end as they would have, each step done once, as soon as it is free', async () => {
-  const { api } = await startImpatientHub();
+test('runs blocked by a locked table finish once the lock is released, with each step done once', async () => {
+  const { api } = await startHubWithShortTimeouts();
   const { id } = await api.call('createAutomationWorkflow', {
     body: {
       name: 'w',
@@ -101,14 +101,14 @@ test('runs that meet a locked table end as they would have, each step done once,
   ]);
 });
 
-test('while the database is silent every request is answered 503 and the hub is not ready; then all goes on', async () => {
-  const { url, key, api } = await startImpatientHub();
+test('while the database does not respond, requests get 503 and the hub is not ready; afterwards both recover', async () => {
+  const { url, key, api } = await startHubWithShortTimeouts();
   const get = async (path: string) => {
     const response = await fetch(url + path, { headers: { 'x-api-key': key }, signal: AbortSignal.timeout(20_000) });
     return { status: response.status, body: (await response.json()) as { code?: string } };
   };
   expect(await get('/readyz')).toMatchObject({ status: 200 });
-  const go = await silence();
+  const go = await pauseDatabase();
   const answers = await Promise.all([
     get('/readyz'),
     get('/v1/automations/runs'),
@@ -128,14 +128,14 @@ test('while the database is silent every request is answered 503 and the hub is 
   });
 });
 
-test('a hub that is stopped while the database is silent ends all the same, long before anybody kills it', async () => {
-  const { hub } = await startImpatientHub({ SHUTDOWN_SECONDS: '1', DATABASE_URL: database.url });
-  await silence();
-  const patience = AbortSignal.timeout(60_000);
+test('a hub that is stopped while the database does not respond exits within 60 seconds', async () => {
+  const { hub } = await startHubWithShortTimeouts({ SHUTDOWN_SECONDS: '1', DATABASE_URL: database.url });
+  await pauseDatabase();
+  const deadline = AbortSignal.timeout(60_000);
   expect(
     await Promise.race([
       hub.stop().then(() => 'ended'),
-      new Promise((done) => patience.addEventListener('abort', () => done('still there'))),
+      new Promise((done) => deadline.addEventListener('abort', () => done('still there'))),
     ]),
   ).toBe('ended');
 });

@@ -33,7 +33,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** How each update of a table by `work` was committed. */
+/** The commit mode of each update of a table by `work`. */
 async function commitsOf(table: string, work: () => Promise<unknown>): Promise<string[]> {
   if (!tables.includes(table)) throw new TypeError(`no table of this test: ${table}`);
   await database.query('TRUNCATE seen_updates');
@@ -56,7 +56,7 @@ const mailerInto = (messageIds: string[]): Mailer => ({
   async [Symbol.asyncDispose]() {},
 });
 
-test('the numbers of REGISTER requests are on disk before they are sent', async () => {
+test('the sequence numbers of REGISTER requests are on disk before the requests are sent', async () => {
   const id = newId();
   await database.query(
     `INSERT INTO sip_trunks (id, tenant_id, host, username, sealed_password, transport, lease_epoch, lease_expires_at)
@@ -71,7 +71,7 @@ test('the numbers of REGISTER requests are on disk before they are sent', async 
   expect(commits).toEqual(['on']);
 });
 
-test('mails about models are on disk as begun and as sent, and a repeated mail keeps its Message-ID', async () => {
+test('emails about models are recorded on disk before and after they are sent, and a repeated email keeps its Message-ID', async () => {
   await database.query(
     `INSERT INTO users (id, tenant_id, email, role, password_hash) VALUES ($1, $2, 'admin@durable.example', 'admin', '')`,
     [newId(), tenantId],
@@ -89,7 +89,7 @@ test('mails about models are on disk as begun and as sent, and a repeated mail k
   expect(ids[1]).toBe(ids[0]);
 });
 
-test('mails about budgets are on disk as begun and as sent', async () => {
+test('emails about budgets are recorded on disk before and after they are sent', async () => {
   await database.query(
     `INSERT INTO ai_budgets (tenant_id, notified_percent, notified_day, mail_due_at) VALUES ($1, 100, (now() AT TIME ZONE 'UTC')::date, now())`,
     [tenantId],
@@ -98,7 +98,7 @@ test('mails about budgets are on disk as begun and as sent', async () => {
   expect(await commitsOf('ai_budgets', () => mails.send(signal))).toEqual(['on', 'on']);
 });
 
-test('mails about webhooks are on disk as begun and as sent', async () => {
+test('emails about webhooks are recorded on disk before and after they are sent', async () => {
   await database.query(
     `INSERT INTO webhooks (id, tenant_id, url, events, description, environment, active, sealed_secret, secret_hint, mail_due_at)
      VALUES ($1, $2, 'https://example.com/', '{}', '', 'live', false, '', '', now())`,

@@ -18,7 +18,7 @@ const residentMib = (pid: number | undefined) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 test(
-  'requests whose bodies need more memory than the hub has are answered in turn or refused, and do not end the hub',
+  'requests whose bodies exceed the memory of the hub are queued or refused, and do not crash the hub',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -37,7 +37,7 @@ test(
     const { id } = await api.call('createAutomationWorkflow', {
       body: { name: 'large', stepsJson: [{ type: 'log', message: 'hi' }] },
     });
-    // Empty objects need the most heap for their length.
+    // Empty objects use the most heap for their length.
     const objects = `[${Array.from({ length: 340_000 }).fill('{}').join(',')}]`;
     const post = async (path: string, body: string) => {
       const response = await fetch(new URL(path, hub.url), {
@@ -60,7 +60,7 @@ test(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'bodies that stall use a bounded memory, and others are still received (needs /proc)',
+  'stalled request bodies use a bounded amount of memory, and other bodies are still received (needs /proc)',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -102,7 +102,7 @@ test.skipIf(process.platform !== 'linux')(
     onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
     let refused = 0;
     const length = 11 * 1024 * 1024;
-    /** Sends the beginning of a body, and then nothing. */
+    /** Sends the beginning of a body and stops. */
     const stall = async (contentType: string, body: Buffer) => {
       const socket = connect(Number(new URL(hub.url).port), '127.0.0.1');
       sockets.push(socket);
@@ -122,7 +122,7 @@ test.skipIf(process.platform !== 'linux')(
       await stall('multipart/form-data; boundary=X', field);
     }
     await expect.poll(() => refused, { timeout: 60_000 }).toBeGreaterThan(60);
-    // 80 bodies of 11 MiB would be 880 MiB.
+    // 80 bodies of 11 MiB would use 880 MiB.
     expect(residentMib(hub.child.pid) - before).toBeLessThan(450);
     const payload = JSON.stringify({ name: 'x', stepsJson: [{ type: 'log', message: 'x'.repeat(500_000) }] });
     const other = await fetch(new URL('/v1/automations/workflows', hub.url), {

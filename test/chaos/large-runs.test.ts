@@ -16,17 +16,18 @@ const memories = 8;
 const runCount = 24;
 
 test(
-  'runs with outputs larger than the memory of the hub together end one after the other, and do not end the hub',
+  'runs whose outputs together exceed the memory of the hub finish one after the other, and do not crash the hub',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
     await using receiver = await startReceiver();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-large-'));
     onTestFinished(() => rm(home, { recursive: true, force: true }));
-    // The runs wait for this receiver at the same time, with 31 MB of outputs each that a later step reads. A delivery has 15 s.
+    // The runs wait for this receiver at the same time, each with 31 MB of outputs that a later step reads. A delivery
+    // has a time limit of 15 s.
     receiver.answer = async (_received, response) => {
       await delay(9_000);
-      // Many wait at the same time, which takes longer on a busy machine.
+      // Waits until many deliveries are open, which takes longer on a busy machine.
       for (let more = 0; more < 40 && receiver.mostOpen <= 8; more += 1) await delay(100);
       response.end();
     };
@@ -71,7 +72,7 @@ test(
       async () =>
         (await database.query('select id from runs where workflow_id = $1 and finished_at is not null', [id]))
           .length === runCount,
-      () => 'not all runs ended',
+      () => 'not all runs finished',
       150_000,
     );
     const outcomes = await database.query<{ status: string; count: number }>(

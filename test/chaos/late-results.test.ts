@@ -12,13 +12,13 @@ import type { TestDatabase } from '../fixtures/postgres.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Results that come when the hub had given them up, or was not there to take them. */
+/** Results that arrive after the hub gave up their commands, or after the hub was down. */
 
 interface Device {
   nodeId: string;
   secret: string;
 }
-interface Held {
+interface LeasedCommand {
   runId: string;
   commandId: string;
 }
@@ -58,11 +58,11 @@ const click = (more: Record<string, unknown> = {}) => ({
 const log = { type: 'log' as const, message: 'after' };
 const clicked = { status: 'succeeded' as const, output: { pageId: 'p1', url: 'https://example.com/', title: 't' } };
 
-async function begin(steps: unknown[]): Promise<string> {
+async function startRun(steps: unknown[]): Promise<string> {
   const { id } = await api.call('createAutomationWorkflow', { body: { name: 'late', stepsJson: steps as never } });
   return startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
-async function take(runId: string): Promise<Held> {
+async function pollCommand(runId: string): Promise<LeasedCommand> {
   const { commands } = await hub
     .client(device.secret)
     .call('pollAutomationNodeCommands', { params: { id: device.nodeId }, query: { wait: 20, max: 1 } });
@@ -73,7 +73,7 @@ const report = (commandId: string, body: object = clicked) =>
     .client(device.secret)
     .call('completeAutomationNodeCommand', { params: { id: device.nodeId, commandId }, body: body as never });
 const read = (id: string): Promise<Run> => settledRun(api, id);
-const giveUp = (commandId: string) =>
+const expireCommand = (commandId: string) =>
   database.query(`update node_commands set lease_expires_at = now() - interval '1 second' where id = $1`, [commandId]);
 const commandRow = async (commandId: string) =>
   (
@@ -90,16 +90,16 @@ const audited = async (runId: string) =>
     )
   ).map(({ details }) => details);
 
-/** A run whose device fell silent for longer than its lease. */
-async function lost(steps: unknown[]): Promise<Held> {
-  const held = await take(await begin(steps));
-  await giveUp(held.commandId);
-  return held;
+/** Starts a run whose device does not respond until its lease expires. */
+async function startExpiredCommand(steps: unknown[]): Promise<LeasedCommand> {
+  const leased = await pollCommand(await startRun(steps));
+  await expireCommand(leased.commandId);
+  return leased;
 }
 
-describe('a result that comes after its command was given up', () => {
-  test('lets the run go on that failed for nothing else', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+describe('a result that arrives after its command expired', () => {
+  test('resumes a run that failed only because of the expired command', async () => {
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     expect(await read(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
     expect(await report(commandId)).toEqual({ id: commandId, status: 'succeeded', recorded: true });
     expect(await read(runId)).toMatchObject({
@@ -111,12 +111,12 @@ describe('a result that comes after its command was given up', () => {
     expect(await audited(runId)).toMatchObject([
       { commandId, endedBefore: 'outcome_unknown', status: 'succeeded', runGoesOn: true },
     ]);
-    // Once, like any other.
+    // A result is recorded once.
     expect(await report(commandId)).toMatchObject({ status: 'succeeded', recorded: false });
   });
 
-  test('is recorded at the command and changes no error of the step when it is a failure', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+  test('that is a failure is recorded for the command and does not change the error of the step', async () => {
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     expect((await read(runId)).status).toBe('failed');
     await report(commandId, {
       status: 'failed',
@@ -133,8 +133,8 @@ describe('a result that comes after its command was given up', () => {
     ]);
   });
 
-  test('changes no error of the command when the page was closed because the run had ended', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+  test('does not change the error of the command if the page was closed because the run had finished', async () => {
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     expect((await read(runId)).status).toBe('failed');
     await report(commandId, {
       status: 'failed',
@@ -144,11 +144,11 @@ describe('a result that comes after its command was given up', () => {
     expect(await commandRow(commandId)).toMatchObject({ error: { code: 'outcome_unknown' }, overdue: false });
   });
 
-  test('changes nothing of a run that has a later attempt, and nothing of that attempt', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+  test('does not change a run that was retried, nor its retry', async () => {
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     await read(runId);
     const retried = await api.call('retryAutomationRun', { params: { id: runId } });
-    const second = await take(retried.id);
+    const second = await pollCommand(retried.id);
     expect(await report(commandId)).toMatchObject({ recorded: true });
     expect(await read(runId)).toMatchObject({
       status: 'failed',
@@ -161,8 +161,8 @@ describe('a result that comes after its command was given up', () => {
     expect(await audited(runId)).toMatchObject([{ runGoesOn: false }]);
   });
 
-  test('changes nothing of a step that the run went on without', async () => {
-    const { runId, commandId } = await lost([click({ continueOnError: true }), log]);
+  test('does not change a step whose failure the run ignored', async () => {
+    const { runId, commandId } = await startExpiredCommand([click({ continueOnError: true }), log]);
     expect(await read(runId)).toMatchObject({
       status: 'succeeded',
       stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'succeeded' }],
@@ -175,15 +175,15 @@ describe('a result that comes after its command was given up', () => {
     expect(await commandRow(commandId)).toMatchObject({ status: 'succeeded' });
   });
 
-  test('is in time when the device keeps to the timeoutMs that it got, which is within the time of the step', async () => {
-    const runId = await begin([click({ timeoutSeconds: 5 }), log]);
+  test('is accepted if the device keeps to the timeoutMs of its command, which is within the step timeout', async () => {
+    const runId = await startRun([click({ timeoutSeconds: 5 }), log]);
     const { commands } = await hub
       .client(device.secret)
       .call('pollAutomationNodeCommands', { params: { id: device.nodeId }, query: { wait: 20, max: 1 } });
     const [command] = commands;
     expect(command?.input['timeoutMs']).toBeLessThanOrEqual(5_000);
     expect(command?.endsInMs).toBeLessThanOrEqual(5_000);
-    // The hub waits longer than the device works.
+    // The hub waits longer than the time limit of the device.
     const [row] = await database.query<{ isLater: boolean }>(
       `select expires_at > created_at + interval '10 seconds' as "isLater" from node_commands where id = $1`,
       [command?.id],
@@ -193,8 +193,8 @@ describe('a result that comes after its command was given up', () => {
     expect((await read(runId)).status).toBe('succeeded');
   });
 
-  test('says that the time of the step was over when the device still works after it', async () => {
-    const { runId, commandId } = await take(await begin([click({ timeoutSeconds: 5 }), log]));
+  test('is preceded by an error that names the step timeout if the device still works after the timeout', async () => {
+    const { runId, commandId } = await pollCommand(await startRun([click({ timeoutSeconds: 5 }), log]));
     await database.query(
       `update node_commands set deadline_at = now() - interval '1 second', expires_at = now() - interval '1 second' where id = $1`,
       [commandId],
@@ -211,8 +211,8 @@ describe('a result that comes after its command was given up', () => {
     expect(withdrawn).toEqual([commandId]);
   });
 
-  test("does not undo the end of the step's own time, but a retry goes on after what was done", async () => {
-    const { runId, commandId } = await lost([click({ timeoutSeconds: 600 }), log]);
+  test('does not undo a step timeout, but a retry continues after the recorded step', async () => {
+    const { runId, commandId } = await startExpiredCommand([click({ timeoutSeconds: 600 }), log]);
     await read(runId);
     await database.query(`update node_commands set deadline_at = now() - interval '1 second' where id = $1`, [
       commandId,
@@ -223,7 +223,7 @@ describe('a result that comes after its command was given up', () => {
       error: { code: 'outcome_unknown' },
       stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }],
     });
-    // The output counts among the bytes that the run keeps.
+    // The output counts towards the output limit of the run.
     expect(
       await database.query(
         'select output_bytes = octet_length(output::text) + octet_length(output_text) as counted from run_steps where run_id = $1 and index = 0',
@@ -240,7 +240,7 @@ describe('a result that comes after its command was given up', () => {
       const create = async (name: string) =>
         (await api.call('createAutomationWorkflow', { body: { name, stepsJson: [log] } })).id;
       await api.call('putAutomationPolicy', { body: { errorWorkflowId: await create('handler') } });
-      const handled = await lost([click(), log]);
+      const handled = await startExpiredCommand([click(), log]);
       await read(handled.runId);
       if (policy === 'names another error workflow')
         await api.call('putAutomationPolicy', { body: { errorWorkflowId: await create('other') } });
@@ -254,8 +254,8 @@ describe('a result that comes after its command was given up', () => {
     },
   );
 
-  test('does not undo a failure that is long past', async () => {
-    const old = await lost([click(), log]);
+  test('does not undo a failure that is two hours old', async () => {
+    const old = await startExpiredCommand([click(), log]);
     await read(old.runId);
     await database.query(`update runs set finished_at = now() - interval '2 hours' where id = $1`, [old.runId]);
     await report(old.commandId);
@@ -265,9 +265,9 @@ describe('a result that comes after its command was given up', () => {
     });
   });
 
-  test('takes the run from a worker that is about to write the failure', async () => {
-    const { runId, commandId } = await take(await begin([click(), log]));
-    // A worker that read the command as given up, and has not written yet what follows from it.
+  test('resumes the run even if a worker is about to write the failure', async () => {
+    const { runId, commandId } = await pollCommand(await startRun([click(), log]));
+    // A worker has read the command as failed and has not written the failure of the step yet.
     await database.query(
       `update node_commands set status = 'failed', overdue = true, lease_expires_at = null, finished_at = now(), error = '{"code":"outcome_unknown","message":"x"}' where id = $1`,
       [commandId],
@@ -287,8 +287,8 @@ describe('a result that comes after its command was given up', () => {
     expect(overtaken).toEqual([]);
   });
 
-  test('is waited for while its device says that it is under way', async () => {
-    const { runId, commandId } = await lost([click(), log]);
+  test('keeps its command running on the device until the run is retried', async () => {
+    const { runId, commandId } = await startExpiredCommand([click(), log]);
     await read(runId);
     const poll = () =>
       hub.client(device.secret).call('pollAutomationNodeCommands', {
@@ -302,7 +302,7 @@ describe('a result that comes after its command was given up', () => {
   });
 });
 
-/** What five minutes without any hub leave behind. */
+/** Changes the database as if no hub had run for five minutes. */
 const fiveMinutesPass = async () => {
   await database.query(
     `update hub_settings set updated_at = updated_at - interval '5 minutes' where key = 'devices_served'`,
@@ -312,10 +312,10 @@ const fiveMinutesPass = async () => {
   );
 };
 
-describe('a hub that was away for five minutes', () => {
-  test('takes the result of an acting command that ended meanwhile, and hands out what waited', async () => {
-    const acting = await take(await begin([click(), log]));
-    const waiting = await begin([{ type: 'skill', skillId: 'node.ping', input: { nodeId: device.nodeId } }]);
+describe('a hub that was down for five minutes', () => {
+  test('accepts the result of an acting command that finished meanwhile, and leases the commands that waited', async () => {
+    const acting = await pollCommand(await startRun([click(), log]));
+    const waiting = await startRun([{ type: 'skill', skillId: 'node.ping', input: { nodeId: device.nodeId } }]);
     await until(
       async () => (await database.query('select 1 from node_commands where run_id = $1', [waiting])).length === 1,
       () => 'the ping was not written',
@@ -324,7 +324,7 @@ describe('a hub that was away for five minutes', () => {
     await fiveMinutesPass();
     hub = await startHub(env, database);
     api = hub.client(workspace.key);
-    // Its sweeps come and go before the device does.
+    // Two sweeps run before the device reports.
     await hub.app.sweep();
     await hub.app.sweep();
     expect((await commandRow(acting.commandId))?.status).toBe('leased');
@@ -333,13 +333,13 @@ describe('a hub that was away for five minutes', () => {
       status: 'succeeded',
       stepsResultJson: [{ output: clicked.output }, {}],
     });
-    const ping = await take(waiting);
+    const ping = await pollCommand(waiting);
     await report(ping.commandId, { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } });
     expect((await read(waiting)).status).toBe('succeeded');
   });
 
-  test('ends nothing while no process serves devices, and gives time once, whichever of several comes first', async () => {
-    const { runId, commandId } = await take(await begin([click(), log]));
+  test('expires no command while no process serves devices, and extends the deadlines once, even if several processes start', async () => {
+    const { runId, commandId } = await pollCommand(await startRun([click(), log]));
     await hub[Symbol.asyncDispose]();
     await fiveMinutesPass();
     await using db = new Database({
@@ -368,8 +368,8 @@ describe('a hub that was away for five minutes', () => {
     );
     expect(row?.status).toBe('leased');
     expect(row?.left).toBeGreaterThan(45);
-    // Once devices had their time, silence is silence.
-    await giveUp(commandId);
+    // After the extended deadline, a command without a response fails.
+    await expireCommand(commandId);
     expect(await worker.sweep()).toBe(1);
     hub = await startHub(env, database);
     api = hub.client(workspace.key);

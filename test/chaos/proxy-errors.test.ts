@@ -13,7 +13,7 @@ import { until } from '../fixtures/until.ts';
 const html = { 'content-type': 'text/html' };
 const json = { 'content-type': 'application/json' };
 
-/** What stands before a hub may answer while the hub is exchanged for another. */
+/** Responses of a proxy while a hub is being replaced. */
 const answers: { status: number; headers: Record<string, string>; body: string }[] = [
   { status: 404, headers: { 'content-type': 'text/plain' }, body: '404 page not found\n' },
   {
@@ -23,7 +23,7 @@ const answers: { status: number; headers: Record<string, string>; body: string }
   },
   { status: 404, headers: json, body: '{"code":"not_found","message":"no Route matched with those values"}' },
   { status: 401, headers: json, body: '{"code":"device_secret_invalid","message":"of another make"}' },
-  // A hub of the same make that has no such path, where a route leads to the wrong one.
+  // Another Outrigger hub without this path, for a wrong route.
   {
     status: 404,
     headers: json,
@@ -39,11 +39,11 @@ const answers: { status: number; headers: Record<string, string>; body: string }
   { status: 200, headers: html, body: '<h1>Sign in to the network</h1>' },
 ];
 
-/** Pauses grow and are drawn by lot, so that a row of retries may take a minute. */
+/** The delays between retries grow and are random, so several retries may take a minute. */
 const backOffMs = 75_000;
 
 test(
-  'a proxy that answers in the place of the hub costs a companion a retry, and neither its pairing nor a finished result',
+  'a proxy that responds instead of the hub makes a companion retry, but not lose its pairing or a finished result',
   { timeout: 180_000 },
   async () => {
     await using hub = await startHub({
@@ -67,7 +67,7 @@ test(
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
     expect((await settledRun(workspace.api, runId)).status).toBe('waiting_approval');
 
-    // The deploy begins when the result is sent.
+    // The proxy responds instead of the hub from the first result on.
     let results = 0;
     let others = 0;
     proxy.fault = ({ path }): ProxyFault | undefined => {
@@ -94,7 +94,7 @@ test(
     expect(readFileSync(file, 'utf8')).toBe('once\n');
     expect(others).toBeGreaterThan(0);
 
-    // Polls alone meet every one of them, too.
+    // Polls get every response as well.
     let polls = 0;
     proxy.fault = () => {
       const answer = answers[polls++];
@@ -102,7 +102,7 @@ test(
     };
     await until(
       () => polls > answers.length + 2,
-      () => `the companion polls no more: ${companion.log()}`,
+      () => `the companion stopped polling: ${companion.log()}`,
       backOffMs,
     );
     expect(companion.process()?.exitCode).toBeNull();

@@ -14,10 +14,10 @@ import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import { until } from '../fixtures/until.ts';
 
 const secret = 'S3CRET-of-a-stranger';
-/** A minute of the log's clock for each second that passes. */
+/** The clock of the log is 60 times as fast as real time. */
 const clock = () => performance.now() * 60;
 
-/** A way to a server that can be cut. */
+/** A relay to a server that a test can cut. */
 class Gate {
   readonly #target: { host: string; port: number };
   readonly #sockets = new Set<Socket>();
@@ -102,7 +102,7 @@ async function start(env: Record<string, string>) {
       lines
         .map((line) => JSON.parse(line) as Line)
         .filter(({ level, part }) => level >= 40 || part !== undefined)
-        // The login of the tests is a superuser.
+        // Ignores the warning about the superuser, whom the tests log in as.
         .filter(({ msg }) => !msg.startsWith('The login ')),
   };
 }
@@ -128,7 +128,7 @@ async function expectOneOutage(
     during.map((line) => line.part),
     lines.join(''),
   ).toEqual(during.map(() => part));
-  // The first line, and one for each minute that the log's clock went on.
+  // The first line, and one per minute of the log's clock.
   expect(during.length).toBeLessThanOrEqual(2 + minutes);
   await gate.open();
   await until(
@@ -139,7 +139,7 @@ async function expectOneOutage(
 }
 
 describe('the log of a running hub', () => {
-  test('tells of a database that is away when it goes, once a minute, and when it is back, and of nothing that callers sent meanwhile', async () => {
+  test('reports a database outage at its start, once a minute and at its end, and contains nothing from requests', async () => {
     await using database = await acquireDatabase();
     const url = new URL(database.url);
     const gate = new Gate(url);
@@ -154,7 +154,7 @@ describe('the log of a running hub', () => {
     }
   });
 
-  test.skipIf(!redisAvailable)('and the same of Redis (needs redis-server)', async () => {
+  test.skipIf(!redisAvailable)('reports a Redis outage in the same way (needs redis-server)', async () => {
     await using database = await acquireDatabase();
     await using redis = await startRedis();
     const gate = new Gate(new URL(redis.url));

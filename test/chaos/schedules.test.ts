@@ -8,7 +8,7 @@ import { startHubProcess } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 test(
-  'each fire of a schedule starts one run, with three hub processes of which one is killed',
+  'each schedule fire starts one run, with three hub processes of which one is killed',
   { timeout: 180_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -52,7 +52,7 @@ test(
     );
     await delay(4_000);
     await first.kill();
-    // A busy machine fires late, and then all that was missed.
+    // A busy machine fires late and then catches up on all missed fires.
     const hasFired = async () => {
       const [row] = await database.query<{ least: number }>(
         `select coalesce(min(seconds), 0)::int as least from (select extract(epoch from max(f.fire_at) - min(f.fire_at)) + 1 as seconds from workflows w
@@ -70,7 +70,7 @@ test(
       );
       return open.length === 0;
     };
-    // What the killed process had in hand is taken again when its leases are over.
+    // The runs of the killed process are claimed again when their leases expire.
     await until(allEnded, () => `runs did not end: ${JSON.stringify(open)}`, 75_000);
     const rows = await database.query<{ workflow_id: string; fires: number; runs: number; seconds: number }>(
       `select w.id as workflow_id,
@@ -82,7 +82,7 @@ test(
     );
     expect(rows.length).toBe(schedules);
     for (const row of rows) {
-      // No second is left out, and none has two.
+      // Each second has exactly one fire and one run.
       expect([row.runs, row.fires]).toEqual([row.seconds, row.seconds]);
       expect(row).toMatchObject({ all_runs: row.runs });
       expect(row.seconds).toBeGreaterThanOrEqual(8);

@@ -9,7 +9,7 @@ import { isSigned, startReceiver } from '../fixtures/receiver.ts';
 import type { Received, Receiver } from '../fixtures/receiver.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Hub processes on one database, and a receiver that follows every message of the workspace `demo`. */
+/** Hub processes on one database, and a receiver for every message of the workspace `demo`. */
 async function scene(processes: number) {
   const database = await acquireDatabase();
   onTestFinished(() => database[Symbol.asyncDispose]());
@@ -52,7 +52,7 @@ async function scene(processes: number) {
 
 const eventIdOf = ({ body }: Received) => (JSON.parse(body) as { eventId: string }).eventId;
 
-/** How often each event came. */
+/** How often each event was received. */
 function timesOf({ received }: Receiver): Map<string, number> {
   const times = new Map<string, number>();
   for (const each of received) times.set(eventIdOf(each), (times.get(eventIdOf(each)) ?? 0) + 1);
@@ -60,7 +60,7 @@ function timesOf({ received }: Receiver): Map<string, number> {
 }
 
 test(
-  'two hub processes deliver each event once when nothing fails, in the order of its conversation, and log no secret',
+  'two hub processes deliver each event once if nothing fails, in the order of its conversation, and log no secret',
   { timeout: 120_000 },
   async () => {
     const { hubs, clients, receiver, webhook, conversations, logs } = await scene(2);
@@ -73,7 +73,7 @@ test(
     );
     await until(
       async () => timesOf(receiver).size === 150,
-      () => `${timesOf(receiver).size} of 150 came`,
+      () => `${timesOf(receiver).size} of 150 arrived`,
       60_000,
     );
     expect(receiver.received).toHaveLength(150);
@@ -93,11 +93,11 @@ test(
 );
 
 test(
-  'a hub that is killed in the midst of deliveries loses none, and what comes again has the same bytes',
+  'a hub that is killed during deliveries loses none, and repeated deliveries have the same bytes',
   { timeout: 180_000 },
   async () => {
     const { database, env, hubs, clients, receiver, webhook, conversations } = await scene(1);
-    // From some time on the receiver takes what it gets and does not answer, as when the answer is lost with whoever waits for it.
+    // After 20 requests, the receiver accepts deliveries without a response, as if the response was lost.
     receiver.answer = (_received, response) => {
       if (receiver.received.length <= 20) response.end();
     };
@@ -110,7 +110,7 @@ test(
     );
     await until(
       async () => receiver.open === 4,
-      () => `${receiver.open} deliveries are under way`,
+      () => `${receiver.open} deliveries are in progress`,
       30_000,
     );
     await hubs[0]?.kill();
@@ -140,7 +140,7 @@ test(
 );
 
 test(
-  'a hub that stops ends its attempts in time and gives back what it could not end',
+  'a hub that stops ends its delivery attempts in time and releases the unfinished ones',
   { timeout: 120_000 },
   async () => {
     const { database, env, key, hubs, receiver, conversations } = await scene(1);
@@ -151,7 +151,7 @@ test(
     await api.call('sendChatMessage', { params: { id: conversations[0] as string }, body: { content: 'x' } });
     await until(
       async () => receiver.open === 1,
-      () => 'nothing came',
+      () => 'no delivery arrived',
       30_000,
     );
     expect(await quick.stop()).toBe(0);

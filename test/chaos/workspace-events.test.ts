@@ -11,7 +11,7 @@ import type { HubProcess } from '../fixtures/processes.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 
 test(
-  'a reader of the events of a workspace hears of each once, in order, while its hubs are killed under it',
+  'a reader of workspace events receives each event once and in order while its hubs are killed',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -38,7 +38,7 @@ test(
       body: { name: 'w', stepsJson: Array.from({ length: 3 }, () => ({ type: 'log', message: 'x' })) } as never,
     });
 
-    // One that works on no run, so that none waits for the end of a lease.
+    // Starts a process that executes no runs, so that no run waits for an expired lease.
     const startFront = () => startHubProcess(env, ['--role', 'api']);
     let hub: HubProcess = await startFront();
     const received: string[] = [];
@@ -59,7 +59,7 @@ test(
         );
       };
     };
-    // What happens before its first word is not its business.
+    // Waits for the first bytes, because the stream omits earlier events.
     await (
       await listen(hub.url)
     )();
@@ -71,13 +71,13 @@ test(
       }
     })();
     for (let round = 0; round < 3; round += 1) {
-      const leave = await listen(hub.url);
+      const stopHub = await listen(hub.url);
       await delay(800);
       await hub.kill();
-      await leave();
-      const leaveSteady = await listen(steady.url);
+      await stopHub();
+      const stopSteady = await listen(steady.url);
       hub = await startFront();
-      await leaveSteady();
+      await stopSteady();
     }
     isWriting = false;
     await writing;
@@ -93,15 +93,15 @@ test(
       )
     ).map(({ line }) => line);
     expect(written.length).toBeGreaterThan(50);
-    const leave = await listen(hub.url);
-    // Before the events comes the word that the stream is ready.
-    await leave((count) => received.length + count > written.length);
+    const stopHub = await listen(hub.url);
+    // The first message of a stream is `ready`.
+    await stopHub((count) => received.length + count > written.length);
     const [ready, ...events] = received;
     expect(ready).toMatch(/^ready/);
     expect(events.toSorted()).toEqual(written.toSorted());
     const ofRun = (lines: string[]) => Map.groupBy(lines, (line) => line.split(' ')[1]);
-    const [told, happened] = [ofRun(events), ofRun(written)];
-    for (const [runId, lines] of happened) expect(told.get(runId)).toEqual(lines);
+    const [receivedByRun, writtenByRun] = [ofRun(events), ofRun(written)];
+    for (const [runId, lines] of writtenByRun) expect(receivedByRun.get(runId)).toEqual(lines);
     expect(await hub.stop()).toBe(0);
     expect(await steady.stop()).toBe(0);
   },

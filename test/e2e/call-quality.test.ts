@@ -32,7 +32,7 @@ describe.skipIf(!isAvailable)('audio by the SIP server of deploy/kamailio (skipp
     await rtpengine[Symbol.asyncDispose]();
   });
 
-  test('is heard both ways, and what it was like stands in the record of the call', async () => {
+  test('is heard in both directions, and the call record contains its quality', async () => {
     const { session } = await hub.workspace();
     const { credentials } = await session.call('optIntoHostedSip', {});
     const account = { ...(credentials as NonNullable<typeof credentials>), port: server.port, domain };
@@ -44,12 +44,12 @@ describe.skipIf(!isAvailable)('audio by the SIP server of deploy/kamailio (skipp
     const [caller, callee] = [await open(), await open()];
     expect(await callee.ask('REGISTER', `sip:${domain}`)).toMatchObject({ status: 200 });
     const uri = `sip:${account.username}@${domain}`;
-    const answered = caller.ask('INVITE', uri, [], caller.media.sdp);
+    const finalResponse = caller.ask('INVITE', uri, [], caller.media.sdp);
     const invite = await callee.wait('INVITE');
-    callee.media.aimAt(invite.body.toString());
+    callee.media.setTarget(invite.body.toString());
     callee.answer('INVITE', '200 OK', callee.media.sdp);
-    const ok = await answered;
-    caller.media.aimAt(ok.body.toString());
+    const ok = await finalResponse;
+    caller.media.setTarget(ok.body.toString());
     const routes = headersOf(ok, 'record-route').map((route) => `Route: ${route}`);
     const target = parseAddress(headerOf(ok, 'contact') ?? '').uri;
     const inCall = [`To: ${headerOf(ok, 'to')}`, ...routes];
@@ -59,10 +59,10 @@ describe.skipIf(!isAvailable)('audio by the SIP server of deploy/kamailio (skipp
     await expect
       .poll(
         () => {
-          for (const phone of phones) phone.say();
+          for (const phone of phones) phone.sendAudio();
           ticks += 1;
-          if (ticks % 15 === 0) for (const phone of phones) phone.report();
-          return phones.every(({ heard, reports }) => heard > 60 && reports > 5);
+          if (ticks % 15 === 0) for (const phone of phones) phone.sendReport();
+          return phones.every(({ packetsReceived: heard, reportsReceived: reports }) => heard > 60 && reports > 5);
         },
         { interval: 20 },
       )

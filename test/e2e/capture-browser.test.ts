@@ -140,28 +140,32 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     ).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
-  test('a capture fails if it is denied, or if a tool or the display is missing', { timeout: 120_000 }, async () => {
-    await companion.cli('deny', 'screen');
-    expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
-      error: { code: 'denied_by_device' },
-    });
-    await companion.cli('allow', 'screen');
-    await using bare = await startCompanion(hub, workspace, {
-      allow: ['camera'],
-      env: { DISPLAY: screen.display, PATH: '/nonexistent' },
-    });
-    expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({
-      error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string },
-    });
-    await using blind = await startCompanion(hub, workspace, {
-      allow: ['screen'],
-      env: { DISPLAY: '', WAYLAND_DISPLAY: '' },
-    });
-    expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({
-      status: 'failed',
-      error: { code: expect.not.stringContaining('denied') as string },
-    });
-  });
+  test(
+    'a capture fails if the owner denies it, or if a tool or the display is missing',
+    { timeout: 120_000 },
+    async () => {
+      await companion.cli('deny', 'screen');
+      expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
+        error: { code: 'denied_by_device' },
+      });
+      await companion.cli('allow', 'screen');
+      await using bare = await startCompanion(hub, workspace, {
+        allow: ['camera'],
+        env: { DISPLAY: screen.display, PATH: '/nonexistent' },
+      });
+      expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({
+        error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string },
+      });
+      await using blind = await startCompanion(hub, workspace, {
+        allow: ['screen'],
+        env: { DISPLAY: '', WAYLAND_DISPLAY: '' },
+      });
+      expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({
+        status: 'failed',
+        error: { code: expect.not.stringContaining('denied') as string },
+      });
+    },
+  );
 });
 
 const canRecord = findTool('pulseaudio') !== null && findTool('pactl') !== null && findTool('ffmpeg') !== null;
@@ -242,7 +246,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     server.close();
   });
 
-  test('uploads an artefact of its run and refuses an artefact of another run', async () => {
+  test('uploads an artifact of its run and refuses an artifact of another run', async () => {
     const target = { selector: 'input' };
     const upload = (artifactId: string) => [
       { skillId: 'browser.navigate', input: { url: `${base}/form` } },
@@ -496,7 +500,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
             browser('navigate', { url: `${base}/` }),
             { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true },
           ]);
-        // Without the block, every kind of request must arrive. Otherwise the test of the block would prove nothing.
+        // Without the block, every kind of request must arrive. Otherwise the test would prove nothing.
         write({});
         await companion.cli('settings', 'accept');
         await tryAll();
@@ -523,7 +527,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         expect(JSON.stringify(page.stepsResultJson[1])).not.toContain('socket passed');
         expect(connections).toBe(0);
 
-        const forever = [
+        const endless = [
           browser('navigate', { url: `${base}/` }),
           browser('evaluate', { expression: 'new Promise(() => undefined)', timeoutMs: 60_000 }),
         ];
@@ -537,7 +541,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           const { id } = await workspace.api.call('createAutomationWorkflow', {
             body: {
               name: 'x',
-              stepsJson: forever.map(({ skillId, input }) => ({
+              stepsJson: endless.map(({ skillId, input }) => ({
                 type: 'skill' as const,
                 skillId,
                 input: { nodeId: companion.nodeId, ...input } as never,

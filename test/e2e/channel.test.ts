@@ -72,7 +72,7 @@ describe('a companion', () => {
       proxy.cutSockets();
       await until(
         () => connections(companion).length > before,
-        () => `it did not come back: ${companion.log()}`,
+        () => `the companion did not reconnect: ${companion.log()}`,
       );
       expect(connections(companion).at(-1)).toBe(by);
       expect(await ping(companion)).toBe('succeeded');

@@ -6,7 +6,7 @@ import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { openTab } from '../fixtures/chat-tab.ts';
-import { barriers } from '../fixtures/companion-window.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { chatScene } from '../fixtures/visitor.ts';
@@ -58,8 +58,8 @@ const picture = async (page: Page, name: string) => {
   if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
 };
 
-/** Pieces that come when the test lets the next one go. */
-function gated(parts: readonly string[]) {
+/** Parts of an answer that wait until the test releases the next one. */
+function gatedParts(parts: readonly string[]) {
   const gates = parts.map(() => Promise.withResolvers<void>());
   return {
     next: (() => {
@@ -75,10 +75,10 @@ function gated(parts: readonly string[]) {
   };
 }
 
-describe.skipIf(executable === undefined)('the page where the AI agent answers (needs Chromium)', () => {
-  test('shows the answer while it is written, then the message in its place', async () => {
+describe.skipIf(executable === undefined)('the chat page with an AI agent (needs Chromium)', () => {
+  test('shows the reply while the model generates it, then replaces it with the stored message', async () => {
     await put({});
-    const parts = gated([
+    const parts = gatedParts([
       '{"action":"answer","reason":"","sources":[],"reply":"We open at nine ',
       'in the morning, \\u00e9very day ',
       'but Sunday."}',
@@ -91,7 +91,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     await expect.poll(() => page.locator('.typing').textContent()).toBe('Assistant is typing…');
     parts.next();
     await expect.poll(() => bubbles(page)).toEqual(['When do you open?', 'We open at nine']);
-    // Whoever hears the page is read the whole of it, once.
+    // Screen readers read only the complete message, once.
     await expect.poll(() => page.locator('.partial').getAttribute('aria-hidden')).toBe('true');
     parts.next();
     await expect.poll(async () => (await bubbles(page))[1]).toBe('We open at nine in the morning, évery day');
@@ -105,9 +105,9 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     expect(tab.complaints).toEqual([]);
   });
 
-  test('takes away what was shown of an answer that a person has overtaken', async () => {
+  test('removes the partial AI reply when an agent replies first', async () => {
     await put({});
-    const parts = gated(['{"action":"answer","reason":"","sources":[],"reply":"We open at nine ', 'every day."}']);
+    const parts = gatedParts(['{"action":"answer","reason":"","sources":[],"reply":"We open at nine ', 'every day."}']);
     model.answer = () => parts.pieces();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -125,7 +125,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     parts.next();
   });
 
-  test('answers from the knowledge while no agent is there, then hands over with a summary to whoever is asked for', async () => {
+  test('answers from the knowledge base while no agent is online, then hands over to an agent with a summary', async () => {
     await put({});
     const { session } = scene.workspace;
     await session.call('putKnowledge', {
@@ -143,7 +143,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
         terms: '',
       },
     });
-    // It says the first of what it was given.
+    // The model answers with the first entry in its prompt.
     model.answer = ({ text }) => {
       const [, id = '', answer = ''] = /\(knowledge entry "(.+?)"\)\n(?:\| .*\n)*?\| (.*)\nend/.exec(text) ?? [];
       return { reply: answer, sources: [id] };
@@ -152,8 +152,8 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     const { page } = tab;
     const id = await open(page);
     await write(page, 'How can I return an item?');
-    const asked = ['How can I return an item?', 'Within 30 days, with the label from your account.'];
-    await expect.poll(() => bubbles(page)).toEqual(asked);
+    const answerLines = ['How can I return an item?', 'Within 30 days, with the label from your account.'];
+    await expect.poll(() => bubbles(page)).toEqual(answerLines);
     const inbox = async () =>
       (await session.call('listInboxMessages', { params: { tenantId: scene.tenantId, id }, query: {} })).data;
     expect((await inbox()).find(({ senderType }) => senderType === 'ai')?.sources).toEqual([
@@ -163,7 +163,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(/^I am handing you over to a person/);
     const summary = (await inbox()).find((message) => message.private)?.content;
     expect(summary).toContain('Handed over: the visitor asked for a person');
-    for (const said of asked) expect(summary).toContain(said);
+    for (const line of answerLines) expect(summary).toContain(line);
     await session.call('sendInboxMessage', {
       params: { tenantId: scene.tenantId, id },
       body: { content: 'Hello, I am Ada.' },
@@ -176,21 +176,24 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
   test.each([
     ['de', 'Mit einem Menschen sprechen', /^Ich übergebe an einen Menschen/],
     ['ar', 'التحدث مع شخص', /^سأحوّلك/],
-  ])('announces a hand-over by its button in the language of the page: %s', async (locale, name, announced) => {
-    await put({});
-    model.answer = () => ({ reply: 'OK' });
-    await using tab = await openTab(browser, { locale });
-    const { page } = tab;
-    await open(page);
-    // Says nothing about the language.
-    await write(page, '4711');
-    await expect.poll(() => bubbles(page)).toHaveLength(2);
-    await page.getByRole('button', { name }).click();
-    await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(announced);
-    expect(tab.complaints).toEqual([]);
-  });
+  ])(
+    'announces a hand-over requested by the button in the language of the page: %s',
+    async (locale, name, announced) => {
+      await put({});
+      model.answer = () => ({ reply: 'OK' });
+      await using tab = await openTab(browser, { locale });
+      const { page } = tab;
+      await open(page);
+      // This text has no language.
+      await write(page, '4711');
+      await expect.poll(() => bubbles(page)).toHaveLength(2);
+      await page.getByRole('button', { name }).click();
+      await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(announced);
+      expect(tab.complaints).toEqual([]);
+    },
+  );
 
-  test('says that a machine answers, and leads to a person by the keyboard, in each look', async () => {
+  test('states that an AI answers, and offers a person by keyboard, in light and dark mode', async () => {
     await put({ disclosure: '' });
     model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday. How many people are you?' });
     for (const [name, options] of [
@@ -206,7 +209,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
       await write(page, 'When do you open?');
       await expect.poll(() => bubbles(page)).toHaveLength(2);
       await expect.poll(() => page.locator('.typing').count()).toBe(0);
-      expect(await barriers(page)).toEqual([]);
+      expect(await accessibilityViolations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
       await picture(page, `assistant-${name}`);
       await page.locator('textarea').focus();
@@ -220,7 +223,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
       await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(/^I am handing you over to a person/);
       await expect.poll(() => button.count()).toBe(0);
       await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
-      expect(await barriers(page)).toEqual([]);
+      expect(await accessibilityViolations(page)).toEqual([]);
       await picture(page, `assistant-${name}-over`);
       const { owner } = await scene.workspace.session.call('getInboxConversation', {
         params: { tenantId: scene.tenantId, id },
@@ -230,7 +233,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     }
   });
 
-  test("shows the workspace's own words, in the direction of the page, and none where people answer", async () => {
+  test('shows the disclosure of the workspace in the text direction of the page, and none when agents answer', async () => {
     await put({ disclosure: 'نموذج يجيب هنا' });
     await scene.set({ locale: 'ar' });
     await using tab = await openTab(browser, { viewport: { width: 320, height: 560 } });
@@ -238,7 +241,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     await open(page);
     await expect.poll(() => page.locator('.assistant p').first().textContent()).toBe('نموذج يجيب هنا');
     await expect.poll(() => page.getByRole('button', { name: 'التحدث مع شخص' }).isVisible()).toBe(true);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await picture(page, 'assistant-arabic');
     await put({ mode: 'shadow' });
     await open(page);

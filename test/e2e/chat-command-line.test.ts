@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('conversations are listed, followed, answered, assigned and closed on a terminal', async () => {
+test('chat commands list, follow, answer, assign and close conversations', async () => {
   expect((await chat('list')).stdout).toBe('none\n');
   expect((await chat('link', 'customer-1', '--name', 'Bo \u202Egnp.exe')).stdout).toMatch(
     /^http:\/\/127\.0\.0\.1:4400\/chat\?siteKey=wgt_\S+&token=cvt_\S+\n$/,
@@ -45,13 +45,13 @@ test('conversations are listed, followed, answered, assigned and closed on a ter
   const [{ id }] = JSON.parse((await chat('list', '--view', 'all', '--json')).stdout) as [{ id: string }];
   const listed = (await chat('list', '--view', 'all')).stdout;
   expect(listed).toContain(id);
-  // What would turn the text around is shown as what it is.
+  // Characters that reverse the text are escaped.
   expect(listed).not.toContain('\u202E');
 
   const following = spawn(process.execPath, [program, 'chat', 'follow', '--workspace', 'ours'], { env: env() });
   let followed = '';
   following.stdout.on('data', (chunk) => (followed += String(chunk)));
-  // It looks for what is new once it knows what was there, which it does not say: a note at a time tells.
+  // The command prints nothing when it is ready. Adds notes until the first one is printed.
   await expect
     .poll(
       async () => {
@@ -82,7 +82,7 @@ test('conversations are listed, followed, answered, assigned and closed on a ter
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
-test.skipIf(!hasScript)('Ctrl-C and Ctrl-D at a terminal end what is followed in order (needs script)', async () => {
+test.skipIf(!hasScript)('Ctrl-C and Ctrl-D end chat follow without an error (needs script)', async () => {
   const link = JSON.parse((await chat('link', 'customer-2', '--json')).stdout) as { conversationId: string };
   for (const key of ['\u0003', '\u0004']) {
     const command = `exec '${process.execPath}' '${program}' chat follow ${link.conversationId} --workspace ours`;
@@ -91,7 +91,7 @@ test.skipIf(!hasScript)('Ctrl-C and Ctrl-D at a terminal end what is followed in
     terminal.stdout.on('data', (chunk) => (shown += String(chunk)));
     const ended = new Promise((done) => terminal.once('exit', (code) => done(code)));
     await chat('reply', link.conversationId, 'before');
-    // Shown once it is there, and what was typed along with it.
+    // The message appears when it is stored, next to the typed text.
     terminal.stdin.write(`typed\n`);
     await expect.poll(() => shown, { timeout: 30_000 }).toMatch(/agent: before[^]*agent: typed/);
     terminal.stdin.write(key);
@@ -99,7 +99,7 @@ test.skipIf(!hasScript)('Ctrl-C and Ctrl-D at a terminal end what is followed in
   }
 });
 
-test('what is followed waits in words while the hub is away, and goes on once it is back', async () => {
+test('chat follow reports that the hub is unreachable, and continues once it is back', async () => {
   const ours = { OUTRIGGER_HOME: join(folder, 'embedded'), PORT: '0', HOST: '127.0.0.1' };
   await mkdir(ours.OUTRIGGER_HOME);
   const alone = { ...inheritedEnv(), ...ours };
@@ -116,27 +116,27 @@ test('what is followed waits in words while the hub is away, and goes on once it
   await cli(ours, 'chat', 'reply', conversationId, 'before');
   const following = spawn(process.execPath, [program, 'chat', 'follow', conversationId], { env: alone });
   let followed = '';
-  let said = '';
+  let errors = '';
   following.stdout.on('data', (chunk) => (followed += String(chunk)));
-  following.stderr.on('data', (chunk) => (said += String(chunk)));
+  following.stderr.on('data', (chunk) => (errors += String(chunk)));
   const ended = new Promise((done) => following.once('exit', (code) => done(code)));
   await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: before\n');
   await hub.stop();
-  await expect.poll(() => said, { timeout: 30_000 }).toContain('The hub is unavailable');
+  await expect.poll(() => errors, { timeout: 30_000 }).toContain('The hub is unavailable');
   await startHubProcess(ours);
   await cli(ours, 'chat', 'reply', conversationId, 'after');
   await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: after\n');
   following.kill('SIGINT');
   expect(await ended).toBe(0);
   expect(followed.match(/agent: /g)).toHaveLength(2);
-  expect(said.split('\n').slice(1)).toEqual([
+  expect(errors.split('\n').slice(1)).toEqual([
     'The hub is unavailable; reconnecting. Press Ctrl-C to stop.',
     'The hub is available again.',
     '',
   ]);
 });
 
-test('the lines for a site are printed, and sites are allowed one after the other', async () => {
+test('chat site prints the snippet for a site, and allows one site per command', async () => {
   expect((await chat('site')).stdout).toMatch(
     /^<script async src="http:\/\/\S+\/widget\.js" data-site-key="wgt_\S+"><\/script>\n\nAllowed sites: no site yet/,
   );
@@ -152,7 +152,7 @@ test('the lines for a site are printed, and sites are allowed one after the othe
   });
 });
 
-test('what can not be done is said in one line', async () => {
+test('a failed chat command prints a one-line error', async () => {
   expect(await chat('show', 'nonsense')).toMatchObject({ code: 2, stderr: 'outrigger: id must be a UUID\n' });
   expect(await chat('list', '--as', 'nobody@example.org')).toMatchObject({
     code: 1,
@@ -160,7 +160,7 @@ test('what can not be done is said in one line', async () => {
   });
 });
 
-test('a member acts and is assigned to whoever else came to the workspace since', async () => {
+test('chat assign works for a member of a workspace with more than 100 members', async () => {
   await database.query(
     `INSERT INTO users (id, tenant_id, email, password_hash, role)
      SELECT gen_random_uuid(), id, 'member' || n || '@example.org', '', 'agent' FROM tenants, generate_series(1, 120) AS n WHERE name = 'ours'`,

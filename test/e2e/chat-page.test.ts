@@ -5,7 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { openTab, startHostSite } from '../fixtures/chat-tab.ts';
-import { barriers } from '../fixtures/companion-window.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { openAgent } from '../fixtures/live-chat.ts';
@@ -62,8 +62,8 @@ const written = async (conversationId: string) =>
     ({ content }) => content,
   );
 
-describe('what the hub serves of the chat', () => {
-  test('the page is for the allowed origins alone, loads nothing inline, and is kept and indexed by nobody', async () => {
+describe('the chat files that the hub serves', () => {
+  test('the chat page allows only the configured origins, has no inline code, and forbids caching and indexing', async () => {
     await scene.set({ allowedOrigins: ['https://www.example.org', 'http://127.0.0.1:81'], title: '<b>&"' });
     const { status, headers, text } = await send(hub.url, 'GET', `/chat?siteKey=${scene.siteKey}&token=secret`);
     expect(status).toBe(200);
@@ -95,7 +95,7 @@ describe('what the hub serves of the chat', () => {
       foreign.status,
       foreign.headers.get('content-security-policy')?.includes("frame-ancestors 'none'"),
     ]).toEqual([404, true]);
-    // Every other page of the hub keeps its headers.
+    // Other pages of the hub keep their headers.
     const { headers: status2 } = await send(hub.url, 'GET', '/');
     expect([status2.get('x-frame-options'), status2.get('cross-origin-resource-policy')]).toEqual([
       'SAMEORIGIN',
@@ -103,7 +103,7 @@ describe('what the hub serves of the chat', () => {
     ]);
   });
 
-  test('files come compressed, the loader for a short time with a tag, all others for good', async () => {
+  test('files are compressed; the loader has a short cache time and an ETag, and all others are immutable', async () => {
     const loader = await fetch(`${hub.url}/widget.js`, { headers: { 'accept-encoding': 'br' } });
     const body = await loader.text();
     expect([
@@ -131,8 +131,8 @@ describe('what the hub serves of the chat', () => {
   });
 });
 
-describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)", () => {
-  test('a link opens its conversation, its token leaves the address at once and is logged nowhere, and a reload goes on', async () => {
+describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chromium)', () => {
+  test('a link opens its conversation, removes its token from the address, logs it nowhere, and survives a reload', async () => {
     const { token, conversationId } = await scene.mint();
     await reply(conversationId, 'Welcome aboard');
     await using tab = await openTab(browser);
@@ -152,7 +152,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(logged.join('')).not.toContain(token);
   });
 
-  test('a foreign, changed, revoked or expired link gets a page that says so, with nothing of a conversation in it', async () => {
+  test('an invalid, revoked or expired link shows an error page without any conversation data', async () => {
     const other = await chatScene(hub);
     const mine = await scene.mint();
     const revoked = await scene.mint();
@@ -167,27 +167,27 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     );
     await using tab = await openTab(browser);
     const { page } = tab;
-    for (const [url, problem, said] of [
+    for (const [url, problem, heading] of [
       [pageOf(mine.token, hub.url, other.siteKey), 'invalid', 'This chat link does not work'],
       [pageOf(`${mine.token.slice(0, -2)}xx`), 'invalid', 'This chat link does not work'],
       [pageOf(revoked.token), 'invalid', 'This chat link does not work'],
       [pageOf(expired.token), 'expired', 'This chat has expired'],
       [pageOf(null), 'needed', 'You need a link to chat'],
     ] as const) {
-      // The visitor of a good link was in this very tab before.
+      // The visitor of a valid link used this tab before.
       await page.goto(pageOf(mine.token));
       await expect.poll(() => bubbles(page)).toEqual(['For your eyes only']);
       if (problem === 'needed') await page.evaluate('sessionStorage.clear()');
       await page.goto(url);
       await expect.poll(() => page.locator('[data-problem]').getAttribute('data-problem')).toBe(problem);
-      await expect.poll(() => page.getByRole('heading', { level: 2 }).textContent()).toBe(said);
+      await expect.poll(() => page.getByRole('heading', { level: 2 }).textContent()).toBe(heading);
       expect(await page.content()).not.toContain('For your eyes only');
-      expect(await barriers(page)).toEqual([]);
+      expect(await accessibilityViolations(page)).toEqual([]);
     }
     expect(tab.complaints).toEqual([]);
   });
 
-  test('a new conversation is no blank page: it begins with a word in the visitor’s language, or of the workspace', async () => {
+  test('a new conversation begins with the greeting of the workspace, or a default one in the language of the visitor', async () => {
     const { token } = await scene.mint();
     for (const [greeting, locale, shown] of [
       [undefined, 'de', ['Wie können wir helfen?']],
@@ -208,7 +208,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     [{}, 'ar', 'تحدّث معنا'],
     [{ title: 'Boats' }, 'de', 'Boats'],
   ])(
-    'the default title is in the language of the page, and one of the workspace as it is: %o in %s',
+    'the title is the one of the workspace, or a default one in the language of the page: %o in %s',
     async (settings, locale, title) => {
       await scene.set(settings);
       await using tab = await openTab(browser, { locale });
@@ -219,7 +219,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     },
   );
 
-  test('who is blocked is told so, at once and whenever they come again by their link', async () => {
+  test('a blocked visitor sees that they are blocked, immediately and whenever they open their link again', async () => {
     const { token, conversationId } = await scene.mint();
     const params = { tenantId: scene.tenantId, id: conversationId };
     await using tab = await openTab(browser);
@@ -235,7 +235,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe('This chat is closed to you');
   });
 
-  test('visitor and agent talk live, with read marks and who is there', async () => {
+  test('visitor and agent exchange messages live, with read receipts and presence', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -246,7 +246,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => page.locator('.fate').textContent()).toBe('Sent');
     await reply(conversationId, 'Yes, I am.');
     await expect.poll(() => bubbles(page)).toEqual(['Is anybody there?', 'Yes, I am.']);
-    // An agent without a display name is called by a neutral word.
+    // An agent without a display name has a neutral name.
     await expect.poll(() => page.locator('.other .meta bdi').textContent()).toBe('Support');
     await scene.workspace.session.call('readInboxConversation', {
       params: { tenantId: scene.tenantId, id: conversationId },
@@ -257,7 +257,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('out of business hours nobody is said to be there', async () => {
+  test('outside business hours the page shows no agent as online', async () => {
     await scene.set({ businessHours: { timeZone: 'UTC', periods: [], awayMessage: 'Back on Monday' } });
     try {
       const { token } = await scene.mint();
@@ -275,7 +275,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     }
   });
 
-  test('who comes, who types and who leaves is seen live, on both sides, and only who does not look hears a sound', async () => {
+  test('presence and typing are shown live on both sides, and a sound plays only while the page is hidden', async () => {
     const own = await chatScene(hub);
     const { token, conversationId } = await own.mint();
     const { tenantId, workspace } = own;
@@ -285,7 +285,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       `window.tones = 0; const make = AudioContext.prototype.createOscillator; AudioContext.prototype.createOscillator = function () { window.tones += 1; return make.call(this); };`,
     );
     const tones = () => page.evaluate<number>('tones');
-    const say = (content: string) =>
+    const sendReply = (content: string) =>
       workspace.session.call('sendInboxMessage', { params: { tenantId, id: conversationId }, body: { content } });
     await page.goto(pageOf(token, hub.url, own.siteKey));
     await settled(page);
@@ -300,11 +300,11 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       .toMatchObject([{ conversationId, who: 'visitor', typing: true }]);
     inbox.send({ type: 'typing', conversationId, typing: true });
     await page.getByText('Ann B. is typing').waitFor();
-    await say('While they look');
+    await sendReply('While they look');
     await expect.poll(() => bubbles(page)).toEqual(['While they look']);
     await expect.poll(() => page.locator('.typing').count()).toBe(0);
     await hide(page, true);
-    await say('While they do not');
+    await sendReply('While they do not');
     await expect.poll(() => page.title()).toBe('(1) Chat with us');
     await expect.poll(tones).toBe(2);
 
@@ -313,7 +313,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     inbox.end();
   });
 
-  test('two tabs of a visitor show the same, and what one has read the other does not count', async () => {
+  test('two tabs of a visitor show the same messages, and a message read in one is not unread in the other', async () => {
     const { token, conversationId } = await scene.mint();
     await using one = await openTab(browser);
     await using two = await openTab(browser);
@@ -333,9 +333,9 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
   });
 
   test.each([
-    ['an event stream where WebSockets are blocked', false],
-    ['polls where streams are, too', true],
-  ])('news come by %s', async (_name, areStreamsBlocked) => {
+    ['an event stream if WebSockets are blocked', false],
+    ['polling if WebSockets and event streams are blocked', true],
+  ])('messages arrive by %s', async (_name, areStreamsBlocked) => {
     await using proxy = await startProxy(hub.url);
     proxy.fault = ({ path }) =>
       areStreamsBlocked && path.startsWith('/widget/v1/events') ? { answer: { status: 502 } } : undefined;
@@ -353,7 +353,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => written(conversationId)).toEqual(['By another way', 'And back']);
   });
 
-  test('a connection that drops silently is noticed within 45 seconds, and what was missed is there', async () => {
+  test('a connection that drops silently is detected within 45 seconds, and missed messages appear', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -371,7 +371,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => sockets).toBe(1);
     isSilent = true;
     await reply(conversationId, 'Into the void');
-    // Its time stands still, but for what is let pass: how long a busy machine takes for that does not count.
+    // The clock of the page is paused and moved only by the test, so that a slow machine does not matter.
     await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 5_000);
     await page.clock.runFor(30_000);
     expect(sockets).toBe(1);
@@ -381,7 +381,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page)).toEqual(['Into the void']);
   });
 
-  test('what was said while the machine slept is there as soon as it wakes', async () => {
+  test('messages sent while the machine slept appear when it wakes', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -390,9 +390,9 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await page.routeWebSocket(/\/widget\/v1\/live/, (socket) => {
       sockets += 1;
       const server = socket.connectToServer();
-      const goesNowhere = () => isAsleep && sockets === 1;
-      server.onMessage((message) => goesNowhere() || socket.send(message));
-      socket.onMessage((message) => goesNowhere() || server.send(message));
+      const isUnreachable = () => isAsleep && sockets === 1;
+      server.onMessage((message) => isUnreachable() || socket.send(message));
+      socket.onMessage((message) => isUnreachable() || server.send(message));
     });
     await page.clock.install();
     await page.goto(pageOf(token));
@@ -400,7 +400,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => sockets).toBe(1);
     isAsleep = true;
     await reply(conversationId, 'While you slept');
-    // Timers fire once at most, as on a machine that was closed and opened again.
+    // Timers fire at most once, as after a sleep of the machine.
     await page.clock.fastForward('08:00:00');
     await expect.poll(() => bubbles(page)).toEqual(['While you slept']);
     await expect.poll(() => sockets).toBe(2);
@@ -408,7 +408,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => written(conversationId)).toEqual(['While you slept', 'Good morning']);
   });
 
-  test('what was said while the hub was away, and an event that was lost, are there afterwards', async () => {
+  test('messages sent while the hub was down, and a lost event, appear afterwards', async () => {
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
     const { token, conversationId } = await scene.mint();
@@ -440,7 +440,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page), { timeout: 60_000 }).toEqual(['While you were away', 'Lost on its way']);
   });
 
-  test('what is written while the hub can not be reached is sent once each and in order, also after a reload', async () => {
+  test('messages written while the hub is unreachable are sent once and in order, also after a reload', async () => {
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
     const { token, conversationId } = await scene.mint();
@@ -464,7 +464,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page)).toEqual(['one', 'two', 'three', 'four', 'five']);
   });
 
-  test('hostile text is text, links are those of the web alone, and nothing that was typed becomes a request', async () => {
+  test('hostile text is shown as text, only http and https addresses become links, and typed text causes no request', async () => {
     const { token, conversationId } = await scene.mint();
     const hostile =
       '<img src="https://evil.example/a.png" onerror="document.title=1"><script>document.title=2</script> javascript:alert(1) https://good.example/x?a=1#b';
@@ -494,7 +494,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('what somebody wrote before a visitor whose page was empty stands before what they write', async () => {
+  test('a missed agent message appears before the message that the visitor writes after it', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -507,7 +507,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page)).toEqual(['Written first', 'Written second']);
   });
 
-  test('what a visitor typed is there again for them after a reload, and for nobody who comes after them', async () => {
+  test('a draft is restored after a reload, but not for the next visitor', async () => {
     const [first, second] = [await scene.mint(), await scene.mint()];
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -521,7 +521,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => field(page).inputValue()).toBe('');
   });
 
-  test('a closed conversation is rated, and a new one begins with what was typed and chosen', async () => {
+  test('a visitor rates a closed conversation, and a new one starts with the draft and the selected files', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -545,7 +545,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     ]);
     await page.getByRole('radio', { name: '4 of 5' }).check();
     await page.getByRole('textbox', { name: 'Anything you would like to add?' }).fill('Quick');
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Send rating' }).click();
     await page.getByText('Thank you for your rating.').waitFor();
     expect(
@@ -562,7 +562,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('a message that was on its way when its conversation was closed goes into the new one with its file', async () => {
+  test('a message in transit when its conversation is closed goes into the new one with its file', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -593,7 +593,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(await written(conversationId)).toEqual([]);
   });
 
-  test('files show how far they are, can be cancelled, one that failed holds up nothing and can be tried again, and pictures are shown', async () => {
+  test('files show their progress, can be cancelled and retried, do not block messages when they fail, and pictures are shown', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -601,9 +601,9 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await settled(page);
     const choose = page.locator('input[type=file]');
     const picture = Buffer.from(await page.screenshot());
-    const held = Promise.withResolvers<void>();
+    const delayed = Promise.withResolvers<void>();
     await page.route(/\/widget\/v1\/files\?name=slow/, async (route) => {
-      await held.promise;
+      await delayed.promise;
       await route.abort();
     });
     await choose.setInputFiles([
@@ -632,7 +632,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     );
     await page.getByRole('button', { name: 'Try again: flaky.txt' }).click();
     await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
-    // Five with the picture; what was refused is none of them.
+    // Five files including the picture. Refused files do not count.
     await expect.poll(() => page.getByText('A message takes at most').count()).toBe(0);
     await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await page.getByRole('button', { name: 'Send message' }).click();
@@ -647,13 +647,13 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([
       ['boat.png', 'flaky.txt', 'two.txt', 'three.txt', 'four.txt'],
     ]);
-    // What was refused leaves with the message.
+    // Refused files disappear when the message is sent.
     await expect.poll(() => page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
     expect(tab.complaints).toEqual([]);
-    held.resolve();
+    delayed.resolve();
   });
 
-  test('sound can be heard in the page', async () => {
+  test('audio files can be played in the page', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -670,12 +670,12 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
         page.locator('audio').evaluateAll((all) => all.map((one) => (one as unknown as { duration: number }).duration)),
       )
       .toEqual([1]);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(tab.complaints).toEqual([]);
     expect(await written(conversationId)).toEqual(['']);
   });
 
-  test('a conversation in which nothing was written is not asked how it was', async () => {
+  test('a conversation without messages asks for no rating', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -687,7 +687,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
   });
 
   test(
-    'of 10,000 messages only those near the eye are in the page, and it stays where its reader is',
+    'of 10,000 messages only those near the viewport are rendered, and the scroll position is stable',
     { timeout: 300_000 },
     async () => {
       const { token, conversationId } = await scene.mint();
@@ -706,7 +706,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       await expect.poll(async () => (await bubbles(page)).at(-1)).toContain('message 10000');
       const scroller = page.getByRole('region', { name: 'Messages' });
       const oldest = () => page.locator('.chunk').count();
-      // A thousand of them are enough to see that it does not grow.
+      // A thousand messages are enough to see that the number of rendered ones does not grow.
       for (let chunks = 1; chunks < 20;) {
         await scrollUp(scroller, 1);
         await expect.poll(oldest).toBeGreaterThan(chunks);
@@ -729,7 +729,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
               } | null;
             };
           };
-          // Where a day begins stands its date, and no message.
+          // Some points show a date instead of a message.
           for (const y of [300, 360, 420]) {
             const row = document.elementFromPoint(240, y)?.closest('.message');
             if (row) return [row.dataset.seq, Math.round(row.getBoundingClientRect().top)];
@@ -747,7 +747,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       await page.getByRole('button', { name: '1 new message' }).waitFor();
       const after = await seen();
       expect(after?.[0]).toBe(before?.[0]);
-      // Heights are parts of pixels.
+      // Heights are fractions of pixels.
       expect(Math.abs(Number(after?.[1]) - Number(before?.[1]))).toBeLessThanOrEqual(2);
       await page.getByRole('button', { name: '1 new message' }).click();
       await expect.poll(async () => (await bubbles(page)).at(-1)).toBe('What comes meanwhile');
@@ -755,7 +755,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
   );
 
   describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    test('nothing keeps anybody out: 320 pixels, twice the size, forced colours, no motion, right to left', async () => {
+    test('the page is accessible at 320 pixels, at double scale, with forced colours, reduced motion and right to left', async () => {
       const { token, conversationId } = await scene.mint();
       await reply(conversationId, `A long word: ${'W'.repeat(300)} and https://example.org/${'path/'.repeat(40)}`);
       for (const options of [
@@ -769,7 +769,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
         const { page } = tab;
         await page.goto(pageOf(token));
         await expect.poll(() => page.locator('.bubble').count()).toBe(1);
-        expect(await barriers(page)).toEqual([]);
+        expect(await accessibilityViolations(page)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
         expect(
           await page.evaluate(
@@ -793,7 +793,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     });
   });
 
-  test('somebody without a link begins where that is allowed, and says who they are where that is asked', async () => {
+  test('a visitor without a link starts a conversation if the settings allow it, and gives a name if the settings require one', async () => {
     await scene.set({
       allowAnonymous: true,
       preChat: { name: 'required', email: 'off' },
@@ -805,7 +805,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       const { page } = tab;
       await page.goto(pageOf(null));
       await page.getByText('Ahoy').waitFor();
-      expect(await barriers(page)).toEqual([]);
+      expect(await accessibilityViolations(page)).toEqual([]);
       expect(await page.getByLabel('Ihre E-Mail-Adresse').count()).toBe(0);
       await page.getByLabel('Ihr Name').fill('Ann');
       await page.getByLabel('Wie können wir helfen?').fill('Haben Sie Seile?');
@@ -817,7 +817,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
         [scene.tenantId],
       );
       expect(visitors).toHaveLength(1);
-      // Nothing is said of a link to somebody who had none.
+      // A visitor who came without a link sees no message about links.
       const [{ id }] = visitors as [{ id: string }];
       const [{ conversationId }] = (await hub.database.query(
         'SELECT id AS "conversationId" FROM chat_conversations WHERE visitor_id = $1',
@@ -835,7 +835,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
   });
 });
 
-/** Silence in 8 bits at 8 kHz. */
+/** Silence with 8 bits at 8 kHz. */
 const secondOfSound = (() => {
   const header = Buffer.alloc(44);
   header.write('RIFF', 0, 'latin1');
@@ -859,14 +859,14 @@ const secondOfSound = (() => {
   return Buffer.concat([header, Buffer.alloc(8_000, 128)]);
 })();
 
-/** To a part of the whole height from the end. */
+/** Scrolls up to a fraction of the height. */
 const scrollUp = (scroller: Locator, part: number) =>
   scroller.evaluate((element, by) => {
     const list = element as unknown as { scrollHeight: number; scrollTo(x: number, y: number): void };
     list.scrollTo(0, -list.scrollHeight * by);
   }, part);
 
-/** As if another tab lay before this one. */
+/** Simulates another tab in front of this one. */
 const hide = (page: Page, isHidden: boolean) =>
   page.evaluate(
     `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'));`,
@@ -874,10 +874,10 @@ const hide = (page: Page, isHidden: boolean) =>
 
 describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
   const frameOf = (page: Page) => page.frameLocator('outrigger-chat iframe');
-  const said = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
-  const heard = async (page: Page) => (await page.evaluate<[string, unknown][]>('heard')).map(([name]) => name);
+  const visibleTexts = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
+  const hostEvents = async (page: Page) => (await page.evaluate<[string, unknown][]>('heard')).map(([name]) => name);
 
-  test('under a strict policy it loads nothing before it is opened, moves nothing, and talks then', async () => {
+  test('works under a strict content security policy, loads nothing before it is opened, and shifts no layout', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey, 2);
     await scene.set({ allowedOrigins: [site.origin], colour: '#0a7d4f' });
     const { token, conversationId } = await scene.mint();
@@ -890,21 +890,21 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.goto(`${site.origin}/?token=${token}`);
     const launcher = page.getByRole('button', { name: 'Open chat' });
     await launcher.waitFor();
-    // Twice the script is one widget.
+    // Including the script twice creates one widget.
     expect(await page.locator('outrigger-chat').count()).toBe(1);
     expect(tab.requests.filter((url) => url.startsWith(hub.url))).toEqual([`${hub.url}/widget.js`]);
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + document.cookie')).toBe(
       '{}{}',
     );
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await launcher.press('Enter');
-    await expect.poll(() => said(page)).toEqual(['Hello from the shop']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Hello from the shop']);
     expect(tab.requests.filter((url) => url.includes(token))).toEqual([`${site.origin}/?token=${token}`]);
     await expect.poll(() => frameOf(page).locator('textarea:focus').count()).toBe(1);
-    // What comes while the visitor looks on is news for the host as well.
+    // The site gets the event of a message also while the chat is open.
     await reply(conversationId, 'While it is open');
-    await expect.poll(() => said(page)).toEqual(['Hello from the shop', 'While it is open']);
-    await expect.poll(() => heard(page)).toContain('message');
+    await expect.poll(() => visibleTexts(page)).toEqual(['Hello from the shop', 'While it is open']);
+    await expect.poll(() => hostEvents(page)).toContain('message');
     await frameOf(page).locator('textarea').fill('From the widget');
     await frameOf(page).locator('textarea').press('Enter');
     await expect
@@ -919,10 +919,10 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.evaluate("Outrigger('send', 'From the host')");
     await expect.poll(() => written(conversationId)).toContain('From the host');
     await expect
-      .poll(() => heard(page))
+      .poll(() => hostEvents(page))
       .toEqual(expect.arrayContaining(['ready', 'open', 'close', 'unread', 'message']));
     await page.evaluate("Outrigger('on', 'ready', () => heard.push(['ready, late']))");
-    expect((await heard(page)).filter((name) => name.startsWith('ready'))).toEqual([
+    expect((await hostEvents(page)).filter((name) => name.startsWith('ready'))).toEqual([
       'ready',
       'ready behind boot',
       'ready, late',
@@ -931,7 +931,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
-  test('another visitor sees nothing of the first, and a shutdown leaves nothing', async () => {
+  test('another visitor sees no data of the first, and shutdown removes all data', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: [site.origin] });
     const [first, second] = [await scene.mint(), await scene.mint()];
@@ -941,26 +941,26 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     const { page } = tab;
     await page.goto(`${site.origin}/?token=${first.token}`);
     await page.getByRole('button', { name: 'Open chat' }).click();
-    await expect.poll(() => said(page)).toEqual(['For the first']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['For the first']);
     await frameOf(page).locator('textarea').fill('Typed by the first');
     await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(second.token)} }); Outrigger('open')`);
     await expect.poll(() => page.locator('outrigger-chat').count()).toBe(1);
-    await expect.poll(() => said(page)).toEqual(['For the second']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['For the second']);
     await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('');
     await page.evaluate("Outrigger('shutdown')");
     await expect.poll(() => page.locator('outrigger-chat').count()).toBe(0);
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage)')).toBe('{}{}');
     await expect.poll(() => page.frames().length).toBe(1);
-    // Without a token nobody is known any more.
+    // Without a token the visitor is anonymous.
     await page.evaluate(
       "Outrigger('on', 'error', ({ code }) => heard.push([code])); Outrigger('boot'); Outrigger('open')",
     );
     await frameOf(page).locator('[data-problem=needed]').waitFor();
-    await expect.poll(() => heard(page)).toContain('token_required');
+    await expect.poll(() => hostEvents(page)).toContain('token_required');
     expect(tab.complaints).toEqual([expect.stringContaining('Outrigger: This chat takes only visitors with a token.')]);
   });
 
-  test('what the host sends before there is a session is sent once there is one, and of two tokens at once the later counts', async () => {
+  test('calls before the session starts are sent once it starts, and of two tokens the later one is used', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: [site.origin] });
     const [first, second, third] = [await scene.mint(), await scene.mint(), await scene.mint()];
@@ -984,7 +984,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
-  test('what was typed and chosen stays with its visitor when the host renews their token, and goes to no other', async () => {
+  test('draft and selected files stay when the site renews the token of the visitor, and do not appear for another visitor', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: [site.origin] });
     const [first, again, other] = [await scene.mint('staying'), await scene.mint('staying'), await scene.mint()];
@@ -994,7 +994,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     const { page } = tab;
     await page.goto(`${site.origin}/?token=${first.token}`);
     await page.getByRole('button', { name: 'Open chat' }).click();
-    await expect.poll(() => said(page)).toEqual(['For who stays']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['For who stays']);
     const chosen = frameOf(page).getByRole('button', { name: 'Remove kept.txt' });
     await frameOf(page)
       .locator('input[type=file]')
@@ -1008,12 +1008,12 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await chosen.waitFor();
     await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('Typed before');
     await page.evaluate(`Outrigger('update', { token: ${JSON.stringify(other.token)} })`);
-    await expect.poll(() => said(page)).toEqual(['For another']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['For another']);
     await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('');
     await expect.poll(() => chosen.count()).toBe(0);
   });
 
-  test('a host hears of a token that is over, and a newer one goes on', async () => {
+  test('the site is notified of an expired token, and a new token continues the conversation', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: [site.origin] });
     const { token, conversationId } = await scene.mint('returning');
@@ -1026,13 +1026,13 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     const { page } = tab;
     await page.goto(`${site.origin}/?token=${token}`);
     await page.getByRole('button', { name: 'Open chat' }).click();
-    await expect.poll(() => heard(page)).toContain('tokenExpired');
+    await expect.poll(() => hostEvents(page)).toContain('tokenExpired');
     const renewed = await scene.mint('returning');
     await page.evaluate(`Outrigger('update', { token: ${JSON.stringify(renewed.token)} })`);
-    await expect.poll(() => said(page)).toEqual(['Welcome back']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Welcome back']);
   });
 
-  test('a site that is not allowed gets no chat into its frame, and hears what to do about it', async () => {
+  test('a site that is not allowed cannot show the chat in a frame, and its console shows the remedy', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: ['https://www.example.org'] });
     const { token, conversationId } = await scene.mint();
@@ -1048,16 +1048,17 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
       ([name]) => name === 'error',
     )?.[1];
     expect(failed?.code).toBe('frame_refused');
-    // Nobody can tell them apart from outside: a site key that is nobody's, a site that is not allowed, the host's own policy.
+    // The script cannot distinguish an unknown site key, a site that is not allowed, and the policy of the site. It
+    // lists all three.
     for (const cause of [`data-site-key, "${scene.siteKey}"`, `add ${site.origin} to allowedOrigins`, 'frame-src'])
       expect(failed?.message).toContain(cause);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(tab.requests.filter((url) => url.includes('/widget/v1/'))).toEqual([]);
     await page.getByRole('button', { name: 'Close chat' }).click();
-    // Once it is allowed it opens.
+    // The chat opens after the site is allowed.
     await scene.set({ allowedOrigins: [site.origin] });
     await page.getByRole('button', { name: 'Open chat' }).click();
-    await expect.poll(() => said(page)).toEqual(['Not for here']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Not for here']);
     await expect.poll(() => page.locator('outrigger-chat p').count()).toBe(0);
   });
 });

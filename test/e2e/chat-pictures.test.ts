@@ -25,7 +25,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]();
 });
 
-/** A portrait as a browser encodes it. */
+/** A picture encoded by the browser. */
 async function drawPortrait(type: string): Promise<Buffer> {
   await using context = await browser.newContext();
   const page = await context.newPage();
@@ -45,52 +45,55 @@ describe.skipIf(executable === undefined)('pictures of agents in the chat (needs
   test.each([
     ['light', 'image/webp'],
     ['dark', 'image/jpeg'],
-  ] as const)('are shown on a page with a strict policy, in %s, and the initials without one', async (scheme, type) => {
-    const scene = await chatScene(hub);
-    const { session, jwt } = scene.workspace;
-    await using site = await startHostSite(hub.url, scene.siteKey);
-    await scene.set({ allowedOrigins: [site.origin] });
-    const { token, conversationId } = await scene.mint();
-    const userId = await scene.agent();
-    const put = (raw: Buffer) =>
-      send(hub.url, 'PUT', '/auth/me/picture', { headers: { authorization: `Bearer ${jwt}` }, raw });
-    const sent = await put(await drawPortrait(type));
-    expect([sent.status, sent.body]).toMatchObject([200, { contentType: type, width: 128, height: 128 }]);
-    await session.call('updateMe', { body: { displayName: 'Ann Bö' } });
-    const params = { tenantId: scene.tenantId, id: conversationId };
-    await session.call('assignInboxConversation', { params, body: { userId } });
-    for (const content of ['Hello', 'How can I help?'])
-      await session.call('sendInboxMessage', { params, body: { content } });
+  ] as const)(
+    'are shown under a strict content security policy, in %s mode, and agents without a picture have initials',
+    async (scheme, type) => {
+      const scene = await chatScene(hub);
+      const { session, jwt } = scene.workspace;
+      await using site = await startHostSite(hub.url, scene.siteKey);
+      await scene.set({ allowedOrigins: [site.origin] });
+      const { token, conversationId } = await scene.mint();
+      const userId = await scene.agent();
+      const put = (raw: Buffer) =>
+        send(hub.url, 'PUT', '/auth/me/picture', { headers: { authorization: `Bearer ${jwt}` }, raw });
+      const sent = await put(await drawPortrait(type));
+      expect([sent.status, sent.body]).toMatchObject([200, { contentType: type, width: 128, height: 128 }]);
+      await session.call('updateMe', { body: { displayName: 'Ann Bö' } });
+      const params = { tenantId: scene.tenantId, id: conversationId };
+      await session.call('assignInboxConversation', { params, body: { userId } });
+      for (const content of ['Hello', 'How can I help?'])
+        await session.call('sendInboxMessage', { params, body: { content } });
 
-    await using tab = await openTab(browser, { viewport: { width: 640, height: 760 }, colorScheme: scheme });
-    const { page, complaints } = tab;
-    await page.goto(`${site.origin}/?token=${encodeURIComponent(token)}`);
-    await page.locator('outrigger-chat button').first().click();
-    const frame = page.frameLocator('outrigger-chat iframe');
-    const pictures = frame.locator('.avatar img');
-    // One in the header, and one for two messages that belong together.
-    await expect.poll(() => pictures.count()).toBe(2);
-    const drawn = () =>
-      pictures.evaluateAll((images) =>
-        images.map((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
-      );
-    await expect.poll(drawn).toEqual([128, 128]);
-    await expect.poll(() => pictures.first().getAttribute('src')).toBe(`${hub.url}${sent.body['picture'] as string}`);
-    const folder = process.env['PICTURES_FOLDER'];
-    if (folder !== undefined) await page.screenshot({ path: `${folder}/pictures-${scheme}.png` });
+      await using tab = await openTab(browser, { viewport: { width: 640, height: 760 }, colorScheme: scheme });
+      const { page, complaints } = tab;
+      await page.goto(`${site.origin}/?token=${encodeURIComponent(token)}`);
+      await page.locator('outrigger-chat button').first().click();
+      const frame = page.frameLocator('outrigger-chat iframe');
+      const pictures = frame.locator('.avatar img');
+      // One picture in the header, and one for two grouped messages.
+      await expect.poll(() => pictures.count()).toBe(2);
+      const drawn = () =>
+        pictures.evaluateAll((images) =>
+          images.map((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
+        );
+      await expect.poll(drawn).toEqual([128, 128]);
+      await expect.poll(() => pictures.first().getAttribute('src')).toBe(`${hub.url}${sent.body['picture'] as string}`);
+      const folder = process.env['PICTURES_FOLDER'];
+      if (folder !== undefined) await page.screenshot({ path: `${folder}/pictures-${scheme}.png` });
 
-    // Without a picture the initials are shown, also where the page still knows the path of one that is gone.
-    await session.call('deleteMyPicture');
-    await page.reload();
-    await page.locator('outrigger-chat button').first().click();
-    const avatars = frame.locator('.avatar');
-    await expect.poll(() => avatars.allTextContents()).toEqual(['AB', 'AB']);
-    await expect.poll(() => pictures.count()).toBe(0);
-    if (folder !== undefined) await page.screenshot({ path: `${folder}/initials-${scheme}.png` });
-    expect(complaints).toEqual([]);
-  });
+      // Shows the initials after the picture was deleted, also where the page still has its address.
+      await session.call('deleteMyPicture');
+      await page.reload();
+      await page.locator('outrigger-chat button').first().click();
+      const avatars = frame.locator('.avatar');
+      await expect.poll(() => avatars.allTextContents()).toEqual(['AB', 'AB']);
+      await expect.poll(() => pictures.count()).toBe(0);
+      if (folder !== undefined) await page.screenshot({ path: `${folder}/initials-${scheme}.png` });
+      expect(complaints).toEqual([]);
+    },
+  );
 
-  test('that cannot be loaded any more become initials', async () => {
+  test('are replaced by initials when they can no longer be loaded', async () => {
     const scene = await chatScene(hub);
     const { session, jwt } = scene.workspace;
     await send(hub.url, 'PUT', '/auth/me/picture', {

@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A machine without a hub. */
+/** The environment of a machine without a hub. */
 const env = () => ({
   ...inheritedEnv(),
   OUTRIGGER_HOME: join(folder, 'home'),
@@ -51,10 +51,11 @@ const run = (args: string[], { input = '', own = {} }: { input?: string; own?: R
     child.stdin?.end(input);
   });
 const chat = (...args: string[]) => run(['chat', ...args, '--hub', hub.url]);
-const logIn = (given = password) => run(['login', '--hub', hub.url, '--email', email], { input: `${given}\n` });
+const logIn = (typedPassword = password) =>
+  run(['login', '--hub', hub.url, '--email', email], { input: `${typedPassword}\n` });
 const logins = () => join(folder, 'config', 'outrigger', 'logins.json');
 
-test('on a machine without a hub a command says so, and makes no data folder', async () => {
+test('a command on a machine without a hub names the remedy and creates no data folder', async () => {
   for (const args of [['list'], ['follow'], ['site'], ['link', 'customer-1']]) {
     const { code, stderr } = await run(['chat', ...args]);
     expect([code, stderr]).toEqual([
@@ -65,7 +66,7 @@ test('on a machine without a hub a command says so, and makes no data folder', a
   await expect(readdir(join(folder, 'home'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('an agent signs in, works in the inbox of the hub as themselves, and signs out', async () => {
+test('an agent signs in from another machine, works in the inbox as themselves, and signs out', async () => {
   expect(await chat('list')).toMatchObject({
     code: 1,
     stderr: `outrigger: You are not signed in; sign in with: outrigger login --hub ${hub.url} --email YOUR_EMAIL\n`,
@@ -108,7 +109,7 @@ test('an agent signs in, works in the inbox of the hub as themselves, and signs 
   const self = data.find((member) => member.email === email)?.id;
   const written = await visitor.api.call('listVisitorMessages', {});
   expect(written.data.at(-1)).toMatchObject({ content: 'Me.', senderId: self });
-  // An agent is no admin, here as anywhere.
+  // An agent has no admin rights from the command line either.
   expect((await chat('site', '--allow', 'https://a.example.org')).stderr).toMatch(/^outrigger: .*admin/);
 
   expect((await run(['logout', '--hub', hub.url])).stdout).toBe(`signed out of ${hub.url}\n`);
@@ -122,7 +123,7 @@ test('an agent signs in, works in the inbox of the hub as themselves, and signs 
   expect(scripted.stdout).toContain(id);
 });
 
-test('nobody acts as another member from elsewhere, and no sign-in leaves in clear text', async () => {
+test('--as is refused with --hub, and credentials are never sent in clear text', async () => {
   await logIn();
   expect(await chat('list', '--as', 'admin@example.org')).toMatchObject({
     code: 2,
@@ -135,7 +136,7 @@ test('nobody acts as another member from elsewhere, and no sign-in leaves in cle
     });
 });
 
-test('whoever acts as a member on the machine of the hub is in the audit log', async () => {
+test('--as on the machine of the hub is recorded in the audit log', async () => {
   const { conversationId } = await scene.mint();
   const own = { DATABASE_URL: hub.database.url, SECRET_KEY: testSecretKey };
   const [workspace] = await hub.database.query<{ name: string }>('SELECT name FROM tenants WHERE id = $1', [

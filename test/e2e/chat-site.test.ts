@@ -29,7 +29,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]();
 });
 
-/** A shop on a site other than the hub's, so that the browser partitions what the frame stores. */
+/** A shop on another site than the hub, so that the browser partitions the storage of the frame. */
 const shop = async (head?: string): Promise<Shop> => {
   const made = await startShop({ hubUrl: hub.url, siteKey: scene.siteKey, ...(head === undefined ? {} : { head }) });
   await scene.set({ allowedOrigins: [made.origin], allowAnonymous: true, preChat: { name: 'off', email: 'off' } });
@@ -38,43 +38,43 @@ const shop = async (head?: string): Promise<Shop> => {
 
 interface Tab {
   page: Page;
-  /** What was written to the console as an error or a warning. */
-  consoled: string[];
-  /** What was asked of the hub. */
-  asked: string[];
+  /** Console errors and warnings. */
+  consoleLines: string[];
+  /** Paths requested from the hub. */
+  hubPaths: string[];
 }
 
 async function openTab(context: BrowserContext): Promise<Tab> {
   const page = await context.newPage();
-  const [consoled, asked]: [string[], string[]] = [[], []];
-  page.on('pageerror', (error) => consoled.push(`thrown: ${error.message}`));
+  const [consoleLines, hubPaths]: [string[], string[]] = [[], []];
+  page.on('pageerror', (error) => consoleLines.push(`thrown: ${error.message}`));
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) consoled.push(message.text());
+    if (['error', 'warning'].includes(message.type())) consoleLines.push(message.text());
   });
   page.on('request', (request) => {
-    if (request.url().startsWith(hub.url)) asked.push(new URL(request.url()).pathname);
+    if (request.url().startsWith(hub.url)) hubPaths.push(new URL(request.url()).pathname);
   });
-  return { page, consoled, asked };
+  return { page, consoleLines: consoleLines, hubPaths: hubPaths };
 }
 
 const newContext = () => browser.newContext({ viewport: { width: 900, height: 700 } });
 const frameOf = (page: Page) => page.frameLocator('outrigger-chat iframe');
-const said = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
+const visibleTexts = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
 const badge = (page: Page) => page.locator('outrigger-chat b');
 const launcher = (page: Page) => page.getByRole('button', { name: 'Open chat' });
-const closer = (page: Page) => page.getByRole('button', { name: 'Close chat' }).first();
-const heard = (page: Page) => page.evaluate<[string, unknown][]>('heard');
-const heardOf = async (page: Page, name: string) =>
-  (await heard(page)).filter(([event]) => event === name).map(([, detail]) => detail);
+const closeButton = (page: Page) => page.getByRole('button', { name: 'Close chat' }).first();
+const hostEvents = (page: Page) => page.evaluate<[string, unknown][]>('heard');
+const detailsOf = async (page: Page, name: string) =>
+  (await hostEvents(page)).filter(([event]) => event === name).map(([, detail]) => detail);
 
-/** Begins a conversation as an anonymous visitor; answers its id. */
+/** Starts a conversation as an anonymous visitor and returns its id. */
 async function begin(page: Page, text: string): Promise<string> {
-  // A browser draws little in a tab that lies behind another.
+  // A browser renders little in a background tab.
   await page.bringToFront();
   await launcher(page).click();
   await frameOf(page).getByRole('textbox', { name: 'How can we help?' }).fill(text);
   await frameOf(page).getByRole('button', { name: 'Start chat' }).click();
-  await expect.poll(() => said(page)).toContain(text);
+  await expect.poll(() => visibleTexts(page)).toContain(text);
   let id: string | undefined;
   await expect
     .poll(async () => {
@@ -93,81 +93,81 @@ const reply = (id: string, content: string) =>
   scene.workspace.session.call('sendInboxMessage', { params: { tenantId: scene.tenantId, id }, body: { content } });
 
 describe.skipIf(executable === undefined)('the chat on a site of several pages (needs Chromium)', () => {
-  test('the printed snippet, pasted as it is, shows the launcher and begins a conversation', async () => {
+  test('the printed snippet shows the launcher and starts a conversation without changes', async () => {
     const { snippet } = await scene.workspace.session.call('getChatSettings', { params: { tenantId: scene.tenantId } });
     await using site = await shop(snippet.replace(/https?:\/\/[^/"]+/, hub.url));
     await using context = await newContext();
-    const { page, consoled, asked } = await openTab(context);
+    const { page, consoleLines, hubPaths } = await openTab(context);
     await page.goto(`${site.origin}/`);
     await launcher(page).waitFor();
-    // Nothing is loaded or stored before it is opened.
-    expect(asked).toEqual(['/widget.js']);
+    // Before the chat is opened, only the script is loaded and nothing is stored.
+    expect(hubPaths).toEqual(['/widget.js']);
     expect(await page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe('{}{}');
     await begin(page, 'By the printed snippet');
-    // Screen readers find the field in the main part of the frame.
+    // Screen readers find the field in the main landmark of the frame.
     await expect
       .poll(() => frameOf(page).getByRole('main').getByRole('textbox', { name: 'Write a message' }).count())
       .toBe(1);
-    expect(consoled).toEqual([]);
+    expect(consoleLines).toEqual([]);
   });
 
-  test('a reply that comes while the visitor walks through the site is counted and told on the next page, once', async () => {
+  test('a reply that arrives between pages is counted and announced once on the next page', async () => {
     await using site = await shop();
     await using context = await newContext();
-    const { page, consoled } = await openTab(context);
+    const { page, consoleLines } = await openTab(context);
     await page.goto(`${site.origin}/`);
     const id = await begin(page, 'Do you ship to Chile?');
-    await closer(page).click();
+    await closeButton(page).click();
     await page.goto(`${site.origin}/cart`);
     await reply(id, 'We do.');
     await expect.poll(() => badge(page).textContent()).toBe('1');
-    await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'We do.' }]);
-    // And one that came between two pages.
+    await expect.poll(() => detailsOf(page, 'message')).toMatchObject([{ content: 'We do.' }]);
+    // Another message arrives between two pages.
     await page.goto('about:blank');
     await reply(id, 'In five days.');
     await page.goto(`${site.origin}/pay`);
     await expect.poll(() => badge(page).textContent()).toBe('2');
     await expect.poll(() => launcher(page).getAttribute('aria-label')).toBe('Open chat (2 new messages)');
-    await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'In five days.' }]);
-    await expect.poll(async () => (await heardOf(page, 'unread')).at(-1)).toBe(2);
-    expect(await heardOf(page, 'open')).toEqual([]);
-    // Nothing was read for the visitor, and nothing took the focus.
+    await expect.poll(() => detailsOf(page, 'message')).toMatchObject([{ content: 'In five days.' }]);
+    await expect.poll(async () => (await detailsOf(page, 'unread')).at(-1)).toBe(2);
+    expect(await detailsOf(page, 'open')).toEqual([]);
+    // No message was marked as read, and the focus is unchanged.
     expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
     await page.reload();
     await expect.poll(() => badge(page).textContent()).toBe('2');
-    expect(await heardOf(page, 'message')).toEqual([]);
+    expect(await detailsOf(page, 'message')).toEqual([]);
     await launcher(page).click();
-    await expect.poll(() => said(page)).toEqual(['Do you ship to Chile?', 'We do.', 'In five days.']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Do you ship to Chile?', 'We do.', 'In five days.']);
     await expect.poll(() => badge(page).isHidden()).toBe(true);
-    await closer(page).click();
+    await closeButton(page).click();
     await expect.poll(() => launcher(page).getAttribute('aria-label')).toBe('Open chat');
     await page.reload();
     await frameOf(page).locator('.bubble').first().waitFor({ state: 'attached' });
     expect(await badge(page).isHidden()).toBe(true);
-    expect(consoled).toEqual([]);
+    expect(consoleLines).toEqual([]);
   });
 
-  test('an open chat is open on the next page, without taking the focus, and a closed one stays closed', async () => {
+  test('an open chat stays open on the next page without taking the focus, and a closed one stays closed', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
     await page.goto(`${site.origin}/`);
     await begin(page, 'Stay open');
     await page.goto(`${site.origin}/cart`);
-    await expect.poll(() => said(page)).toEqual(['Stay open']);
-    await expect.poll(() => closer(page).isVisible()).toBe(true);
-    await expect.poll(() => heardOf(page, 'open')).toHaveLength(1);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Stay open']);
+    await expect.poll(() => closeButton(page).isVisible()).toBe(true);
+    await expect.poll(() => detailsOf(page, 'open')).toHaveLength(1);
     expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
-    await closer(page).click();
+    await closeButton(page).click();
     await page.goto(`${site.origin}/pay`);
     await frameOf(page).locator('.bubble').first().waitFor({ state: 'attached' });
     await expect.poll(() => launcher(page).isVisible()).toBe(true);
   });
 
-  test('a conversation that an agent starts reaches the visitor of a closed one, on an open page and after a page load', async () => {
+  test('a conversation that an agent starts reaches a visitor whose last conversation is closed, on an open page and after a page load', async () => {
     await using site = await shop();
     await using context = await newContext();
-    const { page, consoled } = await openTab(context);
+    const { page, consoleLines } = await openTab(context);
     await page.goto(`${site.origin}/`);
     const first = await begin(page, 'Is my order on its way?');
     const { api, params } = {
@@ -179,30 +179,30 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     const visitorId = (await api.call('getInboxConversation', { params: params(first) })).visitor?.id as string;
     const start = (content: string) =>
       api.call('startInboxConversation', { params: { tenantId: scene.tenantId }, body: { visitorId, content } });
-    // The page is open.
+    // First on an open page.
     await close(first);
     await frameOf(page).getByText('This conversation was closed.').waitFor();
     const second = await start('Your order has arrived at the post office.');
-    await expect.poll(() => said(page)).toEqual(['Your order has arrived at the post office.']);
-    // The chat is closed, and the visitor walks on.
+    await expect.poll(() => visibleTexts(page)).toEqual(['Your order has arrived at the post office.']);
+    // Then with the chat closed, after a page load.
     await close(second.id);
-    await closer(page).click();
+    await closeButton(page).click();
     await page.goto(`${site.origin}/cart`);
     const third = await start('Did it reach you?');
     await page.goto(`${site.origin}/`);
     await expect.poll(() => badge(page).textContent()).toBe('1');
-    await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'Did it reach you?' }]);
+    await expect.poll(() => detailsOf(page, 'message')).toMatchObject([{ content: 'Did it reach you?' }]);
     await launcher(page).click();
-    await expect.poll(() => said(page)).toEqual(['Did it reach you?']);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Did it reach you?']);
     await frameOf(page).getByRole('textbox', { name: 'Message' }).fill('It did, thank you!');
     await frameOf(page).getByRole('button', { name: 'Send message' }).click();
     await expect
       .poll(async () => (await api.call('getInboxConversation', { params: params(third.id) })).lastMessage?.content)
       .toBe('It did, thank you!');
-    expect(consoled).toEqual([]);
+    expect(consoleLines).toEqual([]);
   });
 
-  test('another tab of the site goes on with the conversation, closed, and a shutdown in one ends it in both', async () => {
+  test('another tab continues the conversation with a closed chat, and a shutdown in one tab ends it in both', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -210,8 +210,8 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await other.page.goto(`${site.origin}/`);
     await page.goto(`${site.origin}/`);
     const id = await begin(page, 'In two tabs');
-    await closer(page).click();
-    // A tab that was there, and one that is opened now.
+    await closeButton(page).click();
+    // An existing tab and a new one.
     const third = await openTab(context);
     await third.page.goto(`${site.origin}/offers`);
     await reply(id, 'Everywhere');
@@ -220,29 +220,29 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
       await expect.poll(() => launcher(tab).isVisible()).toBe(true);
     }
     await launcher(third.page).click();
-    await expect.poll(() => said(third.page)).toEqual(['In two tabs', 'Everywhere']);
+    await expect.poll(() => visibleTexts(third.page)).toEqual(['In two tabs', 'Everywhere']);
     await page.evaluate("Outrigger('shutdown')");
     for (const tab of [other.page, third.page]) await expect.poll(() => tab.frames().length).toBe(1);
     await third.page.reload();
     await launcher(third.page).waitFor();
     expect(await third.page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe('{}{}');
-    // What the frame stored is gone as well: it asks again.
+    // The storage of the frame is empty as well: the form appears again.
     await launcher(third.page).click();
     await frameOf(third.page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
   });
 
-  test('who signs in after an anonymous conversation goes on with it, on the same page and after a page load', async () => {
+  test('a visitor who signs in continues their anonymous conversation, on the same page and after a page load', async () => {
     await using site = await shop();
     for (const isReloaded of [false, true]) {
       await using context = await newContext();
-      const { page, consoled } = await openTab(context);
+      const { page, consoleLines } = await openTab(context);
       await page.goto(`${site.origin}/`);
       const text = `Before the sign-in, ${isReloaded ? 'then a page load' : 'same page'}`;
       const id = await begin(page, text);
       const externalId = `customer ${isReloaded}`;
       const { token } = await scene.mint(externalId);
       if (isReloaded) {
-        await closer(page).click();
+        await closeButton(page).click();
         await page.goto(`${site.origin}/account?token=${token}`);
         await reply(id, 'Welcome back');
         await expect.poll(() => badge(page).textContent()).toBe('1');
@@ -252,7 +252,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
         await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(token)} })`);
         await reply(id, 'Welcome back');
       }
-      await expect.poll(() => said(page)).toEqual([text, 'Welcome back']);
+      await expect.poll(() => visibleTexts(page)).toEqual([text, 'Welcome back']);
       const shown = () =>
         scene.workspace.session.call('getInboxConversation', { params: { tenantId: scene.tenantId, id } });
       await expect.poll(async () => (await shown()).visitor?.external_id).toBe(externalId);
@@ -261,14 +261,14 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
           .poll(() => frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue())
           .toBe('Half a sen');
       expect(await page.locator('outrigger-chat').count()).toBe(1);
-      expect(consoled).toEqual([]);
+      expect(consoleLines).toEqual([]);
     }
   });
 
   test.each([
-    { way: 'begins its conversation', isAnswered: true },
-    { way: 'begins none', isAnswered: false },
-  ])('a first message that is pending at the sign-in arrives, when its request $way', async ({ way, isAnswered }) => {
+    { way: 'creates its conversation', isAnswered: true },
+    { way: 'fails', isAnswered: false },
+  ])('a first message that is pending at the sign-in arrives, if its request $way', async ({ way, isAnswered }) => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -300,11 +300,11 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
       return (await Promise.all(found.map(read))).map(({ visitor }) => visitor?.external_id);
     };
     await expect.poll(senders).toEqual([externalId]);
-    await expect.poll(() => said(page)).toEqual([text]);
+    await expect.poll(() => visibleTexts(page)).toEqual([text]);
     await expect.poll(() => frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('');
   });
 
-  test('an anonymous visitor beyond a limit reads when to try again, in the language of the page, and the page gets an error', async () => {
+  test('an anonymous visitor over a limit sees when to try again, in the language of the page, and the page gets an error', async () => {
     await using limitedHub = await startHub({ ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR: '1' });
     const { siteKey, set } = await chatScene(limitedHub);
     await using site = await startShop({ hubUrl: limitedHub.url, siteKey });
@@ -322,24 +322,24 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await expect
       .poll(() => frameOf(page).getByRole('textbox', { name: 'Wie können wir helfen?' }).inputValue())
       .toBe('Zu spät');
-    await expect.poll(() => heardOf(page, 'error')).toMatchObject([{ code: 'rate_limited' }]);
+    await expect.poll(() => detailsOf(page, 'error')).toMatchObject([{ code: 'rate_limited' }]);
   });
 
-  test('an identified visitor is checked on the next page once its token is there, and not without it', async () => {
+  test('the next page requests unread messages of an identified visitor only after it passed a token', async () => {
     await using site = await shop();
     await using context = await newContext();
-    const { page, asked } = await openTab(context);
+    const { page, hubPaths } = await openTab(context);
     const { token, conversationId } = await scene.mint('walking customer');
     await page.goto(`${site.origin}/?token=${token}`);
     await launcher(page).click();
     await frameOf(page).getByRole('textbox', { name: 'Write a message' }).waitFor();
-    await closer(page).click();
+    await closeButton(page).click();
     await page.goto('about:blank');
-    asked.length = 0;
+    hubPaths.length = 0;
     await reply(conversationId, 'For the customer');
     await page.goto(`${site.origin}/cart`);
     await launcher(page).waitFor();
-    expect(asked.filter((path) => path !== '/widget.js')).toEqual([]);
+    expect(hubPaths.filter((path) => path !== '/widget.js')).toEqual([]);
     await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(token)} })`);
     await expect.poll(() => badge(page).textContent()).toBe('1');
   });
@@ -352,18 +352,18 @@ describe.skipIf(executable === undefined)('what developers read in the console (
 
   test.each([
     ['a missing site key', '', '', 'site_key_invalid', /data-site-key is ""/],
-    ['something else as a site key', 'data-site-key="my-shop"', '', 'site_key_invalid', /data-site-key is "my-shop"/],
+    ['an invalid site key', 'data-site-key="my-shop"', '', 'site_key_invalid', /data-site-key is "my-shop"/],
     ['an unknown call', 'KEY', "Outrigger('foo')", 'unknown_call', /no call "foo".*boot/],
     ['a call without a boot', 'KEY data-auto-boot="false"', "Outrigger('open')", 'not_booted', /Outrigger\('boot'\)/],
-    ['a token that is no text', 'KEY', "Outrigger('boot', { token: 7 })", 'token_invalid', /visitorToken/],
+    ['a token that is not a string', 'KEY', "Outrigger('boot', { token: 7 })", 'token_invalid', /visitorToken/],
     ['an update without a token', 'KEY', "Outrigger('update', {})", 'token_invalid', /visitorToken/],
   ])('%s is reported once, with the remedy', async (_name, attributes, calls, code, text) => {
     await using site = await shop(snippetOf(attributes.replace('KEY', `data-site-key="${scene.siteKey}"`), calls));
     await using context = await newContext();
-    const { page, consoled } = await openTab(context);
+    const { page, consoleLines } = await openTab(context);
     await page.goto(`${site.origin}/`);
     await expect.poll(() => page.evaluate('codes')).toEqual([code]);
-    expect(consoled).toEqual([expect.stringMatching(text)]);
+    expect(consoleLines).toEqual([expect.stringMatching(text)]);
   });
 
   test('a bad and an expired token, an unknown site key and a site that is not allowed are reported once each', async () => {
@@ -380,27 +380,27 @@ describe.skipIf(executable === undefined)('what developers read in the console (
       const boot = token === null ? '' : `Outrigger('boot', { token: '${token}' })`;
       await using site = await shop(snippetOf(`data-site-key="${key}"`, boot));
       await using context = await newContext();
-      const { page, consoled } = await openTab(context);
+      const { page, consoleLines } = await openTab(context);
       await page.goto(`${site.origin}/`);
       await launcher(page).click();
       await expect.poll(() => page.evaluate('codes'), { timeout: 20_000 }).toEqual([code]);
-      expect(consoled.filter((line) => line.startsWith('Outrigger: '))).toEqual([expect.stringMatching(text)]);
+      expect(consoleLines.filter((line) => line.startsWith('Outrigger: '))).toEqual([expect.stringMatching(text)]);
     }
   });
 
-  test('with data-auto-boot="false" nothing is shown, and nothing is complained of, before a boot', async () => {
+  test('with data-auto-boot="false" nothing is shown or reported before the boot call', async () => {
     await using site = await shop(snippetOf(`data-site-key="${scene.siteKey}" data-auto-boot="false"`));
     await using context = await newContext();
-    const { page, consoled } = await openTab(context);
+    const { page, consoleLines } = await openTab(context);
     await page.goto(`${site.origin}/`);
     await expect.poll(() => page.evaluate('Outrigger.isLoaded')).toBe(true);
     expect(await page.locator('outrigger-chat').count()).toBe(0);
     await page.evaluate("Outrigger('boot')");
     await launcher(page).waitFor();
-    expect(consoled).toEqual([]);
+    expect(consoleLines).toEqual([]);
   });
 
-  test('a new customer who signs in after an anonymous conversation finds it on each later page, with a token of its own', async () => {
+  test('a new customer who signs in after an anonymous conversation finds it on each later page, with a token of their own', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -410,14 +410,14 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     for (const path of ['account', 'cart', 'pay']) {
       const { token } = await scene.mint('a customer who was never seen before');
       await page.goto(`${site.origin}/${path}?token=${token}`);
-      await expect.poll(() => said(page), { message: path }).toEqual([text]);
+      await expect.poll(() => visibleTexts(page), { message: path }).toEqual([text]);
     }
   });
 
   test('a site that replaces the body instead of loading a page keeps the launcher and the open chat', async () => {
     await using site = await shop();
     await using context = await newContext();
-    const { page, consoled } = await openTab(context);
+    const { page, consoleLines } = await openTab(context);
     await page.goto(`${site.origin}/`);
     await begin(page, 'Before the next view');
     await page.evaluate(`(() => {
@@ -425,11 +425,11 @@ describe.skipIf(executable === undefined)('what developers read in the console (
       body.textContent = 'The next view';
       document.body.replaceWith(body);
     })()`);
-    await expect.poll(() => said(page)).toEqual(['Before the next view']);
-    await closer(page).click();
+    await expect.poll(() => visibleTexts(page)).toEqual(['Before the next view']);
+    await closeButton(page).click();
     await launcher(page).click();
-    await expect.poll(() => said(page)).toEqual(['Before the next view']);
-    expect(consoled).toEqual([]);
+    await expect.poll(() => visibleTexts(page)).toEqual(['Before the next view']);
+    expect(consoleLines).toEqual([]);
   });
 
   test('a page with a launcher of its own hides that of the chat, and opens and closes the chat without it', async () => {
@@ -449,7 +449,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await launcher(page).waitFor();
   });
 
-  test('a tab in which the visitor is anonymous begins anew when they sign in in another one', async () => {
+  test('a tab with an anonymous visitor starts a new session when the visitor signs in in another tab', async () => {
     await using site = await shop();
     await using context = await newContext();
     const [first, second] = [await openTab(context), await openTab(context)];
@@ -458,14 +458,14 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     const { token } = await scene.mint('customer of the other tab');
     await second.page.bringToFront();
     await second.page.goto(`${site.origin}/account?token=${token}`);
-    await expect.poll(() => said(second.page)).toEqual(['Anonymous in this tab']);
+    await expect.poll(() => visibleTexts(second.page)).toEqual(['Anonymous in this tab']);
     await first.page.bringToFront();
     await expect.poll(() => first.page.locator('outrigger-chat iframe').count()).toBe(0);
     await launcher(first.page).click();
     await frameOf(first.page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
   });
 
-  test('the chat speaks the language of the page around it', async () => {
+  test('the chat uses the language of the page around it', async () => {
     await using site = await shop();
     await using context = await newContext();
     const { page } = await openTab(context);
@@ -475,20 +475,20 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await expect.poll(() => frameOf(page).locator('html').getAttribute('lang')).toBe('de');
   });
 
-  test('a listener of an event that there is not is reported, and so is one that is no function', async () => {
+  test('a listener for an unknown event and a listener that is not a function are reported', async () => {
     await using site = await shop();
     await using context = await newContext();
-    const { page, consoled } = await openTab(context);
+    const { page, consoleLines } = await openTab(context);
     await page.goto(`${site.origin}/`);
     await launcher(page).waitFor();
     await page.evaluate("Outrigger('on', 'unreed', () => 0); Outrigger('on', 'ready', 'a text')");
     await expect
-      .poll(() => heardOf(page, 'error'))
+      .poll(() => detailsOf(page, 'error'))
       .toMatchObject([{ code: 'listener_invalid' }, { code: 'listener_invalid' }]);
-    expect(consoled).toEqual([expect.stringContaining('unread'), expect.stringContaining('unread')]);
+    expect(consoleLines).toEqual([expect.stringContaining('unread'), expect.stringContaining('unread')]);
   });
 
-  test('a script that is a module boots the chat, too', async () => {
+  test('a script of type module boots the chat', async () => {
     await using site = await shop(
       `<script type="module" src="${hub.url}/widget.js" data-site-key="${scene.siteKey}"></script>`,
     );

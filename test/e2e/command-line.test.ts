@@ -12,7 +12,7 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { inheritedEnv } from '../fixtures/processes.ts';
 import { testSecretKey } from '../fixtures/secrets.ts';
-import { speaks, startSpeechServer } from '../fixtures/speech-server.ts';
+import { defaultSpeechReply, startSpeechServer } from '../fixtures/speech-server.ts';
 
 let database: TestDatabase;
 let folder: string;
@@ -52,7 +52,7 @@ const refusal = (pattern: RegExp, code = 1): Ended => ({
   stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string,
 });
 
-test('on a hub that never started, whatever needs a workspace says where the first one comes from; later, how to make another', async () => {
+test('a command that needs a workspace says how the first one is created, and later how to create another', async () => {
   const where =
     /There is no workspace yet: the first start of the hub \(npx outrigger start\) creates "demo" and prints a link/;
   for (const args of [['token', 'create', '--product', 'automations'], ['link']])
@@ -75,7 +75,7 @@ test('on a hub that never started, whatever needs a workspace says where the fir
   });
 });
 
-test('what can not be taken is refused as the API would, in one line that names it', async () => {
+test('invalid values get the error of the API, in one line that names the value', async () => {
   await writeFile(join(folder, 'file'), '');
   expect(await cli('token', 'revoke', 'nope', '--workspace', 'ours')).toEqual(refusal(/id must be/, 2));
   expect(await cli('workspace', 'create', '--name', '')).toEqual(refusal(/workspaceName must/, 2));
@@ -85,7 +85,7 @@ test('what can not be taken is refused as the API would, in one line that names 
   );
 });
 
-test('calls come in from a CSV, whose bad lines are named and fail it, and a comparison says what it lacks', async () => {
+test('calls import reads a CSV, names each invalid line and fails, and calls compare says what is missing', async () => {
   const file = join(folder, 'calls.csv');
   const at = '2026-03-01T10:00:00.000Z';
   await writeFile(
@@ -93,8 +93,8 @@ test('calls come in from a CSV, whose bad lines are named and fail it, and a com
     `callSid,direction,result,startedAt,endedAt\nCA1,inbound,missed,${at},${at}\nCA2,inbound,lost,${at},${at}\n`,
   );
   const importing = ['calls', 'import', file, '--workspace', 'ours', '--provider', 'twilio'];
-  const taken = await cli(...importing, '--json');
-  expect([taken.code, JSON.parse(taken.stdout)]).toEqual([
+  const imported = await cli(...importing, '--json');
+  expect([imported.code, JSON.parse(imported.stdout)]).toEqual([
     1,
     {
       read: 1,
@@ -111,10 +111,10 @@ test('calls come in from a CSV, whose bad lines are named and fail it, and a com
   expect(await cli(...since, '2026-03-01')).toEqual(refusal(/No connection to Twilio has an accountSid/));
 });
 
-test('doctor calls what the settings name, says what to do about what failed, and fails with it', async () => {
+test('doctor calls the servers in the settings, gives a remedy for each failure, and exits with an error', async () => {
   await using model = await startModelServer();
   await using speech = await startSpeechServer();
-  speech.reply = (request) => (request.kind === 'transcription' ? { status: 401 } : speaks(request));
+  speech.reply = (request) => (request.kind === 'transcription' ? { status: 401 } : defaultSpeechReply(request));
   const settings = {
     AI_BASE_URL: model.baseUrl,
     AI_MODEL: 'alpha',
@@ -123,9 +123,9 @@ test('doctor calls what the settings name, says what to do about what failed, an
     TTS_BASE_URL: speech.baseUrl,
     TTS_MODEL: 'voice',
   };
-  await using taken = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const PORT = String((taken.address() as AddressInfo).port);
+  await using portOwner = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(portOwner, 'listening');
+  const PORT = String((portOwner.address() as AddressInfo).port);
   const ended = await cliWith({ ...settings, PORT }, 'doctor', '--json');
   expect(ended.code).toBe(1);
   expect(JSON.parse(ended.stdout)).toMatchObject([
@@ -141,7 +141,7 @@ test('doctor calls what the settings name, says what to do about what failed, an
   ]);
 });
 
-test('doctor finds the hub that runs with another data folder on the port that it examines', async () => {
+test('doctor recognizes a hub with another data folder on the port', async () => {
   await using own = await acquireDatabase();
   await using hub = await startHub({}, own);
   const settings = { PORT: new URL(hub.url).port, DATABASE_URL: own.url, SECRET_KEY: testSecretKey };
@@ -149,13 +149,17 @@ test('doctor finds the hub that runs with another data folder on the port that i
   expect(JSON.parse(stdout)).toContainEqual({ check: 'port', ok: true, detail: `a hub answers at ${hub.url}` });
 });
 
-test('doctor tells settings that can not be used once, and tries nothing that needs them', async () => {
+test('doctor reports invalid settings once and skips the checks that need them', async () => {
   const settings = { PORT: 'many', AI_BASE_URL: 'nonsense', AI_MODEL: 'alpha' };
   const ended = await cliWith(settings, 'doctor', '--json');
   expect(ended.code).toBe(1);
-  const [, , told, ...rest] = JSON.parse(ended.stdout) as { check: string; ok: boolean | null; detail: string }[];
-  expect(told).toMatchObject({ check: 'settings', ok: false });
-  expect(told?.detail.match(/PORT|AI_\w+/g)).toEqual(['PORT', 'AI_BASE_URL']);
+  const [, , settingsCheck, ...rest] = JSON.parse(ended.stdout) as {
+    check: string;
+    ok: boolean | null;
+    detail: string;
+  }[];
+  expect(settingsCheck).toMatchObject({ check: 'settings', ok: false });
+  expect(settingsCheck?.detail.match(/PORT|AI_\w+/g)).toEqual(['PORT', 'AI_BASE_URL']);
   expect(rest.map(({ check, ok }) => [check, ok])).toEqual(
     ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'].map((check) => [check, null]),
   );

@@ -191,7 +191,7 @@ describe('files', () => {
     expect(await list({ glob: '*[*' })).toEqual({ entries: [], truncated: false, nextCursor: null });
   });
 
-  test('that are large become artefacts, which can be read in ranges', async () => {
+  test('that are large become artifacts, which can be read in ranges', async () => {
     const bytes = Buffer.alloc(6 * 1024 * 1024, 'outrigger');
     writeFileSync(join(companion.shared, 'large.bin'), bytes);
     const result = output(await one('node.files_read', { path: 'shared/large.bin' })) as {

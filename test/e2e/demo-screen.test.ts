@@ -8,16 +8,16 @@ import { startVirtualScreen } from '../fixtures/virtual-screen.ts';
 
 const hasXvfb = spawnSync('Xvfb', ['-help']).error === undefined;
 
-test.skipIf(!hasXvfb)('the demo finds a free screen beside those that are taken (needs Xvfb)', async () => {
+test.skipIf(!hasXvfb)('the demo finds a free display number if others are in use (needs Xvfb)', async () => {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-demo-screen-'));
   vi.stubEnv('DISPLAY', undefined);
   vi.stubEnv('WAYLAND_DISPLAY', undefined);
   try {
-    using taken = await startVirtualScreen();
+    using otherScreen = await startVirtualScreen();
     await using stack = new AsyncDisposableStack();
     const found = await ensureScreen(stack, { home, signal: AbortSignal.timeout(30_000) });
     expect(found).toMatch(/^:\d+$/);
-    expect(found).not.toBe(taken.display);
+    expect(found).not.toBe(otherScreen.display);
   } finally {
     vi.unstubAllEnvs();
     await rm(home, { recursive: true, force: true });

@@ -25,7 +25,7 @@ const expectNothingLeft = () =>
     () => `processes are left: ${left().join(', ')}`,
   );
 
-/** Starts a command in the copy; `prints` waits until all of these were printed since it was last asked. */
+/** Starts a command in the copy. `prints` waits until all patterns were printed since its last call. */
 function start(program: string, args: string[], port: number): { child: ChildProcess; prints: typeof prints } {
   const child = spawn(program, args, {
     cwd: copy,

@@ -12,7 +12,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-/** Commands that were ended after they began. */
+/** Tests of commands that ended after they started. */
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -40,7 +40,7 @@ async function approve(runId: string) {
   return approval;
 }
 
-/** Starts a workflow of one program and approves it. */
+/** Starts a workflow with one program and approves it. */
 async function begin(argv: string[], options: Record<string, unknown> = {}) {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: {
@@ -53,8 +53,8 @@ async function begin(argv: string[], options: Record<string, unknown> = {}) {
 }
 
 const effect = (name: string) => join(companion.shared, name);
-/** A program that has an effect and then goes on. */
-const acting = (name: string) => ['sh', '-c', `echo begun >> "$1"; sleep 30`, 'sh', effect(name)];
+/** A program that has an effect and keeps running. */
+const programWithEffect = (name: string) => ['sh', '-c', `echo begun >> "$1"; sleep 30`, 'sh', effect(name)];
 async function underWay(name: string): Promise<void> {
   await expect.poll(() => processesWith(`\u0000${effect(name)}`).length).toBeGreaterThan(0);
 }
@@ -70,13 +70,13 @@ const endedAfter = expect.stringMatching(
   /\. system\.run had begun and was ended after \d+\.\d s; look at the machine before you retry\.$/,
 ) as string;
 
-describe('a program that its owner ended', () => {
+describe('a program that the owner ended', () => {
   test('is reported as interrupted and is not retried', async () => {
-    for (const [name, end, undo, reason] of [
+    for (const [name, end, revert, reason] of [
       ['paused', ['pause'], ['resume'], 'owner_paused'],
       ['denied', ['deny', 'system'], ['allow', 'system', '--no-ask', '--yes'], 'owner_denied'],
     ] as const) {
-      const { runId } = await begin(acting(name), { retry });
+      const { runId } = await begin(programWithEffect(name), { retry });
       await underWay(name);
       expect(await companion.cli(...end)).toMatchObject({ code: 0 });
       expect(await settled(runId)).toMatchObject({
@@ -85,13 +85,13 @@ describe('a program that its owner ended', () => {
         stepsResultJson: [{ status: 'failed', attempts: 1 }],
       });
       expect(await lastEntry()).toMatchObject({ outcome: 'interrupted', message: endedAfter, reason, began: true });
-      expect(await companion.cli(...undo)).toMatchObject({ code: 0 });
+      expect(await companion.cli(...revert)).toMatchObject({ code: 0 });
       expect(readFileSync(effect(name), 'utf8')).toBe('begun\n');
     }
   });
 
   test('names the earlier try in the approval of a retry', async () => {
-    const { runId, approval } = await begin(acting('retried'));
+    const { runId, approval } = await begin(programWithEffect('retried'));
     expect(approval?.message).not.toContain('earlier');
     await underWay('retried');
     await companion.cli('pause');
@@ -143,7 +143,7 @@ describe('a command of the browser', () => {
     return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
   };
 
-  test('requests no page again that its owner ended it at', async () => {
+  test('does not request a page again after the owner ended the command', async () => {
     const runId = await start([{ skillId: 'browser.navigate', input: { url: `${base()}/effect` }, retry }]);
     await expect.poll(() => requested).toContain('/effect');
     await companion.cli('pause');
@@ -156,7 +156,7 @@ describe('a command of the browser', () => {
     expect(requested.filter((url) => url === '/effect')).toHaveLength(1);
   });
 
-  test('a pause ends the pages of a run within a moment, also busy ones', async () => {
+  test('a pause closes the pages of a run at once, also busy ones', async () => {
     const busy = 'void setTimeout(() => { for (;;); })';
     const runId = await start([
       { skillId: 'browser.navigate', input: { url: `${base()}/posting` } },
@@ -172,7 +172,7 @@ describe('a command of the browser', () => {
     expect(await companion.cli('pause')).toMatchObject({ code: 0 });
     const paused = beats();
     await expect.poll(() => processesWith(join(companion.home, 'browser-profile'))).toEqual([]);
-    // Requests that were on their way can come in after the answer of the command line.
+    // Requests in transit may arrive after the command returned.
     expect(beats()).toBeLessThanOrEqual(paused + 2);
     await companion.cli('resume');
     await approve(runId);
@@ -202,7 +202,7 @@ describe('a command of the browser', () => {
 });
 
 test('a program that ended with its companion is reported as interrupted', async () => {
-  const { runId } = await begin(acting('stopped'), { retry });
+  const { runId } = await begin(programWithEffect('stopped'), { retry });
   await underWay('stopped');
   await companion.stop();
   expect(await settled(runId)).toMatchObject({
@@ -214,8 +214,8 @@ test('a program that ended with its companion is reported as interrupted', async
   await companion.start();
 });
 
-test('the log entry of a program whose companion was killed keeps what the begun entry says', async () => {
-  const { runId } = await begin(acting('killed'));
+test('the log entry of a program whose companion was killed contains the fields of its first entry', async () => {
+  const { runId } = await begin(programWithEffect('killed'));
   await underWay('killed');
   await companion.stop('SIGKILL');
   await companion.start();
@@ -242,8 +242,8 @@ test('a program ends within the time of its step, which its approval shows', asy
   });
 });
 
-// Last, because its list of programs stays.
-test('a program whose file is gone is ended when its owner allows only others, and the companion stays', async () => {
+// This test is last because it changes the list of programs.
+test('a program whose file was deleted ends when the owner allows only other programs, and the companion keeps running', async () => {
   const path = join(companion.shared, 'removes-itself');
   writeFileSync(path, `#!/bin/sh\nrm "$0"\necho begun > '${effect('gone')}'\nsleep 30\n`, { mode: 0o755 });
   const { runId } = await begin([path]);

@@ -23,7 +23,7 @@ const pages = [
     .map((name) => `docs/guides/${name}`),
 ].filter((path) => commandBlocksOf(readFileSync(path, 'utf8')).some(({ kind }) => kind !== 'setup'));
 
-/** Stands in for the services that guides send to: every request gets 200. */
+/** Replaces the services that guides send to: every request gets a 200 response. */
 const service = createServer((request, response) => {
   request.resume();
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
@@ -34,7 +34,7 @@ let site: PracticeSite;
 let screen: VirtualScreen;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'outrigger-guides-'));
-  // The commands of an installation, from this checkout.
+  // The installed commands, run from this checkout.
   const commands = `#!/bin/bash
 case $1 in
   outrigger) exec '${process.execPath}' '${resolve('hub/outrigger.js')}' "\${@:2}" ;;
@@ -80,7 +80,7 @@ async function run(
   return { code, text };
 }
 
-test.each(pages)('the commands of %s run as they stand, and print what the page says', async (path) => {
+test.each(pages)('the commands of %s work without changes, and print the output on the page', async (path) => {
   const home = join(folder, path.replaceAll(/\W/g, '-'));
   const data = join(home, '.outrigger');
   mkdirSync(data, { recursive: true });
@@ -99,7 +99,7 @@ test.each(pages)('the commands of %s run as they stand, and print what the page 
     BROWSER_OPTIONS: process.getuid?.() === 0 ? '--without-sandbox' : '',
   };
   const { code, text } = await run(
-    // The servers of the guides listen on fixed ports, which another program of this machine may have.
+    // The servers of the guides use fixed ports, which another program may use.
     scriptOf(blocks, values)
       .replaceAll('4510', String(await freePort()))
       .replaceAll('4520', String(await freePort())),

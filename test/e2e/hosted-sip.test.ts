@@ -40,8 +40,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return phone;
   };
 
-  /** Two people of a workspace whose softphones are registered. */
-  async function meet() {
+  /** Creates two members of a workspace with registered softphones. */
+  async function registerPair() {
     const { session, tenantId, jwt } = await hub.workspace();
     await session.call('optIntoHostedSip', {});
     const [email, password] = [`agent-${process.hrtime.bigint()}@example.org`, 'correct horse battery'];
@@ -52,9 +52,9 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return { session, tenantId, caller, callee, token };
   }
 
-  /** Two people of a workspace in a call. */
-  async function talk() {
-    const { caller, callee, ...people } = await meet();
+  /** Connects two members of a workspace in a call. */
+  async function connectPair() {
+    const { caller, callee, ...members } = await registerPair();
     caller.request('INVITE', `sip:${callee.user}@sip.example.com`);
     const invite = await callee.wait('INVITE');
     callee.answer('INVITE', '200 OK', { 'Record-Route': headerOf(invite, 'record-route') ?? '' });
@@ -64,19 +64,19 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
       Route: headerOf(ok, 'record-route') ?? '',
     });
     await callee.wait('ACK');
-    return { ...people, caller, callee, ok };
+    return { ...members, caller, callee, ok };
   }
 
-  test('has two people of a workspace call each other, and ends their call with the session of one', async () => {
-    const { session, tenantId, caller, callee } = await talk();
+  test('connects two members of a workspace, and ends their call when the session of one ends', async () => {
+    const { session, tenantId, caller, callee } = await connectPair();
     await session.call('logOut', {});
     await Promise.all([caller.wait('BYE'), callee.wait('BYE')]);
     await expect.poll(() => caller.closed).toBe(4401);
     expect(await recordOf(tenantId)).toMatchObject([{ from: caller.user, to: callee.user, result: 'answered' }]);
   });
 
-  test('ends a call with the session of one whose connection was lost, and knows of it until then', async () => {
-    const { session, tenantId, caller, callee } = await talk();
+  test('keeps the call of a lost connection until the session of the member ends', async () => {
+    const { session, tenantId, caller, callee } = await connectPair();
     const kept = async () => {
       const text = 'SELECT expires_at > now() AS "isKept" FROM sip_calls WHERE tenant_id = $1';
       return (await database.query<{ isKept: boolean }>(text, [tenantId])).map(({ isKept }) => isKept);
@@ -91,7 +91,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await expect.poll(kept).toEqual([]);
   });
 
-  /** What stands of the calls of a workspace, once none is under way. */
+  /** The call records of a workspace, once all calls have ended. */
   async function recordOf(tenantId: string, calls = 1) {
     const text = `SELECT rank, from_id AS "from", to_id AS "to", result, hangup_by AS by, sip_code AS code, mos_score AS mos FROM calls WHERE tenant_id = $1 ORDER BY started_at`;
     let rows: { rank: number; mos: number | null }[] = [];
@@ -104,30 +104,30 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return rows;
   }
 
-  test('takes a call back, or answers it, when one side is gone while it rings', async () => {
-    const { caller, callee } = await talk();
+  test('responds 480 to the caller if the called softphone disconnects while it rings', async () => {
+    const { caller, callee } = await connectPair();
     caller.request('INVITE', `sip:${callee.user}@sip.example.com`, { 'Call-ID': 'one' });
     await expect.poll(() => callee.messages.filter((each) => each.kind === 'request')).toHaveLength(3);
     callee.socket.terminate();
     await caller.wait(480);
   });
 
-  /** What a phone with a password of its own is answered by udp. */
-  async function ask(method: string, uri: string, username: string, password: string): Promise<number> {
+  /** The response to a request of a phone with a password, over UDP. */
+  async function requestByUdp(method: string, uri: string, username: string, password: string): Promise<number> {
     using phone = await UdpPhone.open({ port: server.port, domain, username, password });
     const answer = await phone.ask(method, uri);
     return answer.kind === 'response' ? answer.status : 0;
   }
 
-  test('knows the credentials of a workspace from its opt-in to its opt-out, and lets them call within it alone', async () => {
+  test('accepts the credentials of a workspace from opt-in to opt-out, and only for calls within the workspace', async () => {
     const [one, other] = [await hub.workspace(), await hub.workspace()];
     const { credentials } = await one.session.call('optIntoHostedSip', {});
     const { credentials: others } = await other.session.call('optIntoHostedSip', {});
     const { username, password } = credentials as NonNullable<typeof credentials>;
-    const register = (secret: string) => ask('REGISTER', `sip:${domain}`, username, secret);
+    const register = (secret: string) => requestByUdp('REGISTER', `sip:${domain}`, username, secret);
     expect(await register('wrong')).toBe(401);
     expect(await register(password)).toBe(200);
-    const call = (user: string) => ask('INVITE', `sip:${user}@${domain}`, username, password);
+    const call = (user: string) => requestByUdp('INVITE', `sip:${user}@${domain}`, username, password);
     expect(await call(others?.username as string)).toBe(403);
     expect(await call('+4930123456')).toBe(503);
     expect(await call(`${username}-${'0'.repeat(32)}`)).toBe(480);
@@ -138,8 +138,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await register(password)).toBe(401);
   });
 
-  /** Two phones of a workspace in a call that no softphone is part of. */
-  async function talkByUdp() {
+  /** Connects two phones of a workspace in a call without softphones. */
+  async function connectUdpPair() {
     const { session, tenantId } = await hub.workspace();
     const { credentials } = await session.call('optIntoHostedSip', {});
     const account = { ...(credentials as NonNullable<typeof credentials>), port: server.port, domain };
@@ -160,8 +160,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return { session, tenantId, caller, callee };
   }
 
-  test('ends calls between phones with a password, too, when their workspace leaves, and of no other', async () => {
-    const [left, gone, other] = [await talkByUdp(), await talkByUdp(), await talkByUdp()];
+  test('ends calls between phones with a password when their workspace opts out or is removed, and no other calls', async () => {
+    const [left, gone, other] = [await connectUdpPair(), await connectUdpPair(), await connectUdpPair()];
     await left.session.call('optOutOfHostedSip', {});
     await Promise.all([left.caller.wait('BYE'), left.callee.wait('BYE')]);
     for (const phone of [left.caller, left.callee]) phone.answer('BYE', '200 OK');
@@ -170,16 +170,16 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await Promise.all([gone.caller.wait('BYE'), gone.callee.wait('BYE')]);
     for (const phone of [gone.caller, gone.callee]) phone.answer('BYE', '200 OK');
     await database.query(`UPDATE sip_teardowns SET left_at = left_at - interval '1 minute'`);
-    const farewells = () => database.query('SELECT tenant_id FROM sip_teardowns');
-    await expect.poll(farewells).toEqual([]);
+    const teardowns = () => database.query('SELECT tenant_id FROM sip_teardowns');
+    await expect.poll(teardowns).toEqual([]);
     const requests = [other.caller, other.callee].flatMap(({ messages }) =>
       messages.flatMap((each) => (each.kind === 'request' ? [each.method] : [])),
     );
     expect(requests).not.toContain('BYE');
   });
 
-  test('has a call ended whose softphone lost its connection, when its workspace is removed', async () => {
-    const { tenantId, caller, callee } = await talk();
+  test('ends the call of a disconnected softphone when its workspace is removed', async () => {
+    const { tenantId, caller, callee } = await connectPair();
     const text = 'SELECT id FROM sip_calls WHERE tenant_id = $1 AND answered_at IS NOT NULL';
     await expect.poll(() => database.query(text, [tenantId])).toHaveLength(2);
     caller.socket.terminate();
@@ -187,7 +187,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await callee.wait('BYE');
   });
 
-  test('believes nobody who does not know the secret, and nobody in the name of another', async () => {
+  test('refuses connections without the shared secret, and requests in the name of another user', async () => {
     const { SIP_WS_URL: url = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: secret = '' } = server.env;
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'core.version' });
     expect((await fetch(rpcUrl, { method: 'POST', body })).status).toBe(403);
@@ -199,7 +199,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await expect(connect({ 'X-Outrigger-User': 'a' })).rejects.toThrow('403');
     await expect(connect({ 'X-Outrigger-User': 'a', 'X-Outrigger-Secret': `${secret}x` })).rejects.toThrow('403');
     const socket = await connect({ 'X-Outrigger-User': 'a', 'X-Outrigger-Secret': secret });
-    const say = async (from: string) => {
+    const registerAs = async (from: string) => {
       const lines = [`REGISTER sip:${domain} SIP/2.0`, 'Via: SIP/2.0/WS a.invalid;branch=z9hG4bKa', 'Max-Forwards: 70'];
       const who = [`From: <sip:${from}@${domain}>;tag=a`, `To: <sip:${from}@${domain}>`, `Call-ID: ${from}`];
       const rest = ['CSeq: 1 REGISTER', 'Contact: <sip:a@a.invalid;transport=ws>', 'Content-Length: 0', '', ''];
@@ -207,24 +207,24 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
       const [data] = (await once(socket, 'message')) as [Buffer];
       return parseMessage(data);
     };
-    expect(await say('boss')).toMatchObject({ status: 403, reason: 'Name Not Allowed' });
-    expect(await say('a')).toMatchObject({ status: 200 });
+    expect(await registerAs('boss')).toMatchObject({ status: 403, reason: 'Name Not Allowed' });
+    expect(await registerAs('a')).toMatchObject({ status: 200 });
   });
 
-  /** A server of somebody else, and what it was sent. */
+  /** A server of a third party, and the messages that it received. */
   async function bystander() {
     const socket = createSocket('udp4');
-    const heard: string[] = [];
-    socket.on('message', (message) => heard.push(message.toString().split('\r\n', 1)[0] as string));
+    const received: string[] = [];
+    socket.on('message', (message) => received.push(message.toString().split('\r\n', 1)[0] as string));
     await once(socket.bind(0, '127.0.0.1'), 'listening');
     onTestFinished(() => void socket.close());
-    return { socket, heard, address: `127.0.0.1:${socket.address().port}` };
+    return { socket, received, address: `127.0.0.1:${socket.address().port}` };
   }
 
-  test('sends nothing to an address that a request names, neither of a stranger nor of somebody in a call', async () => {
-    const { caller, callee, ok } = await talk();
+  test('sends nothing to an address in a request, neither for an unknown sender nor for a user in a call', async () => {
+    const { caller, callee, ok } = await connectPair();
     const other = await bystander();
-    const strange = (uri: string) =>
+    const requestTo = (uri: string) =>
       [
         `ACK ${uri} SIP/2.0`,
         `Via: SIP/2.0/UDP ${other.address};branch=z9hG4bK${Math.random()}`,
@@ -236,31 +236,31 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
         'Content-Length: 0\r\n\r\n',
       ].join('\r\n');
     for (const uri of [`sip:x@${other.address}`, `sip:${callee.user}@${domain}`, `sip:x@${other.address};alias=1~1~1`])
-      other.socket.send(strange(uri), server.port, '127.0.0.1');
-    // Past the hub, which would not let it through.
+      other.socket.send(requestTo(uri), server.port, '127.0.0.1');
+    // Connects directly to the SIP server, because the hub would refuse the request.
     const headers = {
       'X-Outrigger-User': caller.user,
       'X-Outrigger-Secret': server.env['SIP_SHARED_SECRET'] as string,
     };
-    const past = await openSoftphoneAt(
+    const direct = await openSoftphoneAt(
       new WebSocket(server.env['SIP_WS_URL'] as string, 'sip', { headers }),
       caller.user,
     );
-    onTestFinished(() => past.socket.terminate());
+    onTestFinished(() => direct.socket.terminate());
     const [to, route] = [headerOf(ok, 'to') ?? '', headerOf(ok, 'record-route') ?? ''];
     const more = `${route}, <sip:${other.address};lr>`;
-    past.request('INFO', 'sip:x@y.invalid', { To: to, Route: more, CSeq: '2 INFO' });
-    expect(await past.wait(481)).toMatchObject({ reason: 'Call Does Not Exist' });
-    // It goes to the colleague and nowhere else.
-    past.request('INVITE', `sip:+1900555@${other.address}`, { To: to, Route: route, CSeq: '3 INVITE' });
+    direct.request('INFO', 'sip:x@y.invalid', { To: to, Route: more, CSeq: '2 INFO' });
+    expect(await direct.wait(481)).toMatchObject({ reason: 'Call Does Not Exist' });
+    // The request reaches only the colleague.
+    direct.request('INVITE', `sip:+1900555@${other.address}`, { To: to, Route: route, CSeq: '3 INVITE' });
     await expect
       .poll(() => callee.messages.filter((each) => each.kind === 'request').map((each) => each.method))
       .toEqual(['INVITE', 'ACK', 'INVITE']);
-    expect(other.heard).toEqual([]);
+    expect(other.received).toEqual([]);
   });
 
-  test('has a call of which nothing became end in its record at once, with the status that its caller was told', async () => {
-    const { session, tenantId, caller } = await meet();
+  test('closes the record of a failed call at once, with the status that the caller got', async () => {
+    const { session, tenantId, caller } = await registerPair();
     caller.request('INVITE', `sip:+4930123456@${domain}`, { 'Call-ID': 'number' });
     await caller.wait(503);
     const colleague = `${caller.user.slice(0, 17)}-${'0'.repeat(32)}`;
@@ -276,8 +276,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     ]);
   });
 
-  test('keeps a call that one of two softphones took as answered, and no call as another of the same Call-ID', async () => {
-    const { tenantId, caller, callee, token } = await meet();
+  test('records a call that one of two softphones answered as answered, and separates calls with the same Call-ID', async () => {
+    const { tenantId, caller, callee, token } = await registerPair();
     const second = await open(token);
     second.request('REGISTER', `sip:${domain}`, {
       'Call-ID': 'second',
@@ -287,7 +287,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     caller.request('INVITE', `sip:${callee.user}@${domain}`);
     const [invite] = [await callee.wait('INVITE'), await second.wait('INVITE')];
     second.answer('INVITE', '180 Ringing');
-    // Kamailio cancels only branches that have rung: the 200 of the other softphone must not overtake this 180.
+    // Kamailio cancels only branches that have rung. The 200 of the other softphone must arrive after this 180.
     await caller.wait(180);
     callee.answer('INVITE', '200 OK', { 'Record-Route': headerOf(invite, 'record-route') ?? '' });
     const ok = await caller.wait(200);
@@ -309,8 +309,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await recordOf(tenantId, 2)).toMatchObject([{ result: 'answered' }, { result: 'failed' }]);
   });
 
-  test('lists so many softphones of a person that a registration is answered in one message', async () => {
-    const { caller } = await meet();
+  test('limits the softphones of a user so that the response to a registration fits in one message', async () => {
+    const { caller } = await registerPair();
     for (let at = 0; at < 16; at += 1)
       caller.request('REGISTER', `sip:${domain}`, {
         'Call-ID': `r${at}`,
@@ -319,7 +319,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await caller.wait(503)).toMatchObject({ reason: 'Service Unavailable' });
   });
 
-  test('is examined by the doctor, which says what is wrong', async () => {
+  test('is checked by doctor, which reports what is wrong', async () => {
     const { SIP_WS_URL: wsUrl = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: sharedSecret = '' } = server.env;
     const settings = { domain, wsUrl, rpcUrl, sharedSecret };
     expect(await examineSipServer(settings)).toMatch(
@@ -337,7 +337,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
   });
 
   test.skipIf(!rtpengineAvailable)(
-    'is examined with its rtpengine, also when that is away (skipped without rtpengine)',
+    'is checked with its rtpengine, also when rtpengine is unreachable (skipped without rtpengine)',
     async () => {
       const rtpengine = await startRtpengine();
       await using relayed = await startKamailioServer(database, rtpengine.url);

@@ -36,7 +36,7 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
       },
     });
 
-  /** Sends a call to the carrier, and answers what it is answered in the end. */
+  /** Sends a call to the carrier and returns its final response. */
   const call = async (carrier: KamailioCarrier): Promise<string> => {
     const socket = createSocket('udp4');
     const answer = new Promise<string>((done) => {
@@ -77,14 +77,14 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
     ['tcp', 'SHA-256'],
     ['tls', 'MD5'],
   ] as const)(
-    'registers by %s and %s, has its calls refused and recorded, and leaves nothing behind',
+    'registers by %s with %s, records refused calls, and deregisters at the end',
     async (transport, algorithm) => {
       const carrier = carriers[algorithm];
       await set(carrier, transport);
       await expect
         .poll(() => status())
         .toMatchObject({ state: 'registered', registered: true, lastCode: 200, lastReason: 'OK' });
-      // It grants 900 s at least, of which it is told by a 423.
+      // The carrier grants at least 900 s, which its 423 response says.
       const { expiresAt, checkedAt } = (await status()) as { expiresAt: string; checkedAt: string };
       expect(Date.parse(expiresAt) - Date.parse(checkedAt)).toBeGreaterThan(800_000);
       await set(carrier, transport);
@@ -98,7 +98,7 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
     },
   );
 
-  test('is told that the password is wrong', async () => {
+  test('reports a wrong password', async () => {
     await workspace.session.call('registerOwnTrunk', {
       body: { host: 'localhost', port: carriers.MD5.port, username: 'acme', password: 'another', transport: 'udp' },
     });

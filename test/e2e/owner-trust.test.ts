@@ -11,7 +11,7 @@ import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
-import { mountSmall } from '../fixtures/small-disk.ts';
+import { mountSmallDisk } from '../fixtures/small-disk.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -62,7 +62,7 @@ function acceptAtTerminal({ home }: TestCompanion, answer: string): string {
   return stdout;
 }
 
-const disk = mountSmall();
+const disk = mountSmallDisk();
 describe.skipIf(disk === null)('a full disk under the data folder (needs the right to mount a tmpfs)', () => {
   const folder = disk as string;
   const filler = join(folder, 'filler');

@@ -135,7 +135,7 @@ describe('an owner who turned on prompts', () => {
       await cli('answer', (await prompted()).id, 'deny');
       expect((await settled(otherRun)).status).toBe('failed');
     }
-    // As if the 30 minutes had passed.
+    // Simulates that the 30 minutes have passed.
     const expired = JSON.parse(readFileSync(settings(), 'utf8')) as { system: { rules: { until: string }[] } };
     for (const entry of expired.system.rules) entry.until = '2026-01-01T00:00:00.000Z';
     writeFileSync(settings(), JSON.stringify(expired));

@@ -20,7 +20,7 @@ import { send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Each pack from its installation to a run that succeeded, on a real companion. */
+/** Each pack is installed and runs successfully on a real companion. */
 
 let mail: MailServer;
 let model: ModelServer;
@@ -87,7 +87,7 @@ afterAll(async () => {
   }
 });
 
-/** Installs a pack, makes its workflow and answers its id. */
+/** Installs a pack, creates its workflow and returns its id. */
 async function install(packId: string, inputs: Record<string, unknown>): Promise<string> {
   expect(await workspace.api.call('installAutomationSkill', { body: { packId } })).toMatchObject({ installed: true });
   return (
@@ -102,7 +102,7 @@ const logOf = async (runId: string) =>
   (await workspace.api.call('listAutomationLogs', { query: { runId } })).data.map(({ message }) => message);
 
 describe.skipIf(!canCapture)('with a screen (needs Xvfb and ffmpeg)', () => {
-  test('the daily screen report takes a picture and mails where it lies', async () => {
+  test('the daily screen report takes a picture and emails its address', async () => {
     const done = await run(
       await install('daily-screen-report', { nodeId: companion.nodeId, email: 'ann@example.org' }),
     );
@@ -122,7 +122,7 @@ describe.skipIf(!canCapture)('with a screen (needs Xvfb and ffmpeg)', () => {
 });
 
 describe.skipIf(findBrowser(undefined) === null)('with a browser (needs Chrome, Edge or Chromium)', () => {
-  test('the site uptime watch pictures a page that is up, and says when one is down', async () => {
+  test('the site uptime watch takes a picture of a page that is up, and reports a page that is down', async () => {
     const up = await run(
       await install('site-uptime-watch', { nodeId: companion.nodeId, url: `http://${addressOf(page)}/` }),
     );
@@ -154,7 +154,7 @@ describe.skipIf(findBrowser(undefined) === null)('with a browser (needs Chrome, 
   });
 });
 
-test('the maintenance command runs after it was approved, and exactly that', async () => {
+test('the maintenance command runs exactly the approved command after the approval', async () => {
   const workflowId = await install('maintenance-command', { nodeId: companion.nodeId, argv: ['echo', 'swept $HOME'] });
   const waiting = await run(workflowId);
   expect(waiting.status).toBe('waiting_approval');
@@ -168,7 +168,7 @@ test('the maintenance command runs after it was approved, and exactly that', asy
   expect(await logOf(waiting.id)).toEqual(['Ended with 0: swept $HOME\n']);
 });
 
-test('the file drop watcher tells what is new since its last look', async () => {
+test('the file drop watcher reports the files that are new since its last run', async () => {
   const workflowId = await install('file-drop-watcher', { nodeId: companion.nodeId, path: companion.shared });
   await writeFile(join(companion.shared, 'old.txt'), 'old');
   expect(await logOf((await run(workflowId)).id)).toEqual([]);
@@ -178,14 +178,14 @@ test('the file drop watcher tells what is new since its last look', async () => 
   expect(await logOf(second.id)).toEqual([`New in ${companion.shared}: new.txt`]);
 });
 
-test('the weekly digest sums up the runs there were', async () => {
+test('the weekly digest summarizes the runs of the week', async () => {
   const done = await run(await install('weekly-run-digest', { email: 'ann@example.org' }));
   expect(done.status).toBe('succeeded');
   expect((await logOf(done.id))[0]).toMatch(/^\d+ runs in 7d: \d+ succeeded/);
   expect(mail.mails.at(-1)?.raw).toContain('succeeded');
 });
 
-test('the message triage classifies what comes in and answers the sender', async () => {
+test('the message triage classifies incoming messages and answers the sender', async () => {
   model.reply = ({ messages }) =>
     messages.at(-1)?.content.includes('on fire') === true ? 'The server is on fire: urgent' : 'normal';
   const secret = 'a-secret-for-the-triage';
@@ -207,7 +207,7 @@ test('the message triage classifies what comes in and answers the sender', async
   expect(received).toMatchObject([{ to: 'bob', text: 'We are on it.' }]);
 });
 
-test('the triage of chats tells the agents what an unread message is about, and the visitor nothing of it', async () => {
+test('the chat triage summarizes an unread message in a note that only agents see', async () => {
   model.reply = () => 'A broken lantern: urgent';
   await install('live-chat-triage', { greeting: 'We have your message.' });
   const chat = hub.client(workspace.keys.chat as string);
@@ -229,7 +229,7 @@ test('the triage of chats tells the agents what an unread message is about, and 
     ['We have your message.', 'api', false],
     ['A broken lantern: urgent', 'ai', true],
   ]);
-  // One that comes before anybody has read the first is in no need of another.
+  // A message that arrives while the first is unread gets no second note.
   await visitor.call('sendVisitorMessage', { body: { content: 'It is dark', clientId: '2' } });
   await visitor.call('sendVisitorMessage', { body: { content: 'Very', clientId: '3' } });
   expect((await visitor.call('listVisitorMessages', {})).data.map(({ content }) => content)).toEqual([

@@ -7,14 +7,14 @@ import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamail
 import type { KamailioServer } from '../fixtures/kamailio-server.ts';
 import {
   dial,
-  heardBothWays,
-  hirePair,
+  expectAudioBothWays,
+  createPhoneUsers,
   openPhonePage,
   phase,
-  problem,
+  shownProblem,
   ready,
   talk,
-  ways,
+  iceFragments,
 } from '../fixtures/phone-page.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
@@ -43,8 +43,8 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
       await database[Symbol.asyncDispose]();
     });
 
-    test('hear each other, also after one or both lost their line in the call, and fall silent with the session of one', async () => {
-      const { ann, ben } = await hirePair(hub);
+    test('hear each other, also after one or both lost their connection in the call, until the session of one ends', async () => {
+      const { ann, ben } = await createPhoneUsers(hub);
       await using proxy = await startProxy(hub.url);
       proxy.sockets = 'pass';
       await using caller = await openPhonePage(browser, { base: proxy.url, session: ann.jwt });
@@ -52,16 +52,16 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
       const [here, there] = [caller.page, callee.page];
       await Promise.all([ready(here), ready(there)]);
       await talk(here, there, ben.email);
-      await heardBothWays(here, there);
-      const before = await ways(there);
+      await expectAudioBothWays(here, there);
+      const before = await iceFragments(there);
       proxy.sockets = 'refuse';
       proxy.cutSockets();
-      await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['lost', 'lost']);
-      await heardBothWays(here, there);
+      await expect.poll(async () => [await shownProblem(here), await shownProblem(there)]).toEqual(['lost', 'lost']);
+      await expectAudioBothWays(here, there);
       proxy.sockets = 'pass';
       await Promise.all([ready(here), ready(there)]);
-      await expect.poll(async () => (await ways(there)).filter((way) => before.includes(way))).toEqual([]);
-      await heardBothWays(here, there);
+      await expect.poll(async () => (await iceFragments(there)).filter((way) => before.includes(way))).toEqual([]);
+      await expectAudioBothWays(here, there);
       await there.getByRole('button', { name: 'Hold' }).click();
       await expect.poll(() => here.locator('.phase').innerText()).toContain('put you on hold');
       await there.getByRole('button', { name: 'Hold' }).click();
@@ -69,7 +69,7 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
 
       await here.getByRole('button', { name: 'Hang up' }).click();
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
-      // In the list it came to one and went out from the other.
+      // The call is listed as incoming for one member and as outgoing for the other.
       const listed = async (page: Page) => {
         const row = page.getByRole('region', { name: 'Recent calls' }).locator('li').first();
         return [await row.getByRole('img').getAttribute('aria-label'), await row.locator('p').first().textContent()];
@@ -79,20 +79,20 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
       await expect.poll(() => listed(there)).toEqual(['Incoming', ann.email]);
       await expect.poll(() => listed(here)).toEqual(['Outgoing', ben.email]);
 
-      // Of two pages one answers, or declines, and the other says so.
+      // One of two pages answers or declines, and the other one says so.
       await using second = await openPhonePage(browser, { base: hub.url, session: ben.jwt });
       await ready(second.page);
-      const told = () => second.page.locator('.last').getAttribute('data-outcome');
+      const outcome = () => second.page.locator('.last').getAttribute('data-outcome');
       await dial(here, ben.email);
       await expect.poll(() => phase(second.page)).toBe('incoming');
       await there.getByRole('button', { name: 'Answer' }).click();
-      await expect.poll(told).toBe('answeredElsewhere');
+      await expect.poll(outcome).toBe('answeredElsewhere');
       await there.getByRole('button', { name: 'Hang up' }).click();
       await expect.poll(() => phase(here)).toBe(null);
       await dial(here, ben.email);
       await expect.poll(() => phase(second.page)).toBe('incoming');
       await there.getByRole('button', { name: 'Reject' }).click();
-      await expect.poll(told).toBe('youDeclined');
+      await expect.poll(outcome).toBe('youDeclined');
       expect(await second.page.locator('.missed').count()).toBe(0);
       await expect.poll(() => phase(here)).toBe(null);
       await second.page.close();
@@ -100,7 +100,7 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
       await talk(there, here, ann.email);
       await hub.client(ann.jwt).call('logOut', {});
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
-      await expect.poll(() => problem(here)).toBe('ended');
+      await expect.poll(() => shownProblem(here)).toBe('ended');
     });
   },
 );

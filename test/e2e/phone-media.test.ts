@@ -8,17 +8,17 @@ import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamail
 import type { KamailioServer } from '../fixtures/kamailio-server.ts';
 import {
   dial,
-  heardBothWays,
-  hirePair,
+  expectAudioBothWays,
+  createPhoneUsers,
   openPhonePage,
   packets,
   phase,
-  problem,
+  shownProblem,
   ready,
   talk,
-  ways,
+  iceFragments,
 } from '../fixtures/phone-page.ts';
-import type { PhonePerson } from '../fixtures/phone-page.ts';
+import type { PhoneUser } from '../fixtures/phone-page.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { startProxy } from '../fixtures/proxy.ts';
@@ -38,8 +38,8 @@ const remotePorts = (page: Page): Promise<string[]> =>
     return [...new Set(pairs.map(({ remoteCandidateId }) => String(all.find(({ id }) => id === remoteCandidateId).port)))];
   })()`);
 
-/** Whether anything comes to one of them within as long as many packets take. */
-async function hear(...pages: Page[]): Promise<boolean> {
+/** Whether any page receives packets within the time of several packets. */
+async function receivesAudio(...pages: Page[]): Promise<boolean> {
   const counts = () => Promise.all(pages.map((page) => packets(page)));
   const before = await counts();
   await sleep(300);
@@ -69,10 +69,10 @@ describe.skipIf(!isAvailable)(
       await rtpengine[Symbol.asyncDispose]();
     });
 
-    const open = ({ jwt }: PhonePerson, base = hub.url) => openPhonePage(browser, { base, session: jwt });
+    const open = ({ jwt }: PhoneUser, base = hub.url) => openPhonePage(browser, { base, session: jwt });
 
-    test('is heard both ways between two browsers, also by a new way after their line was lost, and what it was like stands in the record', async () => {
-      const { ann, ben } = await hirePair(hub);
+    test('is heard in both directions between two browsers, also over a new route after a lost connection, and the call record contains its quality', async () => {
+      const { ann, ben } = await createPhoneUsers(hub);
       await using proxy = await startProxy(hub.url);
       proxy.sockets = 'pass';
       await using caller = await open(ann, proxy.url);
@@ -80,20 +80,20 @@ describe.skipIf(!isAvailable)(
       const [here, there] = [caller.page, callee.page];
       await Promise.all([ready(here), ready(there)]);
       await talk(here, there, ben.email);
-      await heardBothWays(here, there);
-      // By the relay, and not from one to the other.
+      await expectAudioBothWays(here, there);
+      // The audio goes through the relay, not directly between the browsers.
       for (const page of [here, there])
         await expect.poll(() => remotePorts(page)).toEqual([expect.stringMatching(/^42[0-9]{3}$/)]);
-      const ownWays = async () => [(await ways(here))[0], (await ways(there))[0]];
-      const before = await ownWays();
+      const oldFragments = async () => [(await iceFragments(here))[0], (await iceFragments(there))[0]];
+      const before = await oldFragments();
       proxy.sockets = 'refuse';
       proxy.cutSockets();
-      await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['lost', 'lost']);
-      await heardBothWays(here, there);
+      await expect.poll(async () => [await shownProblem(here), await shownProblem(there)]).toEqual(['lost', 'lost']);
+      await expectAudioBothWays(here, there);
       proxy.sockets = 'pass';
       await Promise.all([ready(here), ready(there)]);
-      await expect.poll(async () => (await ownWays()).filter((way) => before.includes(way))).toEqual([]);
-      await heardBothWays(here, there);
+      await expect.poll(async () => (await oldFragments()).filter((fragment) => before.includes(fragment))).toEqual([]);
+      await expectAudioBothWays(here, there);
       await here.getByRole('button', { name: 'Hang up' }).click();
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
       const record = async () => (await hub.client(ann.jwt).call('listCalls', { query: {} })).items[0];
@@ -101,22 +101,22 @@ describe.skipIf(!isAvailable)(
       expect((await record())?.mosScore).toBeGreaterThan(3);
       expect((await record())?.mosScore).toBeLessThanOrEqual(5);
 
-      // Logged out at another process, nobody hears anything any more, not even where a page goes on to speak and to listen.
+      // After a log-out on another process, no page receives audio, even if it keeps sending and playing.
       await using elsewhere = await startHub(server.env, database);
       await talk(there, here, ann.email);
-      await heardBothWays(here, there);
+      await expectAudioBothWays(here, there);
       for (const page of [here, there])
         await page.evaluate(`RTCPeerConnection.prototype.close = MediaStreamTrack.prototype.stop = () => {};`);
       await elsewhere.client(ann.jwt).call('logOut', {});
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
-      await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['ended', null]);
-      await expect.poll(() => hear(here, there)).toBe(false);
+      await expect.poll(async () => [await shownProblem(here), await shownProblem(there)]).toEqual(['ended', null]);
+      await expect.poll(() => receivesAudio(here, there)).toBe(false);
     });
 
     test.skipIf(!sippAvailable)(
-      'is heard both ways between a browser and another phone (skipped without sipp)',
+      'is heard in both directions between a browser and another phone (skipped without sipp)',
       async () => {
-        const { ann } = await hirePair(hub);
+        const { ann } = await createPhoneUsers(hub);
         const session = hub.client(ann.jwt);
         await session.call('optOutOfHostedSip', {});
         const { credentials } = await session.call('optIntoHostedSip', {});
@@ -126,8 +126,8 @@ describe.skipIf(!isAvailable)(
         await ready(tab.page);
         await dial(tab.page, account.username);
         await expect.poll(() => phase(tab.page)).toBe('talking');
-        // What the browser hears is what the phone heard of it.
-        await heardBothWays(tab.page);
+        // The phone echoes the audio of the browser.
+        await expectAudioBothWays(tab.page);
         await tab.page.getByRole('button', { name: 'Hang up' }).click();
         expect(await phone.done).toBe(0);
         const record = async () => (await session.call('listCalls', { query: {} })).items[0];
@@ -135,16 +135,16 @@ describe.skipIf(!isAvailable)(
       },
     );
 
-    test('goes on while the SIP server is killed; once it is back both sides are told that the call is over, and its record is closed', async () => {
-      const { ann, ben, tenantId } = await hirePair(hub);
+    test('continues while the SIP server is killed; once the server is back both sides end the call, and its record is closed', async () => {
+      const { ann, ben, tenantId } = await createPhoneUsers(hub);
       await using caller = await open(ann);
       await using callee = await open(ben);
       const [here, there] = [caller.page, callee.page];
       await Promise.all([ready(here), ready(there)]);
       await talk(here, there, ben.email);
       await server.kill();
-      await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['lost', 'lost']);
-      await heardBothWays(here, there);
+      await expect.poll(async () => [await shownProblem(here), await shownProblem(there)]).toEqual(['lost', 'lost']);
+      await expectAudioBothWays(here, there);
       await server.restart();
       await Promise.all([ready(here), ready(there)]);
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);

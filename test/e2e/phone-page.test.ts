@@ -4,27 +4,27 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { telnyxEvent, telnyxStandIn } from '../fixtures/carriers.ts';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
-import { barriers } from '../fixtures/companion-window.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import {
   dial,
-  heardBothWays,
-  hirePair,
+  expectAudioBothWays,
+  createPhoneUsers,
   level,
   openPhonePage,
   phase,
-  problem,
+  shownProblem,
   ready,
   talk,
-  ways,
+  iceFragments,
 } from '../fixtures/phone-page.ts';
-import type { PhoneOpening, PhonePerson } from '../fixtures/phone-page.ts';
+import type { PhoneOpening, PhoneUser } from '../fixtures/phone-page.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import { send } from '../fixtures/requests.ts';
 import { startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import type { SipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
-import { listening, startTalkingBrowser } from '../fixtures/voice-tab.ts';
+import { activeMicrophones, startTalkingBrowser } from '../fixtures/voice-tab.ts';
 
 const executable = findBrowser(undefined)?.path;
 const pictures = process.env['PHONE_PICTURES'];
@@ -44,16 +44,16 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-const open = ({ jwt }: PhonePerson, options: Partial<PhoneOpening> = {}): Promise<ChatTab> =>
+const open = ({ jwt }: PhoneUser, options: Partial<PhoneOpening> = {}): Promise<ChatTab> =>
   openPhonePage(browser, { base: hub.url, session: jwt, ...options });
 const picture = async ({ page }: ChatTab, name: string) => {
   if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
 };
 const last = ({ page }: ChatTab) => page.locator('.last').getAttribute('data-outcome');
-const said = ({ page }: ChatTab) => page.getByRole('status').textContent();
+const statusText = ({ page }: ChatTab) => page.getByRole('status').textContent();
 
-test('the page loads nothing inline, holds nothing of anybody, is framed nowhere and listens for itself alone', async () => {
-  const { ann } = await hirePair(hub);
+test('the page has no inline code, contains no user data, cannot be framed, and only it may use the microphone', async () => {
+  const { ann } = await createPhoneUsers(hub);
   const { status, headers, text } = await send(hub.url, 'GET', '/phone', {
     headers: { cookie: `outrigger_session=${ann.jwt}` },
   });
@@ -73,8 +73,8 @@ test('the page loads nothing inline, holds nothing of anybody, is framed nowhere
 });
 
 describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () => {
-  test('a call is heard, and rings, on the loudspeaker that was chosen, and on that of the system where it is refused', async () => {
-    const { ann, ben } = await hirePair(hub);
+  test('a call rings and plays on the selected loudspeaker, or on the default one if the selected one is refused', async () => {
+    const { ann, ben } = await createPhoneUsers(hub);
     await using tab = await open(ann);
     const { page } = tab;
     await ready(page);
@@ -102,28 +102,28 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => chosen.inputValue()).toBe('');
   });
 
-  test('two people call each other, hear each other, mute, hold, send keys and hang up', async () => {
-    const { ann, ben } = await hirePair(hub);
+  test('two members call each other, hear each other, mute, hold, send keys and hang up', async () => {
+    const { ann, ben } = await createPhoneUsers(hub);
     await using caller = await open(ann);
     await using callee = await open(ben);
     const [here, there] = [caller.page, callee.page];
     await Promise.all([ready(here), ready(there)]);
     await picture(caller, 'idle');
-    expect(await barriers(here)).toEqual([]);
+    expect(await accessibilityViolations(here)).toEqual([]);
     await dial(here, ben.email);
     await expect.poll(() => phase(there)).toBe('incoming');
     await expect.poll(() => phase(here)).toBe('ringing');
     await expect.poll(() => there.getByRole('alert').first().textContent()).toBe(`Incoming call from ${ann.email}`);
     await expect.poll(() => there.title()).toBe(`${ann.email} is calling`);
     await expect.poll(() => there.evaluate('document.activeElement.id')).toBe('peer');
-    expect(await barriers(there)).toEqual([]);
+    expect(await accessibilityViolations(there)).toEqual([]);
     await picture(callee, 'incoming');
-    // By the keyboard: the name is there already, and the next stop is the answer.
+    // By keyboard: the name is filled in, and the next stop is the answer button.
     await there.keyboard.press('Tab');
     await there.keyboard.press('Enter');
     await expect.poll(async () => [await phase(here), await phase(there)]).toEqual(['talking', 'talking']);
-    await expect.poll(() => said(caller)).toBe(`${ben.email}: Connected`);
-    await heardBothWays(here, there);
+    await expect.poll(() => statusText(caller)).toBe(`${ben.email}: Connected`);
+    await expectAudioBothWays(here, there);
     await expect.poll(() => here.locator('.quality').getAttribute('data-quality')).toBe('good');
     await expect
       .poll(() => here.locator('.quality').innerText())
@@ -131,7 +131,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await picture(caller, 'quality');
 
     await here.getByRole('button', { name: 'Mute' }).click();
-    // The microphone of this test pauses by itself, too, so that silence alone would say nothing.
+    // The test microphone has pauses, so silence alone proves nothing.
     const isSent = () => here.evaluate('connections.at(-1).getSenders()[0].track.enabled');
     await expect.poll(isSent).toBe(false);
     await expect.poll(() => level(there, 'answer')).toBe(0);
@@ -142,21 +142,22 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => there.locator('.phase').innerText()).toContain('The other side put you on hold');
     await here.getByRole('button', { name: 'Hold' }).click();
     await expect.poll(() => there.locator('.phase').innerText()).toContain('Connected');
-    await heardBothWays(here, there);
+    await expectAudioBothWays(here, there);
 
     await here.getByRole('button', { name: 'Keypad' }).click();
     await here.getByRole('button', { name: 'Key 4' }).click();
     await here.keyboard.press('#');
     await expect.poll(() => here.locator('output').textContent()).toBe('4#');
-    // What was not heard yet is given to the browser once more, with the new key behind it.
+    // A new key replaces the queue of DTMF tones, so keys that were not sent yet are passed again, followed by the new
+    // one.
     await expect.poll(() => here.evaluate('keys.join()')).toMatch(/^4,4?#$/);
-    expect(await barriers(here)).toEqual([]);
+    expect(await accessibilityViolations(here)).toEqual([]);
     await picture(caller, 'talking');
 
     await here.getByRole('button', { name: 'Hang up' }).click();
     await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
     await expect.poll(() => last(callee)).toBe('callOver');
-    await expect.poll(() => said(caller)).toMatch(/^ben@.*: Call ended · 0:\d\d$/);
+    await expect.poll(() => statusText(caller)).toMatch(/^ben@.*: Call ended · 0:\d\d$/);
     await expect.poll(() => here.evaluate('document.activeElement.tagName')).toBe('INPUT');
     expect([caller.complaints, callee.complaints]).toEqual([[], []]);
     const session = (await here.context().cookies()).find(({ name }) => name === 'outrigger_session')?.value as string;
@@ -164,8 +165,8 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect(await here.evaluate('document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })')).toBe('{}');
   });
 
-  test('whoever declines, is away, has a call already or may not be called is told apart, and missed calls are kept', async () => {
-    const { ann, ben } = await hirePair(hub);
+  test('declined, unavailable, busy and forbidden calls have different messages, and missed calls are listed', async () => {
+    const { ann, ben } = await createPhoneUsers(hub);
     await using caller = await open(ann);
     await using callee = await open(ben);
     const [here, there] = [caller.page, callee.page];
@@ -186,16 +187,16 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => there.locator('.missed li').count()).toBe(1);
     await expect.poll(() => there.title()).toBe('(1) Phone');
     await call('112', 'emergencyNotPossible');
-    await expect.poll(() => said(caller)).toContain('Call from another phone now.');
+    await expect.poll(() => statusText(caller)).toContain('Call from another phone now.');
     await picture(caller, 'emergency');
     await call('+1 (500) 555-0006', 'numberNotAllowed');
     await call('+49 30 1234567', 'noSuchNumber');
     await dial(here, 'somebody');
     await expect.poll(() => here.getByLabel('Number or colleague').getAttribute('aria-invalid')).toBe('true');
-    // What the call before came to is not about this.
+    // The result of the previous call is not shown for this one.
     await expect.poll(() => here.locator('.last').count()).toBe(0);
-    expect(await barriers(here)).toEqual([]);
-    // A click on a missed call, and on a colleague, calls them.
+    expect(await accessibilityViolations(here)).toEqual([]);
+    // A click on a missed call or a colleague starts a call.
     await there
       .getByRole('region', { name: 'Missed calls' })
       .getByRole('button', { name: `Call ${ann.email}` })
@@ -215,8 +216,8 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect([caller.complaints, callee.complaints, third.complaints]).toEqual([[], [], []]);
   });
 
-  test('a call goes on when its line is lost, finds a new way once it is back, and one that was ended meanwhile ends there too', async () => {
-    const { ann, ben } = await hirePair(hub);
+  test('a call survives a lost connection and gets a new media route, and ends if the other side ended it meanwhile', async () => {
+    const { ann, ben } = await createPhoneUsers(hub);
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
     await using caller = await open(ann);
@@ -224,29 +225,31 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     const [here, there] = [caller.page, callee.page];
     await Promise.all([ready(here), ready(there)]);
     await talk(here, there, ben.email);
-    const before = await ways(there);
+    const before = await iceFragments(there);
     proxy.sockets = 'refuse';
     proxy.cutSockets();
-    await expect.poll(() => problem(there)).toBe('lost');
+    await expect.poll(() => shownProblem(there)).toBe('lost');
     await expect.poll(() => there.getByRole('alert').last().innerText()).toContain('the call continues');
-    await heardBothWays(here, there);
+    await expectAudioBothWays(here, there);
     expect(await phase(there)).toBe('talking');
     await expect.poll(() => there.getByRole('button', { name: 'Hold' }).isDisabled()).toBe(true);
     await picture(callee, 'lost');
     proxy.sockets = 'pass';
     await there.getByRole('button', { name: 'Try now' }).click();
     await ready(there);
-    // Both sides of both ends changed: the connection was made anew in the same call.
-    await expect.poll(async () => (await ways(there)).filter((way) => before.includes(way))).toEqual([]);
-    await expect.poll(async () => (await ways(here)).toReversed()).toEqual(await ways(there));
-    await heardBothWays(here, there);
-    // What the other side asks finds its way, too.
+    // Both sides changed their credentials: the media connection was restarted in the same call.
+    await expect
+      .poll(async () => (await iceFragments(there)).filter((fragment) => before.includes(fragment)))
+      .toEqual([]);
+    await expect.poll(async () => (await iceFragments(here)).toReversed()).toEqual(await iceFragments(there));
+    await expectAudioBothWays(here, there);
+    // Requests of the other side arrive as well.
     await here.getByRole('button', { name: 'Hold' }).click();
     await expect.poll(() => there.locator('.phase').innerText()).toContain('put you on hold');
 
     proxy.sockets = 'refuse';
     proxy.cutSockets();
-    await expect.poll(() => problem(there)).toBe('lost');
+    await expect.poll(() => shownProblem(there)).toBe('lost');
     await there.getByRole('button', { name: 'Hang up' }).click();
     await expect.poll(() => phase(there)).toBe(null);
     expect(await phase(here)).toBe('talking');
@@ -256,8 +259,8 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => last(caller)).toBe('callOver');
   });
 
-  test('calls of the workspace are listed and called by a click, and what stands in the way is said', async () => {
-    const { ann } = await hirePair(hub);
+  test('the calls of the workspace are listed and called back by a click, and the page says why a call is not possible', async () => {
+    const { ann } = await createPhoneUsers(hub);
     const session = hub.client(ann.jwt);
     const telnyx = telnyxStandIn();
     const { url } = await session.call('createCallConnection', {
@@ -277,27 +280,27 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     const recent = page.getByRole('region', { name: 'Recent calls' });
     await expect.poll(() => recent.locator('li').innerText()).toMatch(/^\+4930555\n.* · missed$/s);
     await recent.getByRole('button', { name: 'Call +4930555' }).click();
-    await expect.poll(() => problem(page)).toBe('microphone-denied');
+    await expect.poll(() => shownProblem(page)).toBe('microphone-denied');
     await expect.poll(() => last(tab)).toBe('microphoneNeeded');
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await picture(tab, 'denied');
     await dial(page, '112');
     await expect.poll(() => last(tab)).toBe('emergencyNotPossible');
 
     await session.call('optOutOfHostedSip', {});
-    await expect.poll(() => problem(page)).toBe('notOptedIn');
+    await expect.poll(() => shownProblem(page)).toBe('notOptedIn');
     const link = await page.getByRole('link', { name: 'API reference' }).getAttribute('href');
     expect((await send(hub.url, 'GET', `/${link}`)).status).toBe(200);
     await picture(tab, 'not-opted-in');
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await session.call('optIntoHostedSip', {});
     await page.getByRole('button', { name: 'Try again' }).click();
     await ready(page);
     await expect.poll(() => page.locator('[data-problem=notOptedIn]').count()).toBe(0);
   });
 
-  test('at 320 pixels, in the dark and in another language nothing is cut off or hard to read', async () => {
-    const { ann, ben } = await hirePair(hub);
+  test('at 320 pixels, in dark mode and in another language nothing is cut off or hard to read', async () => {
+    const { ann, ben } = await createPhoneUsers(hub);
     await using caller = await open(ann, { viewport: { width: 320, height: 640 }, colorScheme: 'dark', locale: 'de' });
     await using callee = await open(ben, { viewport: { width: 1280, height: 600 }, colorScheme: 'dark' });
     const { page } = caller;
@@ -316,7 +319,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await page.getByRole('button', { name: 'Tasten' }).click();
     await picture(caller, 'narrow-keypad');
     expect(await overhang()).toBe(0);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await callee.page.getByRole('button', { name: 'Keypad' }).click();
     await picture(callee, 'wide-dark');
     await callee.page.setViewportSize({ width: 1280, height: 800 });
@@ -331,15 +334,15 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
       await picture(caller, `small-${size.join('x')}`);
     }
     await page.getByText('Geräte').click();
-    // With another microphone the call goes on.
+    // The call continues with another microphone.
     await page.getByRole('combobox', { name: 'Mikrofon' }).selectOption({ index: 1 });
     await callee.page.getByRole('button', { name: 'Keypad' }).click();
-    await heardBothWays(callee.page);
+    await expectAudioBothWays(callee.page);
     await page.getByRole('button', { name: 'Auflegen' }).click();
   });
 
-  test('the microphone that is chosen is the one that listens, before a call and in one, and where it is gone another does and the page says so', async () => {
-    const { ann, ben } = await hirePair(hub);
+  test('the page records from the selected microphone before and during a call, and says when it uses another because that one is missing', async () => {
+    const { ann, ben } = await createPhoneUsers(hub);
     await using caller = await open(ann);
     await using callee = await open(ben);
     const { page } = caller;
@@ -351,26 +354,26 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     const isSent = () => page.evaluate('connections.at(-1).getSenders()[0].track.label');
     await choice.selectOption({ index: 2 });
     await talk(page, callee.page, ben.email);
-    expect([await listening(page), await isSent()]).toEqual([[names[2]], names[2]]);
+    expect([await activeMicrophones(page), await isSent()]).toEqual([[names[2]], names[2]]);
     await choice.selectOption({ index: 1 });
     await expect.poll(isSent).toBe(names[1]);
-    await expect.poll(() => listening(page)).toEqual([names[1]]);
-    await heardBothWays(callee.page);
+    await expect.poll(() => activeMicrophones(page)).toEqual([names[1]]);
+    await expectAudioBothWays(callee.page);
     await page.getByRole('button', { name: 'Hang up' }).click();
-    await expect.poll(() => listening(page)).toEqual([]);
-    // As of a device that was unplugged after it was listed.
+    await expect.poll(() => activeMicrophones(page)).toEqual([]);
+    // Simulates a device that was unplugged after it was listed.
     await page.evaluate(`document.querySelector('.settings select').lastElementChild.value = 'unplugged'`);
     await choice.selectOption({ index: names.length - 1 });
     await talk(page, callee.page, ben.email);
     await expect
-      .poll(async () => [await problem(page), await choice.inputValue()])
+      .poll(async () => [await shownProblem(page), await choice.inputValue()])
       .toEqual(['microphone-replaced', '']);
-    await expect.poll(() => listening(page)).toHaveLength(1);
+    await expect.poll(() => activeMicrophones(page)).toHaveLength(1);
     await page.getByRole('button', { name: 'Hang up' }).click();
   });
 
-  test('in Arabic numbers stay as they are, and long lists leave room for the others', async () => {
-    const { ann, tenantId } = await hirePair(hub);
+  test('in Arabic phone numbers keep their direction, and long lists leave space for the others', async () => {
+    const { ann, tenantId } = await createPhoneUsers(hub);
     const lines = Array.from({ length: 12 }, (_, index) => {
       const at = `2026-03-01T10:${10 + index}:00Z`;
       return `twilio,CA${index},inbound,+4930123456,+4940,${index % 3 === 0 ? 'missed' : 'answered'},${at},${at},62`;
@@ -393,20 +396,20 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     await page.evaluate(`document.querySelector('.lists').scrollIntoView()`);
     await picture(tab, 'arabic-narrow');
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
   });
 
-  test('when the session ends, so does the call at both sides, and the page says what to do', async () => {
-    const { ann, ben } = await hirePair(hub);
+  test('when the session ends, the call ends on both sides, and the page says what to do', async () => {
+    const { ann, ben } = await createPhoneUsers(hub);
     await using caller = await open(ann);
     await using callee = await open(ben);
     await Promise.all([ready(caller.page), ready(callee.page)]);
     await talk(caller.page, callee.page, ben.email);
     await hub.client(ann.jwt).call('logOut', {});
-    await expect.poll(() => problem(caller.page)).toBe('ended');
+    await expect.poll(() => shownProblem(caller.page)).toBe('ended');
     await expect.poll(async () => [await phase(caller.page), await phase(callee.page)]).toEqual([null, null]);
     await caller.page.reload();
-    await expect.poll(() => problem(caller.page)).toBe('signedOut');
+    await expect.poll(() => shownProblem(caller.page)).toBe('signedOut');
     expect(await caller.page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe('sign-in?to=/phone');
   });
 });

@@ -28,7 +28,7 @@ function linkProductionModules(modules: string): void {
     mkdirSync(join(modules, name, '..'), { recursive: true });
     symlinkSync(join(project, path), join(modules, name));
   }
-  if (existsSync(join(modules, 'vite'))) throw new Error('vite is no development dependency any more');
+  if (existsSync(join(modules, 'vite'))) throw new Error('vite is not a development dependency any more');
 }
 
 /** A production checkout, whose development packages are missing and whose pages were never built. */
@@ -60,7 +60,7 @@ async function startHub(home: string, data: string): Promise<StartedHub> {
     child.kill('SIGTERM');
     await until(
       () => child.exitCode !== null || child.signalCode !== null,
-      () => 'the hub does not end',
+      () => 'the hub did not exit',
     );
   });
   let text = '';

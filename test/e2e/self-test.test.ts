@@ -31,7 +31,7 @@ interface Row {
   detail: string;
 }
 
-test('its owner tests parts by name, and each says how it went', async () => {
+test('the owner tests parts by name, and each part reports its result', async () => {
   const { code, stdout } = await companion.cli('test', 'hub', 'system', 'screen', '--json');
   const results = JSON.parse(stdout) as Row[];
   expect(results.map(({ part, state }) => `${part} ${state}`)).toEqual(['hub passed', 'system passed', 'screen off']);
@@ -43,12 +43,12 @@ test('its owner tests parts by name, and each says how it went', async () => {
     expect.stringMatching(/^off {5}screen {2}.*outrigger-companion allow screen$/),
     '',
   ]);
-  // The audit is for what a hub asked for.
+  // The audit log contains only commands of a hub.
   const audit = JSON.parse((await companion.cli('audit', '--json')).stdout) as { type: string }[];
   expect(audit.filter(({ type }) => !type.startsWith('owner.'))).toEqual([]);
 });
 
-test('what fails ends it with 1, and a part that is none with 2', async () => {
+test('the command exits with 1 if a test fails, and with 2 for an unknown part', async () => {
   await using stranger = await startCompanion(hub, workspace, { allow: [], start: false });
   await stranger.cli('unpair');
   const { code, stdout } = await stranger.cli('test', 'hub');
@@ -58,14 +58,14 @@ test('what fails ends it with 1, and a part that is none with 2', async () => {
 });
 
 test.skipIf(findBrowser(undefined) === null)(
-  'a companion that runs tests by itself, with its own browser, and pictures that were sent are forgotten when its owner keeps none (needs Chrome, Edge or Chromium)',
+  'a running companion tests with its own browser, and deletes sent pictures if the owner keeps none (needs Chrome, Edge or Chromium)',
   async () => {
     await using running = await startCompanion(hub, workspace, { allow: ['browser'] });
     const { stdout } = await running.cli('test', 'browser', 'hub', '--json');
     const results = JSON.parse(stdout) as (Row & { picture: { contentType: string } | null })[];
     expect(results.map(({ part, state }) => `${part} ${state}`)).toEqual(['browser passed', 'hub passed']);
     expect(results[0]?.picture?.contentType).toMatch(/^image\//);
-    // What the test opened does not keep the profile from the commands.
+    // The browser of the test does not block the profile for commands.
     const { id } = await workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'look',

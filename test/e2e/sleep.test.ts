@@ -9,7 +9,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-/** What a laptop does to the companion on it: it sleeps, and its clock is set. */
+/** Tests of a laptop that sleeps and whose clock changes. */
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -29,7 +29,7 @@ const settled = (id: string) => settledRun(workspace.api, id);
 const statusOf = async (nodeId: string) =>
   (await workspace.api.call('listAutomationNodes', {})).data.find(({ id }) => id === nodeId)?.status;
 
-test('a machine that sleeps is offline, and does what waited for it once it wakes', async () => {
+test('a sleeping machine is offline, and runs the waiting commands once it wakes', async () => {
   await using companion = await startCompanion(hub, workspace);
   expect((await settled(await ping(companion.nodeId))).status).toBe('succeeded');
   companion.process()?.kill('SIGSTOP');
@@ -40,7 +40,7 @@ test('a machine that sleeps is offline, and does what waited for it once it wake
   await expect.poll(() => statusOf(companion.nodeId)).toBe('online');
 });
 
-test('a clock that jumps a year ahead and two back disturbs neither the connection nor a command', async () => {
+test('a clock that jumps a year ahead and two years back disturbs neither the connection nor a command', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'outrigger-clock-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const script = join(folder, 'jump.mjs');

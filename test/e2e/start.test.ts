@@ -51,7 +51,7 @@ const line = (pattern: RegExp) => ({
 describe('starting the hub', () => {
   test('creates its data folder, prints a sign-in link, and stops with its database', async () => {
     const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
-    expect(hub.greeting).toContain(`${hub.url}/sign-in?code=`);
+    expect(hub.startOutput).toContain(`${hub.url}/sign-in?code=`);
     expect(await (await fetch(`${hub.url}/readyz`)).json()).toMatchObject({ status: 'ready' });
     expect(processesWith(join(folder, 'postgres')).length).toBeGreaterThan(0);
     expect(await hub.stop()).toBe(0);
@@ -70,7 +70,7 @@ describe('starting the hub', () => {
     await expect.poll(() => processesWith(join(folder, 'postgres'))).toEqual([]);
     const second = await startHubProcess(env);
     // Only the first start prints a sign-in link. Later starts print the command for a new link.
-    expect(second.greeting).toMatch(/Sign in +npx outrigger link\n/);
+    expect(second.startOutput).toMatch(/Sign in +npx outrigger link\n/);
     const login = await fetch(`${second.url}/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -81,13 +81,13 @@ describe('starting the hub', () => {
   });
 
   test('fails for a taken port or a data folder in use, and names the port and the other hub', async () => {
-    const taken = createServer();
-    await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
-    const { port } = taken.address() as AddressInfo;
+    const otherServer = createServer();
+    await new Promise<void>((done) => otherServer.listen(0, '127.0.0.1', done));
+    const { port } = otherServer.address() as AddressInfo;
     expect(await refused({ ...base(), PORT: String(port) })).toMatchObject(
       line(new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is in use`)),
     );
-    taken.close();
+    otherServer.close();
     const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
     expect(await refused({ ...base(), OUTRIGGER_HOME: folder })).toMatchObject(
       line(new RegExp(`Another hub \\(process ${hub.child.pid}, ${hub.url}\\)`)),

@@ -17,8 +17,8 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
-import { slowLine } from '../fixtures/slow-line.ts';
-import type { SlowLine } from '../fixtures/slow-line.ts';
+import { startSlowConnection } from '../fixtures/slow-connection.ts';
+import type { SlowConnection } from '../fixtures/slow-connection.ts';
 import { until } from '../fixtures/until.ts';
 
 // 100 MB at 2 Mbit/s take 400 s, 3.3 times the time limit of other request bodies. The test uses the same ratio.
@@ -57,7 +57,7 @@ let folder: string;
 let database: TestDatabase;
 let hub: TestHub;
 let workspace: TestWorkspace;
-let line: SlowLine;
+let line: SlowConnection;
 let companion: TestCompanion;
 const start = () =>
   startHub({ RATE_LIMIT_PER_MINUTE: '100000', ARTIFACTS_FOLDER: folder, NODE_POLL_SECONDS: '1' }, database, {
@@ -69,7 +69,7 @@ beforeAll(async () => {
   hub = await start();
   workspace = await hub.workspace();
   await new Promise<void>((done) => front.listen(0, '127.0.0.1', done));
-  line = await slowLine(`http://127.0.0.1:${(front.address() as AddressInfo).port}`);
+  line = await startSlowConnection(`http://127.0.0.1:${(front.address() as AddressInfo).port}`);
   companion = await startCompanion(hub, workspace, { hubUrl: line.url, allow: [] });
 });
 beforeEach(() => {
@@ -127,7 +127,7 @@ const received = async () => {
   );
 };
 
-describe('a large artefact on a slow connection', () => {
+describe('a large artifact on a slow connection', () => {
   test('is uploaded although it takes longer than the time limit of a request body', async () => {
     line.setSpeed(lineBytesPerSecond);
     const before = line.sent;
@@ -194,7 +194,7 @@ test('an upload is retried after an error response of a proxy', async () => {
 
 test('an error of the hub fails the command without a retry and with the reason', async () => {
   answer = (method) =>
-    method === 'PUT' ? own(409, 'storage_full', 'The artefacts of this workspace take all its room.') : null;
+    method === 'PUT' ? own(409, 'storage_full', 'The artifacts of this workspace take all its room.') : null;
   const { runId } = await readBig();
   const run = await settledRun(hub.client(workspace.key), runId);
   expect(run, JSON.stringify({ puts, log: companion.log() })).toMatchObject({

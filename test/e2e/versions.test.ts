@@ -11,7 +11,7 @@ import { send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-/** What a companion and a hub of version 0.1.0 said to each other, as a proxy between them wrote it down. */
+/** A recorded message between a companion and a hub of version 0.1.0. */
 
 interface Message {
   method: string;
@@ -83,12 +83,17 @@ describe('a hub', () => {
         ?.replace(/wait=\d+/, 'wait=20')
         .replace(/running=.*$/, 'running=');
       const polled = await send(hub.url, 'GET', `/v1/automations/nodes/${nodeId}/commands?${query}`, { headers });
-      const [taken] = polled.body['commands'] as Command[];
-      expect(taken).toMatchObject({ type: command.type, input: command.input });
-      const answer = await send(hub.url, 'POST', `/v1/automations/nodes/${nodeId}/commands/${taken?.id}/result`, {
-        headers,
-        body: change(result.body as Record<string, unknown>),
-      });
+      const [polledCommand] = polled.body['commands'] as Command[];
+      expect(polledCommand).toMatchObject({ type: command.type, input: command.input });
+      const answer = await send(
+        hub.url,
+        'POST',
+        `/v1/automations/nodes/${nodeId}/commands/${polledCommand?.id}/result`,
+        {
+          headers,
+          body: change(result.body as Record<string, unknown>),
+        },
+      );
       expect(answer.body).toMatchObject({ status: result.answer['status'], recorded: true });
       expect((await read()).status).toBe(result.answer['status']);
       served.push(command.type);
@@ -96,14 +101,14 @@ describe('a hub', () => {
     return served;
   }
 
-  test('serves the last released companion, message by message', async () => {
+  test('accepts every message of the last released companion', async () => {
     await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000' });
     expect(await converse(hub, await hub.workspace(), (body) => body)).toEqual(
       expect.arrayContaining(['node.ping', 'node.files_read', 'system.run', 'browser.navigate', 'browser.screenshot']),
     );
   });
 
-  test('serves a companion that is newer: what it says beyond this version is passed over', async () => {
+  test('accepts the messages of a newer companion and ignores unknown fields', async () => {
     await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000' });
     const extended = (value: unknown, path: string): unknown => {
       if (Array.isArray(value)) return value.map((item) => extended(item, path));
@@ -121,7 +126,7 @@ describe('a hub', () => {
 });
 
 describe('a companion', () => {
-  test('works for a hub of the last release, which refuses what it does not know', { timeout: 120_000 }, async () => {
+  test('works with a hub of the last release, which refuses unknown fields', { timeout: 120_000 }, async () => {
     const known = exchanges.filter(({ command }) => command.type.startsWith('node.'));
     const unknown: Command = {
       ...(exchanges[0]?.command as Command),
@@ -141,8 +146,8 @@ describe('a companion', () => {
           chunks.length === 0 ? {} : (JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>);
         const reply = (status: number, answer: unknown) =>
           response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-        const isKnown = (given: Iterable<string>, allowed: string[]) =>
-          [...given].every((name) => allowed.includes(name));
+        const isKnown = (names: Iterable<string>, allowed: string[]) =>
+          [...names].every((name) => allowed.includes(name));
         if (pathname.endsWith('/claim')) reply(200, claim.answer);
         else if (pathname.endsWith('/heartbeat')) {
           if (isKnown(Object.keys(body), ['facts', 'device', 'paused', 'running'])) reply(200, heartbeats[0]?.answer);
@@ -182,9 +187,9 @@ describe('a companion', () => {
       const { output, error, ...rest } = result.body ?? {};
       const answered = results.get(command.id);
       expect(answered).toMatchObject(rest);
-      // The codes of errors are stable; their messages are for people.
+      // Error codes are stable, but their messages may change.
       if (error !== undefined) expect(answered).toMatchObject({ error: { code: (error as { code: string }).code } });
-      // When a file was last changed, and how fast this machine is, is its own.
+      // File times and the speed of the machine differ from the recording.
       if (command.type !== 'node.files_list') expect(answered?.['output']).toEqual(output);
     }
     expect(results.get(unknown.id)).toMatchObject({

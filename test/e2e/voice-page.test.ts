@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { openTab } from '../fixtures/chat-tab.ts';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
-import { barriers } from '../fixtures/companion-window.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
@@ -14,20 +14,20 @@ import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
 import {
-  listening,
+  activeMicrophones,
   listenToPage,
-  loudness,
-  pieces,
-  silenced,
+  currentVolume,
+  audioPieces,
+  waitUntilSilent,
   startTalkingBrowser,
   watchMicrophones,
 } from '../fixtures/voice-tab.ts';
 
 const executable = findBrowser(undefined)?.path;
 const pictures = process.env['VOICE_PICTURES'];
-const asked = 'When do you open tomorrow?';
-const answered = 'We open at nine in the morning. On Sundays we are closed, but the terrace is open from ten.';
-/** Longer than anybody waits for it to end. */
+const question = 'When do you open tomorrow?';
+const answer = 'We open at nine in the morning. On Sundays we are closed, but the terrace is open from ten.';
+/** Longer than any wait of the tests. */
 const longSpeech = { sound: [tone(20, 24_000)] };
 
 let hub: TestHub;
@@ -58,9 +58,9 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(() => {
-  model.reply = () => answered;
+  model.reply = () => answer;
   speech.requests.length = 0;
-  speech.reply = ({ kind }) => (kind === 'transcription' ? asked : { sound: [tone(0.6, 24_000)] });
+  speech.reply = ({ kind }) => (kind === 'transcription' ? question : { sound: [tone(0.6, 24_000)] });
 });
 
 interface Opening extends BrowserContextOptions {
@@ -69,7 +69,7 @@ interface Opening extends BrowserContextOptions {
   mayListen?: boolean;
 }
 
-/** The page in a tab of a person who is signed in, and may use the microphone. */
+/** Opens the page in a tab of a signed-in user who may use the microphone. */
 async function open({ session = jwt, base = hub.url, mayListen = true, ...options }: Opening = {}) {
   const tab = await openTab(browser, { viewport: { width: 900, height: 760 }, ...options });
   const context = tab.page.context();
@@ -87,7 +87,7 @@ const activity = (page: Page) => page.locator('.activity').getAttribute('data-ac
 const ready = async (page: Page) => {
   await expect.poll(() => activity(page)).toBe('ready');
 };
-const said = (page: Page) => page.locator('.turn .bubble').allTextContents();
+const transcript = (page: Page) => page.locator('.turn .bubble').allTextContents();
 const write = async (page: Page, text: string) => {
   await page.getByRole('textbox', { name: 'Write a message' }).fill(text);
   await page.keyboard.press('Enter');
@@ -98,7 +98,7 @@ const picture = async ({ page }: ChatTab, name: string) => {
   if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
 };
 
-test('the page loads nothing inline, holds nothing of anybody, is framed nowhere and listens for itself alone', async () => {
+test('the page has no inline code, contains no user data, cannot be framed, and only it may use the microphone', async () => {
   const { status, headers, text } = await send(hub.url, 'GET', '/voice', {
     headers: { cookie: `outrigger_session=${jwt}` },
   });
@@ -118,7 +118,7 @@ test('the page loads nothing inline, holds nothing of anybody, is framed nowhere
 });
 
 describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () => {
-  test('a person signs in, holds the button while they speak, and sees and hears the answer, with how long each stage took', async () => {
+  test('a user signs in, holds the button to speak, and sees and hears the answer with the duration of each stage', async () => {
     await using tab = await openTab(browser, { viewport: { width: 900, height: 760 } });
     const { page } = tab;
     await page.context().grantPermissions(['microphone']);
@@ -139,14 +139,14 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await picture(tab, 'listening');
     await expect.poll(() => level(page)).toBe(0);
     await page.mouse.up();
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
-    await expect.poll(() => said(page)).toEqual([asked, answered]);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => transcript(page)).toEqual([question, answer]);
     await ready(page);
 
-    // What arrived there is what the microphone heard.
-    const heard = speech.requests.find(({ kind }) => kind === 'transcription') as { file: Buffer };
-    const samples = Array.from({ length: (heard.file.length - 44) >> 1 }, (_none, at) =>
-      heard.file.readInt16LE(44 + at * 2),
+    // The server received the sound of the microphone.
+    const transcription = speech.requests.find(({ kind }) => kind === 'transcription') as { file: Buffer };
+    const samples = Array.from({ length: (transcription.file.length - 44) >> 1 }, (_none, at) =>
+      transcription.file.readInt16LE(44 + at * 2),
     );
     expect(samples.length).toBeGreaterThan(16_000);
     expect(Math.max(...samples)).toBeGreaterThan(4_000);
@@ -154,10 +154,10 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     const stages = await page.locator('.latency dt').allTextContents();
     expect(stages).toEqual(['Transcribed', 'First words', 'First audio', 'Total to first audio', 'Played here after']);
     for (const shown of await page.locator('.latency dd').allTextContents()) expect(shown).toMatch(/^[\d,]+ ms$/);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await picture(tab, 'answered');
 
-    // The page has no token, so that none can be taken from it, and nothing stays.
+    // The page has no access to a token, and stores nothing.
     const session = (await page.context().cookies()).find(({ name }) => name === 'outrigger_session')?.value as string;
     expect(tab.requests.filter((url) => url.includes(session) || url.includes('token='))).toEqual([]);
     expect(
@@ -168,7 +168,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('the page is found from that at /, leads back, and signs its person out everywhere', async () => {
+  test('the page is linked from the start page, links back, and signs the user out everywhere', async () => {
     const own = await hub.workspace();
     await using tab = await open({ session: own.jwt });
     const { page } = tab;
@@ -188,7 +188,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('an answer is played without gaps, falls silent at once by its button, by Escape and by what is said next, and that is heard', async () => {
+  test('an answer plays without gaps and stops at once by its button, by Escape and by new speech, which is transcribed', async () => {
     speech.reply = () => longSpeech;
     await using tab = await open();
     const { page } = tab;
@@ -199,12 +199,12 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       () => write(page, 'Something else'),
     ].entries()) {
       await write(page, 'When do you open?');
-      await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+      await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
       if (index === 0) {
         await expect.poll(() => page.locator('.talk').innerText()).toBe('Hold to interrupt');
-        const [first, ...others] = await pieces(page);
+        const [first, ...others] = await audioPieces(page);
         expect(others.length).toBeGreaterThan(3);
-        // Each begins where the one before ends.
+        // Each piece starts where the previous one ends.
         others.reduce(
           (before, piece) => {
             expect(piece.startsAt).toBeCloseTo(before.endsAt, 6);
@@ -214,36 +214,36 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
         );
       }
       await stop();
-      if (index < 2) expect(await silenced(page)).toBeGreaterThan(0);
+      if (index < 2) expect(await waitUntilSilent(page)).toBeGreaterThan(0);
       await expect.poll(() => page.locator('.fate').allTextContents()).toHaveLength(index + 1);
     }
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
     await page.getByText('Settings').click();
     await page.getByRole('switch', { name: 'Speak answers aloud' }).click();
-    expect(await silenced(page)).toBeGreaterThan(0);
+    expect(await waitUntilSilent(page)).toBeGreaterThan(0);
     await expect.poll(() => page.locator('[role=log]').getAttribute('aria-live')).toBe('polite');
     expect(new Set(await page.locator('.fate').allTextContents())).toEqual(new Set(['Interrupted']));
     expect(tab.complaints).toEqual([]);
   });
 
-  test('hands-free the page listens from the switch on, the hub hears when somebody speaks, and who speaks over an answer ends it', async () => {
-    speech.reply = ({ kind }) => (kind === 'transcription' ? asked : longSpeech);
+  test('hands-free mode records from the switch on, the hub detects speech, and speech during an answer interrupts it', async () => {
+    speech.reply = ({ kind }) => (kind === 'transcription' ? question : longSpeech);
     await using tab = await open();
     const { page } = tab;
     await ready(page);
     await page.getByRole('switch', { name: 'Hands-free' }).click();
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
-    expect((await said(page))[0]).toBe(asked);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
+    expect((await transcript(page))[0]).toBe(question);
     await expect.poll(() => page.locator('#hint').getAttribute('class')).toContain('hint');
     await picture(tab, 'hands-free');
     await expect.poll(() => page.locator('.fate').allTextContents()).toContain('Interrupted');
     await page.getByRole('button', { name: 'Stop listening' }).click();
-    await expect.poll(() => said(page)).toHaveLength(4);
+    await expect.poll(() => transcript(page)).toHaveLength(4);
     await page.getByRole('button', { name: 'Start listening' }).waitFor();
     expect(tab.complaints).toEqual([]);
   });
 
-  test('without a microphone the page says why, and what is written is answered all the same', async () => {
+  test('without a microphone the page says why, and written messages are still answered', async () => {
     await using tab = await open({ mayListen: false });
     const { page } = tab;
     await ready(page);
@@ -267,16 +267,16 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       await expect.poll(() => problem(page)).toBe(`microphone-${kind}`);
       await expect.poll(() => page.getByRole('heading', { level: 2 }).first().textContent()).toBe(title);
       if (kind === 'denied') {
-        expect(await barriers(page)).toEqual([]);
+        expect(await accessibilityViolations(page)).toEqual([]);
         await picture(tab, 'denied');
       }
     }
     await write(page, 'Good day');
-    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
+    await expect.poll(() => transcript(page)).toEqual(['Good day', answer]);
     expect(tab.complaints).toEqual([]);
   });
 
-  test('the microphone that is chosen is the one that listens', async () => {
+  test('the page records from the selected microphone', async () => {
     await using tab = await open();
     const { page } = tab;
     await ready(page);
@@ -287,11 +287,11 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await page.getByRole('switch', { name: 'Hands-free' }).click();
     for (const index of [2, 1]) {
       await choice.selectOption({ index });
-      await expect.poll(() => listening(page)).toEqual([names[index]]);
+      await expect.poll(() => activeMicrophones(page)).toEqual([names[index]]);
     }
   });
 
-  test('a microphone that is chosen while another one is being opened is the one that listens', async () => {
+  test('the page records from a microphone that is selected while another one is being opened', async () => {
     await using tab = await open();
     const { page } = tab;
     await ready(page);
@@ -310,10 +310,10 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     })()`);
     await page.getByRole('switch', { name: 'Hands-free' }).click();
     await choice.selectOption({ index: 2 });
-    await expect.poll(() => listening(page)).toEqual([names[2]]);
+    await expect.poll(() => activeMicrophones(page)).toEqual([names[2]]);
   });
 
-  test('who may not, or not any more, is told so, with what was said still there', async () => {
+  test('a user without or with a lost entitlement sees an error, and the transcript stays', async () => {
     const own = await hub.workspace();
     const entitle = (isEntitled: boolean) =>
       hub
@@ -322,11 +322,11 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await using tab = await open({ session: own.jwt });
     const { page } = tab;
     await write(page, 'Good day');
-    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
+    await expect.poll(() => transcript(page)).toEqual(['Good day', answer]);
     await entitle(false);
     await expect.poll(() => problem(page)).toBe('notEntitled');
-    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
-    // Refused at the door, which browsers do not tell.
+    await expect.poll(() => transcript(page)).toEqual(['Good day', answer]);
+    // The upgrade request is refused, and browsers do not show its status to the page.
     await page.reload();
     await expect.poll(() => problem(page)).toBe('notEntitled');
     await entitle(true);
@@ -335,16 +335,16 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await own.session.call('logOut', {});
     await expect.poll(() => problem(page)).toBe('ended');
     await expect.poll(() => page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe('sign-in?to=/voice');
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.reload();
     await expect.poll(() => problem(page)).toBe('signedOut');
   });
 
-  test('a third page says at once that two are open, and nothing else, and goes on by itself once there is a place', async () => {
+  test('a third page only says that two are open, and continues by itself once one is closed', async () => {
     const own = await hub.workspace();
     const holders = await Promise.all([openVoice(hub.url, own.jwt), openVoice(hub.url, own.jwt)]);
-    for (const { send: tell, wait } of holders) {
-      tell({ type: 'text', data: 'Good day' });
+    for (const { send: sendFrame, wait } of holders) {
+      sendFrame({ type: 'text', data: 'Good day' });
       await wait('done');
     }
     await using tab = await open({ session: own.jwt });
@@ -369,7 +369,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(await page.locator('[data-problem]').count()).toBe(0);
   });
 
-  test('where no model or speech is set up the page says who can change that', async () => {
+  test('without a model or speech provider the page says who can set it up', async () => {
     await using bare = await startHub({}, hub.database);
     await using tab = await open({ base: bare.url });
     const { page } = tab;
@@ -377,23 +377,23 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await write(page, 'Good day');
     await expect.poll(() => problem(page)).toBe('notConfigured');
     await expect.poll(() => page.locator('.fate.failure').count()).toBe(1);
-    await expect.poll(() => said(page)).toEqual(['Good day']);
-    expect(await barriers(page)).toEqual([]);
+    await expect.poll(() => transcript(page)).toEqual(['Good day']);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await picture(tab, 'not-configured');
   });
 
-  test('an answer is shown without the marks of Markdown, as it is spoken', async () => {
+  test('an answer is shown without Markdown characters, as it is spoken', async () => {
     model.reply = () => 'In **winter** from ten, see [another plan](https://plans.example/winter) or `#2`.';
     await using tab = await open();
     const { page } = tab;
     await ready(page);
     await write(page, 'When is it **winter**?');
     await expect
-      .poll(() => said(page))
+      .poll(() => transcript(page))
       .toEqual(['When is it **winter**?', 'In winter from ten, see another plan or #2.']);
   });
 
-  test('what failed is told in words of the page, in its language, without what only its operator understands', async () => {
+  test('errors are shown in the language of the page, without technical details', async () => {
     model.reply = () => ({ status: 400, error: { message: 'bad', code: 'bad_thing' } });
     await using tab = await open({ locale: 'de' });
     const { page } = tab;
@@ -406,7 +406,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(await page.locator('main').innerText()).not.toMatch(/scripted|400|bad/);
   });
 
-  test('a connection that drops is told, silences the answer, and comes again by itself', async () => {
+  test('a lost connection is reported, stops the answer, and is restored by itself', async () => {
     speech.reply = () => longSpeech;
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';
@@ -414,10 +414,10 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     const { page } = tab;
     await ready(page);
     await write(page, 'Good day');
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
     proxy.sockets = 'refuse';
     proxy.cutSockets();
-    expect(await silenced(page)).toBeGreaterThan(0);
+    expect(await waitUntilSilent(page)).toBeGreaterThan(0);
     await expect.poll(() => problem(page)).toBe('lost');
     await expect.poll(() => page.locator('.fate').allTextContents()).toEqual(['Interrupted']);
     await expect.poll(() => page.getByRole('button', { name: 'Hold to talk' }).isDisabled()).toBe(true);
@@ -425,10 +425,10 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     proxy.sockets = 'pass';
     await ready(page);
     await write(page, 'And again');
-    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
   });
 
-  test('where height is small the page scrolls as a whole, with room for what was said and nothing over anything else', async () => {
+  test('on a low screen the whole page scrolls, the transcript keeps its space, and nothing overlaps', async () => {
     await using tab = await open({ locale: 'de' });
     const { page } = tab;
     await ready(page);
@@ -455,12 +455,12 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       if (isOpen) await page.locator('summary').click();
       await page.locator('.talk').scrollIntoViewIfNeeded();
       await picture(tab, `${width}x${height}`);
-      const [heard, dockTop, dockBottom, dockHidden, cardBottom, wide] = await page.evaluate<number[]>(`(() => {
+      const [transcription, dockTop, dockBottom, dockHidden, cardBottom, wide] = await page.evaluate<number[]>(`(() => {
         const [scroller, dock, card] = ['.scroller', '.dock', '.voice'].map((name) => document.querySelector(name));
         const box = (element) => element.getBoundingClientRect();
         return [scroller.clientHeight, box(dock).top - box(scroller).bottom, box(dock).bottom, dock.scrollHeight - dock.clientHeight, box(card).bottom, document.documentElement.scrollWidth - innerWidth];
       })()`);
-      expect(heard).toBeGreaterThanOrEqual(150);
+      expect(transcription).toBeGreaterThanOrEqual(150);
       expect([Math.round(dockTop as number), dockHidden, wide]).toEqual([0, 0, 0]);
       expect(dockBottom).toBeLessThanOrEqual((cardBottom as number) + 0.5);
       expect((await page.locator('.talk').boundingBox())?.height).toBeGreaterThanOrEqual(60);
@@ -471,7 +471,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     ['light-320', { viewport: { width: 320, height: 640 } }],
     ['arabic-320', { locale: 'ar', viewport: { width: 320, height: 640 }, colorScheme: 'dark' }],
     ['german-contrast', { locale: 'de', forcedColors: 'active', reducedMotion: 'reduce' }],
-  ] as const)('all of it can be read and reached by the keyboard: %s', async (name, options) => {
+  ] as const)('the page is accessible and usable by keyboard: %s', async (name, options) => {
     await using tab = await open(options);
     const { page } = tab;
     await ready(page);
@@ -483,7 +483,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await page.locator('summary').focus();
     await page.keyboard.press('Enter');
     await page.locator('.fields').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await page.evaluate('document.documentElement.dir')).toBe(name.startsWith('arabic') ? 'rtl' : 'ltr');
     const reached = new Set<string>();

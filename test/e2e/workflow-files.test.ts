@@ -43,7 +43,7 @@ function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr:
 
 const inputs = { type: 'object' as const, properties: { guest: { type: 'string' as const, default: 'Ann' } } };
 
-test('workflows leave as files without their secrets, and come back as what the files say, shown as a diff first', async () => {
+test('workflows are exported to files without secrets, and imported from the files after a diff is shown', async () => {
   const made = await workspace.api.call('createAutomationWorkflow', {
     body: {
       name: 'Night Watch',
@@ -70,7 +70,7 @@ test('workflows leave as files without their secrets, and come back as what the 
     inputs,
   });
 
-  // What did not change changes nothing.
+  // Importing an unchanged file changes nothing.
   expect(await cli('import', path, '--yes')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('is unchanged') as string,
@@ -87,7 +87,7 @@ test('workflows leave as files without their secrets, and come back as what the 
   expect((await workspace.api.call('listAutomationWorkflows', {})).data.find(({ id }) => id === made.id)?.version).toBe(
     1,
   );
-  // Without a yes, and nobody there to give it, nothing happens.
+  // Without --yes and without a terminal, nothing changes.
   expect(await cli('import', path)).toMatchObject({ code: 1, stderr: expect.stringContaining('--yes') as string });
   expect(await cli('import', path, '--yes')).toMatchObject({
     code: 0,
@@ -101,7 +101,7 @@ test('workflows leave as files without their secrets, and come back as what the 
     triggerJson: { webhook: { token: 'the-token-of-the-hub', events: ['order.paid'] } },
   });
 
-  // A file of another hub makes a new workflow, with a token of its own.
+  // A file of another hub creates a new workflow with a new webhook token.
   await workspace.api.call('deleteAutomationWorkflow', { params: { id: made.id } });
   const { stdout } = await cli('import', path, '--yes', '--json');
   expect(JSON.parse(stdout)).toMatchObject([{ name: 'Night Watch', action: 'create' }]);
@@ -114,7 +114,7 @@ test('workflows leave as files without their secrets, and come back as what the 
   });
 });
 
-test('a file that is none is refused with its path and what is wrong', async () => {
+test('an invalid file is refused with its path and the error', async () => {
   const bad = join(folder, 'bad.json');
   for (const [content, complaint] of [
     ['{', 'is not JSON'],

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { askCompanion } from '../../node-agent/runtime/control/client.ts';
 import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
-import { aPrompt } from '../fixtures/companion-stand-in.ts';
+import { makePrompt } from '../fixtures/companion-stand-in.ts';
 import { processesWith } from '../fixtures/companion.ts';
 import { electronArguments, electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { until } from '../fixtures/until.ts';
@@ -226,7 +226,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
     await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
     await expect.poll(() => asking.isVisible()).toBe(false);
     companion.update((state) => {
-      state.prompts = [aPrompt()];
+      state.prompts = [makePrompt()];
     });
     await expect.poll(() => asking.isVisible()).toBe(true);
   });

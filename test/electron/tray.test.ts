@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aPrompt } from '../fixtures/companion-stand-in.ts';
+import { makePrompt } from '../fixtures/companion-stand-in.ts';
 import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { until } from '../fixtures/until.ts';
 import { startApp } from './app.ts';
@@ -162,7 +162,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       });
       const picture = await tray.picture();
       companion.update((state) => {
-        state.prompts = [aPrompt()];
+        state.prompts = [makePrompt()];
       });
       await expect.poll(() => asking.isVisible()).toBe(true);
       await expect.poll(() => tray.picture()).not.toBe(picture);
@@ -175,7 +175,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
         state.running = [];
       });
       companion.update((state) => {
-        state.prompts = [...state.prompts, aPrompt()];
+        state.prompts = [...state.prompts, makePrompt()];
       });
       await expect.poll(() => asking.isVisible()).toBe(true);
     });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
-import { CompanionStandIn, aPrompt, anEntry } from '../fixtures/companion-stand-in.ts';
+import { CompanionStandIn, makePrompt, makeHistoryEntry } from '../fixtures/companion-stand-in.ts';
 import { startWindowHost } from '../fixtures/companion-window.ts';
 import type { WindowHost } from '../fixtures/companion-window.ts';
 
@@ -73,22 +73,22 @@ async function companionAtWork(host: WindowHost): Promise<CompanionStandIn> {
     },
   ];
   companion.history = [
-    anEntry({ time: inMinutes(-2), summary: 'display=0 format=png', hasPicture: true }),
-    anEntry({
+    makeHistoryEntry({ time: inMinutes(-2), summary: 'display=0 format=png', hasPicture: true }),
+    makeHistoryEntry({
       time: inMinutes(-6),
       type: 'browser.screenshot',
       summary: 'format=png',
       hasPicture: true,
       durationMs: 233,
     }),
-    anEntry({
+    makeHistoryEntry({
       time: inMinutes(-9),
       type: 'system.run',
       summary: 'argv=["tar","--create","--file","backup.tar","."] cwd=/home/ann/Documents',
       approvedBy: 'ben@example.org',
       durationMs: 3_411,
     }),
-    anEntry({
+    makeHistoryEntry({
       time: inMinutes(-31),
       type: 'node.files_read',
       summary: 'path=/home/ann/Private/notes.txt',
@@ -124,7 +124,7 @@ async function main(): Promise<void> {
   const atWork = await companionAtWork(host);
   await take('overview', 860, atWork, (page) => page.locator('.thumbnail img').nth(1).waitFor());
   await take('permissions', 860, atWork, (page) => page.getByRole('tab', { name: 'Permissions' }).click());
-  atWork.state.prompts = [aPrompt()];
+  atWork.state.prompts = [makePrompt()];
   await take('prompt', 700, atWork, armed('Allow once'));
 
   const unpaired = new CompanionStandIn();

@@ -70,7 +70,7 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
         for await (const chunk of content instanceof Readable ? (content as AsyncIterable<Buffer>) : [content]) {
           const at = bytes;
           bytes += chunk.length;
-          if (bytes > maxBytes) throw new AppError('payload_too_large', `An artefact has more than ${maxBytes} bytes.`);
+          if (bytes > maxBytes) throw new AppError('payload_too_large', `An artifact has more than ${maxBytes} bytes.`);
           hash.update(chunk);
           await writeAll(file, chunk, at);
         }
@@ -92,7 +92,7 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
       const path = pathOf(key);
       const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
         throw error.code === 'ENOENT'
-          ? new AppError('not_found', 'The bytes of this artefact no longer exist.', { cause: error })
+          ? new AppError('not_found', 'The bytes of this artifact no longer exist.', { cause: error })
           : error;
       });
       return createReadStream(path, { fd: file, ...(range === undefined ? {} : range) });
@@ -109,7 +109,7 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
           diskFullError(error) ??
           new AppError(
             'unavailable',
-            'The artefact folder is not writable; the operator of the hub must check ARTIFACTS_FOLDER.',
+            'The artifact folder is not writable; the operator of the hub must check ARTIFACTS_FOLDER.',
             { cause: error },
           )
         );

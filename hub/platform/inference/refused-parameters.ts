@@ -46,7 +46,7 @@ export class RefusedParameters {
    * Whether a response with status 400 refuses a replaceable parameter of the body. From then on `adapt` replaces that
    * parameter.
    */
-  learn(url: string, body: string, answer: string): boolean {
+  recordRefusal(url: string, body: string, answer: string): boolean {
     const request = parse(body);
     const { success, data } = refusal.safeParse(parse(answer));
     if (request === null || !success) return false;

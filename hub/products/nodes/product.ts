@@ -28,7 +28,7 @@ export interface NodesDependencies {
   intake: RunIntake | null;
 }
 
-/** Companion nodes: pairing, commands, results and artefacts. */
+/** Companion nodes: pairing, commands, results and artifacts. */
 export interface NodesProduct extends Product {
   nodes: Nodes;
   commands: NodeCommands;
@@ -78,10 +78,10 @@ export function createNodes(
       { name: 'node commands', everyMs: 1_000, run: (stopping) => commands.sweep(stopping) },
       { name: 'silent nodes', everyMs: 2_000, run: (stopping) => nodes.markSilentNodesOffline(stopping) },
       { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
-      { name: 'artefact usage', everyMs: 60_000, run: (stopping) => foldArtifactUsage(db, stopping) },
+      { name: 'artifact usage', everyMs: 60_000, run: (stopping) => foldArtifactUsage(db, stopping) },
       { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
       {
-        name: 'orphaned artefact bytes',
+        name: 'orphaned artifact bytes',
         everyMs: 21_600_000,
         run: (stopping) => removeOrphanBlobs({ db, blobs, logger }, stopping),
       },

@@ -74,7 +74,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
         const { request } = raw;
         const confirmed = confirm();
         if (mediaType(request) !== 'multipart/form-data') {
-          // The artefacts are written before the result, so the device must be authenticated first.
+          // The artifacts are written before the result, so the device must be authenticated first.
           if ((body.artifacts ?? []).length > 0 || (body.uploads ?? []).length > 0) await confirmed;
           return results.complete(principal, params.commandId, body, [], confirmed);
         }
@@ -141,7 +141,7 @@ function onSendFailure(response: RawExchange['response'], undo: () => void): voi
 function rangeOf(request: RawExchange['request'], bytes: number): { start: number; end: number } | null {
   const ranges = request.range(bytes);
   if (ranges === -1)
-    throw new AppError('range_not_satisfiable', `The artefact has ${bytes} bytes.`, {
+    throw new AppError('range_not_satisfiable', `The artifact has ${bytes} bytes.`, {
       headers: { 'Content-Range': `bytes */${bytes}` },
     });
   const [range] = Array.isArray(ranges) && ranges.type === 'bytes' && ranges.length === 1 ? ranges : [];
@@ -162,7 +162,7 @@ async function sendArtifact(
   accessRevoked: AbortSignal,
 ): Promise<undefined> {
   const range = rangeOf(request, artifact.bytes);
-  // A browser must not run an artefact as a page of this hub.
+  // A browser must not run an artifact as a page of this hub.
   response.attachment(artifact.name);
   response.set({
     'Content-Type': artifact.contentType,

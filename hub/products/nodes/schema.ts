@@ -177,7 +177,7 @@ export const artifacts = pgTable(
 );
 
 /**
- * The storage used by the artefacts and uploads of each workspace: the sum of its rows.
+ * The storage used by the artifacts and uploads of each workspace: the sum of its rows.
  * Triggers on both tables insert one row per change in the same transaction, so that the sum is always correct and
  * concurrent changes need no lock. A sweep folds the rows of each workspace into one.
  */
@@ -202,7 +202,7 @@ export const artifactUsage = pgTable(
   ],
 );
 
-/** Artefacts that are uploaded in pieces. An upload is deleted with its command, or after a day without a piece. */
+/** Artifacts that are uploaded in pieces. An upload is deleted with its command, or after a day without a piece. */
 export const artifactUploads = pgTable(
   'artifact_uploads',
   {
@@ -215,7 +215,7 @@ export const artifactUploads = pgTable(
       .references(() => nodeCommands.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
     contentType: text('content_type').notNull(),
-    /** Size of the complete artefact as declared by the device. It counts towards the quota from the start. */
+    /** Size of the complete artifact as declared by the device. It counts towards the quota from the start. */
     bytes: bigint('bytes', { mode: 'number' }).notNull(),
     sha256: text('sha256').notNull(),
     /** When all bytes had arrived and the checksum matched. */

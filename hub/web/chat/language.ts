@@ -30,7 +30,7 @@ export function languageOf(locale: Locale, words: Words, preferred: readonly str
     ...language,
     time,
     dateTime,
-    unread: (count) => language.say(words.unread[plurals.select(count)] ?? words.unread.other, { count }),
+    unread: (count) => language.format(words.unread[plurals.select(count)] ?? words.unread.other, { count }),
     day: (at, now) => day(at, now, words),
     timeUntil: (ms) => relative(Math.max(ms, 60_000)),
   };

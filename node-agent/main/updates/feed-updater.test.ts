@@ -143,7 +143,7 @@ describe('a signed update', () => {
     server.publish(newer, privateKey);
     await create({ image: null, describeManualUpdate: (version) => `Install ${version}.` }).check();
     expect(updater.state).toMatchObject({ by: 'system', state: 'idle', version: '2.0.0', detail: 'Install 2.0.0.' });
-    expect(server.asked.map(({ path: asked }) => asked)).toEqual(['/linux.json', '/linux.json.sig']);
+    expect(server.requests.map(({ path: asked }) => asked)).toEqual(['/linux.json', '/linux.json.sig']);
   });
 
   test('with the running version is ignored', async () => {
@@ -225,7 +225,7 @@ describe('the updater refuses with a reason', () => {
       response.writeHead(302, { Location: `${other.url}/linux.json` }).end(),
     );
     expect(await refusal()).toContain('was not followed');
-    expect(other.asked).toEqual([]);
+    expect(other.requests).toEqual([]);
   });
 
   test('an unencrypted address', async () => {
@@ -248,7 +248,9 @@ describe('the updater recovers', () => {
     });
     await create().check();
     expect(updater.state.state).toBe('ready');
-    const ranges = server.asked.filter(({ path: asked }) => asked === '/companion.AppImage').map(({ range }) => range);
+    const ranges = server.requests
+      .filter(({ path: asked }) => asked === '/companion.AppImage')
+      .map(({ range }) => range);
     expect(ranges).toHaveLength(2);
     expect(ranges[1]).toMatch(/^bytes=[1-9]\d*-$/);
   });
@@ -259,7 +261,7 @@ describe('the updater recovers', () => {
     writeFileSync(join(home, 'state', `${feed.sha512.slice(0, 32)}.part`), newer.subarray(0, 123_456));
     server.files.set('/companion.AppImage', (_incoming, response) => serveRange(newer, undefined, response));
     await create().check();
-    expect(server.asked.at(-1)?.range).toBe('bytes=123456-');
+    expect(server.requests.at(-1)?.range).toBe('bytes=123456-');
     expect(updater.state.state).toBe('ready');
   });
 
@@ -283,7 +285,7 @@ describe('the updater recovers', () => {
   test('a check is aborted when the app exits', async () => {
     server.files.set('/linux.json', () => undefined);
     const checking = create().check();
-    await expect.poll(() => server.asked).toHaveLength(1);
+    await expect.poll(() => server.requests).toHaveLength(1);
     await updater[Symbol.asyncDispose]();
     await checking;
     expect(updater.state.state).toBe('checking');

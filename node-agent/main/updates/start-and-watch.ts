@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const pollIntervalMs = 200;
 
 /**
- * Starts a program that outlives this process. Resolves to whether it came up in time. Otherwise, the program and its
+ * Starts a program that outlives this process. Resolves to whether it started in time. Otherwise, the program and its
  * process group are killed.
  */
 export async function startAndWatch(

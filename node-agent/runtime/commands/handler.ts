@@ -35,10 +35,10 @@ export interface CommandContext {
   temporaryFolder: string;
   /** Notes the real path of a file or folder that was opened, so that the command and its result end when the owner unshares it. */
   noteOpened(realPath: string): void;
-  /** Adds an artefact to the result. */
+  /** Adds an artifact to the result. */
   attach(artifact: ResultArtifact): void;
   /**
-   * Reads an artefact from the hub. The artefact must belong to the run of the command.
+   * Reads an artifact from the hub. The artifact must belong to the run of the command.
    * @throws CommandError `not_found`, `too_large` above `maxBytes`, `hub_unreachable`.
    */
   readArtifact(artifactId: string, maxBytes: number): Promise<HubFile>;

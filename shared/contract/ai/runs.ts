@@ -178,7 +178,7 @@ export const aiRuns = defineResource({
       metadata: text(2, 4_000)
         .refine((value) => metadataOf(value) !== null, 'must be a JSON object of texts, such as {"ticket":"4711"}')
         .optional()
-        .describe('JSON object of texts; only runs whose metadata contain all of them'),
+        .describe('JSON object with text values; only runs whose metadata contain all of them'),
     }),
     response: page(aiRun),
   },

@@ -40,7 +40,7 @@ export const logLine = named(
     id: id.describe('Id of the line'),
     runId: id.describe('Run that wrote it'),
     workflowId: id.nullable().describe('Workflow of the run; null when it was deleted'),
-    stepIndex: z.int().describe('Index of the step that wrote it, from 0'),
+    stepIndex: z.int().describe('Index of the step that wrote the line, from 0'),
     level: z.enum(logLevels).describe('Severity'),
     message: z.string().describe('Text of the line'),
     createdAt: timestamp,

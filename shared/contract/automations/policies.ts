@@ -98,7 +98,7 @@ export const putPolicyBody = named(
       .boolean()
       .default(false)
       .describe(
-        'Whether step approvals without named approvers follow the rules of `system.run` approvals: they require a signed-in user or a key that has `approvals:decide` itself, and nobody who started the run or wrote what it does can decide',
+        'Whether step approvals without named approvers follow the rules of `system.run` approvals: only a signed-in user or a key with `approvals:decide` can decide, and no starter or author of the run',
       ),
     soleMemberMayDecideOwnRuns: z
       .boolean()

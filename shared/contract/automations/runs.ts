@@ -139,7 +139,7 @@ const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaN
             status: z
               .enum(statuses, `must be one of ${statuses.join(', ')}`)
               .optional()
-              .describe('Only runs in this status; any of these when omitted'),
+              .describe('Only runs in this status; in all of these statuses when omitted'),
             from: instant.optional().describe('Queued at this time or later'),
             to: instant.optional().describe('Queued before this time'),
             olderThan: id.optional().describe('`next` of the previous response'),

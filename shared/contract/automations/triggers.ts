@@ -26,7 +26,7 @@ const scheduleOptions = {
     .max(100, 'must be from 1 to 100')
     .default(10)
     .describe(
-      'With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late',
+      'With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count',
     ),
   overlap: z
     .enum(['allow', 'skip', 'queue'], 'must be allow, skip or queue')

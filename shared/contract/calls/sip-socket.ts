@@ -21,7 +21,7 @@ export const sipCloseCodes = {
   tooMany: 4429,
 } as const;
 
-/** Becomes a WebSocket, which OpenAPI cannot describe. */
+/** The request is upgraded to a WebSocket, which OpenAPI cannot describe. */
 export const sipSockets = defineResource({
   connectSoftphone: {
     tag: 'SIP',

@@ -8,7 +8,7 @@ export const artifacts = defineResource({
   getAutomationArtifact: {
     ...manage,
     permission: 'automations:read',
-    tag: 'Artefacts',
+    tag: 'Artifacts',
     method: 'GET',
     path: '/v1/automations/artifacts/{id}',
     summary: 'Download an artifact',

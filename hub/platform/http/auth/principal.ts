@@ -83,7 +83,7 @@ export function runCallerOf(principal: Principal): { actor: string; environment:
  * The owner that received bytes count for: the workspace, or one owner for all callers of a kind. Anyone can become a
  * visitor or call without a credential, and must not use the memory of workspaces.
  */
-export const senderOf = (principal: Principal): string =>
+export const memoryOwnerOf = (principal: Principal): string =>
   principal.kind === 'visitor' || !('tenantId' in principal) ? principal.kind : principal.tenantId;
 
 /** Name of a caller in audit entries. */

@@ -49,7 +49,7 @@ export class SocketRights implements Disposable {
   readonly #entries = new Map<string, Entry>();
   /** Number of sockets by session of a user, visitor or API key. */
   readonly #counts = new Map<string, number>();
-  /** Functions that close a socket instead of this class. */
+  /** Functions that close sockets in a way of their own, by socket. */
   readonly #closers = new WeakMap<WebSocket, (code: string) => void>();
   readonly #owned: Disposable[];
   readonly #timer: NodeJS.Timeout;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { MemoryBudget, MemoryReservation } from '../../process/memory-budget.ts';
-import { senderOf } from '../auth/principal.ts';
+import { memoryOwnerOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 
 /** Private fields of `ws` for an incomplete message. A test fails when `ws` renames them. */
@@ -57,7 +57,7 @@ export class PartialMessages {
   }
 
   watch(socket: WebSocket, connection: Socket, principal: Principal): void {
-    const partial: PartialMessage = { socket, owner: senderOf(principal), reservation: null, since: null };
+    const partial: PartialMessage = { socket, owner: memoryOwnerOf(principal), reservation: null, since: null };
     this.#of.set(socket, partial);
     this.#of.set(connection, partial);
     // `ws` added its listener earlier, so it has processed the bytes before this listener runs.

@@ -75,7 +75,7 @@ const tagDescriptions: Record<string, string> = {
   'Skill packs': 'Installable workflows with declared permissions.',
   Insight: 'Metrics and setup progress.',
   'Companion nodes': 'Machines that workflows control: pairing, commands and results.',
-  Artefacts: 'Screenshots, recordings and files from commands.',
+  Artifacts: 'Screenshots, recordings and files from commands.',
   'Business Calling': 'Call records and summaries. The hub does not place calls.',
   SIP: 'SIP trunk and hosted SIP of a workspace.',
   'Call connections': 'Carriers of a workspace and the URLs for their call events.',

@@ -14,7 +14,7 @@ import type { AuthDependencies } from '../auth/auth.ts';
 import { clientAddress } from '../auth/client-address.ts';
 import { admitPage } from '../auth/cross-origin.ts';
 import type { DeviceLimiter } from '../auth/device-limits.ts';
-import { senderOf } from '../auth/principal.ts';
+import { memoryOwnerOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { LiveStreams } from '../live/live-streams.ts';
 import type { BodyTimeout } from './body-timeout.ts';
@@ -192,7 +192,7 @@ async function executeOperation(
   const { headers } = request;
   const verify = async (rawBody: Buffer | null) =>
     route.verifyCredential?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
-  let incomingMemory = options.incomingMemory.open(senderOf(principal));
+  let incomingMemory = options.incomingMemory.open(memoryOwnerOf(principal));
   using _incoming = { [Symbol.dispose]: () => incomingMemory[Symbol.dispose]() };
   using bodyMemory = options.bodyMemory.open(owner);
   const read =

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
 import { startModelServer } from '../../../../test/fixtures/model-server.ts';
 import type { ModelServer } from '../../../../test/fixtures/model-server.ts';
-import { speaks, startSpeechServer } from '../../../../test/fixtures/speech-server.ts';
+import { defaultSpeechReply, startSpeechServer } from '../../../../test/fixtures/speech-server.ts';
 import type { SpeechServer } from '../../../../test/fixtures/speech-server.ts';
 import { readSound } from '../speech/sound.ts';
 import { examineBindings } from './examine-bindings.ts';
@@ -22,7 +22,7 @@ beforeEach(() => {
   model.requests.length = 0;
   speech.requests.length = 0;
   model.reply = () => 'ready';
-  speech.reply = speaks;
+  speech.reply = defaultSpeechReply;
 });
 
 const bound = (modelUrl = model.baseUrl, speechUrl = speech.baseUrl) => ({
@@ -118,7 +118,8 @@ test('an HTML page, silent sound, plain HTTP and a closed port are reported with
       detail: expect.stringMatching(/The server does not speak the expected protocol/) as string,
     });
 
-  speech.reply = (request) => (request.kind === 'speech' ? { sound: [Buffer.alloc(48_000)] } : speaks(request));
+  speech.reply = (request) =>
+    request.kind === 'speech' ? { sound: [Buffer.alloc(48_000)] } : defaultSpeechReply(request);
   expect((await examine(bound()))[1]).toMatchObject({
     ok: false,
     detail: expect.stringContaining('the sound is silent') as string,

@@ -4,7 +4,7 @@ import type { TestHub } from '../../../../test/fixtures/hub.ts';
 import { corpusEntries, measureRecall } from '../../../../test/fixtures/knowledge-corpus.ts';
 import type { QuestionGroup } from '../../../../test/fixtures/knowledge-corpus.ts';
 import { fillerEntries } from '../../../../test/fixtures/knowledge-filler.ts';
-import { StatementRecorder } from '../../../../test/fixtures/statements.ts';
+import { StatementRecorder } from '../../../../test/fixtures/statement-plans.ts';
 import { Knowledge } from './knowledge.ts';
 
 let hub: TestHub;

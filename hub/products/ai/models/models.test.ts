@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startModelServer } from '../../../../test/fixtures/model-server.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
-import { StatementRecorder } from '../../../../test/fixtures/statements.ts';
+import { StatementRecorder } from '../../../../test/fixtures/statement-plans.ts';
 import { systemClock as clock } from '../../../platform/clock.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hostileTexts } from '../../../../test/fixtures/hostile-texts.ts';
+import { linkedAddresses } from '../../../../test/fixtures/markdown-addresses.ts';
 import { obey } from '../../../../test/fixtures/obedient-model.ts';
-import { reachedBy } from '../../../../test/fixtures/shown-markdown.ts';
 import type { ModelRequest } from '../../../engine/index.ts';
 import { Answering, readAnswer } from './index.ts';
 import { SpokenAnswerFilter } from './spoken-answer-filter.ts';
@@ -41,7 +41,7 @@ describe('an answer from knowledge with hostile text', () => {
         const answering = place === 'passage' ? answeringFrom(text, '', []) : answeringFrom('Nothing.', text, []);
         const answer = await answering.ask(ask);
         followed += answer.text === 'Nothing was asked of me.' ? 0 : 1;
-        const reached = reachedBy(answer.text).filter(
+        const reached = linkedAddresses(answer.text).filter(
           (what) =>
             !/^link (?:mailto:[^?]*|https:\/\/(?:evil|shop)\.example)$/.test(what) &&
             !addressesOf(text).some((address) => what === `link ${address}`),
@@ -58,7 +58,7 @@ describe('an answer from knowledge with hostile text', () => {
       const whole = (await answering.ask(ask)).text;
       let aloud = '';
       for await (const sentence of answering.streamSentences(ask)) aloud += sentence;
-      const reached = reachedBy(aloud).filter((what) => !reachedBy(whole).includes(what));
+      const reached = linkedAddresses(aloud).filter((what) => !linkedAddresses(whole).includes(what));
       expect([name, reached]).toEqual([name, []]);
       expect(aloud.length).toBeGreaterThanOrEqual(whole.length);
     }
@@ -113,7 +113,7 @@ describe('a spoken answer', () => {
       const aloud = new SpokenAnswerFilter((answer) => readAnswer({ addresses: new Set() }, answer));
       let spoken = '';
       for (let at = 0; at < text.length; at += step) spoken += aloud.push(text.slice(at, at + step));
-      expect(reachedBy(spoken)).toEqual([]);
+      expect(linkedAddresses(spoken)).toEqual([]);
     }
   });
 

@@ -58,16 +58,16 @@ test('PCM is returned unchanged, except for an incomplete sample at its end', ()
 });
 
 test.each([
-  ['lengths of nothing', wavOf({ declared: 0 }), [1, -2]],
-  ['lengths of everything', wavOf({ declared: 0xffff_ffff }), [1, -2]],
-  ['lengths too short', wavOf({ declared: 2 }), [1, -2]],
-  ['a note of odd length before', wavOf({ before: Buffer.from('LIST\x03\0\0\0abc\0', 'latin1') }), [1, -2]],
+  ['declared lengths of 0', wavOf({ declared: 0 }), [1, -2]],
+  ['the largest declared lengths', wavOf({ declared: 0xffff_ffff }), [1, -2]],
+  ['declared lengths that are too short', wavOf({ declared: 2 }), [1, -2]],
+  ['a preceding chunk of odd length', wavOf({ before: Buffer.from('LIST\x03\0\0\0abc\0', 'latin1') }), [1, -2]],
   ['two channels', wavOf({ channels: 2, data: pcmOf(10, 20, -10, -30) }), [15, -20]],
   ['8 bits', wavOf({ bits: 8, data: Buffer.from([128, 129, 0]) }), [0, 256, -32_768]],
   ['24 bits', wavOf({ bits: 24, data: Buffer.from([0, 1, 0, 0, 0xff, 0xff]) }), [1, -1]],
   ['32 bits', wavOf({ bits: 32, data: Buffer.from(Int32Array.from([65_536, -65_536]).buffer) }), [1, -1]],
   [
-    'numbers with a point',
+    'floating-point samples',
     wavOf({ format: 3, bits: 32, data: Buffer.from(Float32Array.from([0.5, -2, Number.NaN]).buffer) }),
     [16_384, -32_768, 0],
   ],

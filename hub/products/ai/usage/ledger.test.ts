@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
-import { StatementRecorder } from '../../../../test/fixtures/statements.ts';
+import { StatementRecorder } from '../../../../test/fixtures/statement-plans.ts';
 import { Database, DatabaseOutage } from '../../../platform/db/database.ts';
 import { costMicrosOf } from './cost.ts';
 import { UsageLedger } from './ledger.ts';

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
-import { explainAll, judgeOf, StatementRecorder } from '../../../../test/fixtures/statements.ts';
+import { explainAll, planRulesOf, StatementRecorder } from '../../../../test/fixtures/statement-plans.ts';
 import { lockForRetry } from '../../../engine/index.ts';
 import { engineRetention } from '../../../engine/upkeep.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
@@ -202,7 +202,7 @@ test('the query for runs that must be kept does not read the whole month', async
   await new MonthRetention({ db, months, logger, days: 60 }).settle();
   const statements = recorder.statements.filter(({ text }) => text.includes('AS stays'));
   expect(statements.length).toBeGreaterThan(0);
-  const found = await explainAll(database, statements, await judgeOf(database, 1_000, 100));
+  const found = await explainAll(database, statements, await planRulesOf(database, 1_000, 100));
   expect(found.map(({ problems }) => problems)).toEqual([]);
 });
 
@@ -222,7 +222,7 @@ test('when months cannot be scanned, retention policies still apply, and the nex
   expect([await retention.prune(), lines.length]).toEqual([0, 1]);
 });
 
-test('runs wait while a reader prevents the drop of their month', async () => {
+test('runs are kept while a reader prevents the drop of their month', async () => {
   await makeRun(old[0]);
   const reader = new Client({ connectionString: database.url });
   await reader.connect();

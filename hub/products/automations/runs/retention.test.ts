@@ -65,7 +65,7 @@ const expiringTables = () => retentions(forEver).flatMap(({ expiring = [] }) => 
 const idOf = (daysAgo: number) =>
   `${idBefore(new Date(Date.now() - daysAgo * 86_400_000)).slice(0, 24)}${newId().slice(24)}`;
 
-/** A run with a step, a log line, a message, a command and an artefact; `ended` false for a run in progress. */
+/** A run with a step, a log line, a message, a command and an artifact; `ended` false for a run in progress. */
 async function makeRun(tenantId: string, daysAgo: number, ended = true): Promise<{ id: string; artifactId: string }> {
   const [id, nodeId, artifactId] = [idOf(daysAgo), newId(), idOf(daysAgo)];
   const at = `now() - interval '${daysAgo} days'`;
@@ -324,7 +324,7 @@ test('a policy with maxRuns keeps the newest runs, also when one statement does 
   await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
 });
 
-test('stored files without an artefact are removed after a day; files of artefacts and new files stay', async () => {
+test('stored files without an artifact are removed after a day; files of artifacts and new files stay', async () => {
   const { artifactId } = await makeRun(workspaces.plain, 1);
   const [orphan, fresh] = [newId(), newId()];
   for (const id of [orphan, fresh]) await blobs.put(`${workspaces.plain}/${id}`, Buffer.from('x'), { maxBytes: 1 });

@@ -50,7 +50,7 @@ interface EndedCount {
 }
 
 /**
- * Removes ended runs beyond their retention, with their steps, logs and artefacts, in small batches; part of the sweep.
+ * Removes ended runs beyond their retention, with their steps, logs and artifacts, in small batches; part of the sweep.
  * The policy of a workspace applies to the day. Without a policy, the days of the installation apply by whole months.
  */
 export class RunRetention {

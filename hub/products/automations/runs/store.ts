@@ -168,7 +168,7 @@ export async function readRun(
   return bytes > maxBytes ? { bytes } : { ...row, results };
 }
 
-/** Maximum attempts of a flow whose artefacts are read. One of them executed a step that a retry keeps. */
+/** Maximum attempts of a flow whose artifacts are read. One of them executed a step that a retry keeps. */
 const maxAttempts = 100;
 const maxArtifactIds = 1000;
 

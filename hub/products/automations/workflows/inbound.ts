@@ -196,7 +196,7 @@ const workflowRefusals: readonly string[] = [
  * call is skipped.
  */
 export async function startInbound(
-  deps: { db: Database; runs: Runs; validateSteps: StepValidator; known: WorkflowStartCache },
+  deps: { db: Database; runs: Runs; validateSteps: StepValidator; startCache: WorkflowStartCache },
   caller: HookCaller,
   body: InboundBody,
   { depth, runId: callingRunId }: HookOrigin,
@@ -219,8 +219,8 @@ export async function startInbound(
   };
   const key = cacheKeyOf(caller, body);
   if (key !== null && callingRunId === null && depth < maxRunDepth) {
-    const known = await deps.known.start(key, request);
-    if (known !== null) return { ...known, status: 'queued' };
+    const run = await deps.startCache.start(key, request);
+    if (run !== null) return { ...run, status: 'queued' };
   }
   const { tenantId, workflowIds, single, isCacheable } =
     caller.kind === 'token' ? await resolveByKey(db, caller, body) : await resolveByToken(db, caller.token, body);
@@ -231,7 +231,7 @@ export async function startInbound(
     );
   if (workflowIds.length === 0) throw noWorkflowError();
   if (single !== null) assertStartable(single, single.entitlements, deps.validateSteps);
-  if (key !== null && single !== null && isCacheable) deps.known.learn(key, single);
+  if (key !== null && single !== null && isCacheable) deps.startCache.store(key, single);
   const given: IdempotencyKey | null =
     body.idempotencyKey === undefined
       ? null
@@ -246,8 +246,8 @@ export async function startInbound(
       const runIds: string[] = [];
       const after: (() => void)[] = [];
       // A duplicate of an accepted call returns its runs, even when the workflow would now refuse the payload.
-      const known = given === null ? null : await findKey(tx, tenantId, given);
-      if (known !== null) throw new DuplicateKey(known);
+      const found = given === null ? null : await findKey(tx, tenantId, given);
+      if (found !== null) throw new DuplicateKey(found);
       // The run id is not authenticated. It can only remove the right to approve, and only from users and keys of its
       // own workspace.
       const calling = callingRunId === null ? null : await readRunPeople(tx, tenantId, callingRunId);

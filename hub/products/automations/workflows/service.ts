@@ -72,11 +72,11 @@ type PreviewBody = z.output<typeof resource.previewAutomationSchedule.body>;
 /** Manages workflows and their versions, and starts their runs. */
 export class Workflows {
   readonly #deps: WorkflowsDependencies;
-  readonly #known: WorkflowStartCache;
+  readonly #startCache: WorkflowStartCache;
 
   constructor(dependencies: WorkflowsDependencies) {
     this.#deps = dependencies;
-    this.#known = new WorkflowStartCache(dependencies);
+    this.#startCache = new WorkflowStartCache(dependencies);
   }
 
   list(tenantId: string, query: ListQuery, reader: WorkflowReader) {
@@ -206,12 +206,12 @@ export class Workflows {
       requestedBy: starterOf(caller.actor),
     };
     const key = `${tenantId} ${id}`;
-    const known = await this.#known.start(key, request);
-    if (known !== null) return { ...known, status: 'queued' };
+    const run = await this.#startCache.start(key, request);
+    if (run !== null) return { ...run, status: 'queued' };
     const started = await this.#deps.db.workspace(tenantId, (tx) =>
       startWorkflow(tx, this.#deps, tenantId, id, request),
     );
-    this.#known.learn(key, started.start);
+    this.#startCache.store(key, started.start);
     started.committed();
     this.#deps.runs.dispatch([started.job]);
     return { runId: started.runId, status: 'queued' };
@@ -227,7 +227,7 @@ export class Workflows {
    * `workflow_inactive`, `workflow_invalid`.
    */
   startInbound(caller: HookCaller, body: InboundBody, origin: HookOrigin): Promise<Started> {
-    return startInbound({ ...this.#deps, known: this.#known }, caller, body, origin);
+    return startInbound({ ...this.#deps, startCache: this.#startCache }, caller, body, origin);
   }
 
   /** The workspace of the workflows that a caller of the inbound hook can start; null for an unknown webhook token. */

@@ -34,7 +34,7 @@ export interface WorkflowStartCacheDependencies {
  */
 export class WorkflowStartCache {
   readonly #deps: WorkflowStartCacheDependencies;
-  readonly #known = new LRUCache<string, DefinedStart>({
+  readonly #starts = new LRUCache<string, DefinedStart>({
     max: maxCachedWorkflows,
     maxSize: maxCachedBytes,
     sizeCalculation: (start) => heapOf(start as unknown as JsonValue),
@@ -48,8 +48,8 @@ export class WorkflowStartCache {
   }
 
   /** Caches the workflow of a start under its lookup key. */
-  learn(key: string, start: DefinedStart): void {
-    if (this.#deps.intake !== null) this.#known.set(key, deepFreeze(start));
+  store(key: string, start: DefinedStart): void {
+    if (this.#deps.intake !== null) this.#starts.set(key, deepFreeze(start));
   }
 
   /**
@@ -60,7 +60,7 @@ export class WorkflowStartCache {
     const { db, intake, runs } = this.#deps;
     // A joined transaction must commit the run together with its other changes.
     if (intake === null || db.isJoined) return null;
-    const start = this.#known.get(key);
+    const start = this.#starts.get(key);
     if (start === undefined) return null;
     const { limits } = start;
     // Limits that drop or replace runs depend on the current runs.
@@ -76,7 +76,7 @@ export class WorkflowStartCache {
       depth: request.depth ?? 0,
       requestedBy: request.requestedBy ?? [],
     });
-    if (accepted === null && this.#known.get(key) === start) this.#known.delete(key);
+    if (accepted === null && this.#starts.get(key) === start) this.#starts.delete(key);
     return accepted;
   }
 

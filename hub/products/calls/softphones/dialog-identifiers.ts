@@ -31,14 +31,14 @@ export function findAmbiguousHeader(message: SipMessage): string | null {
   const [sequence = '', ...moreSequences] = headersOf(message, 'cseq');
   const [, method] = /^\d{1,10}[ \t]+(\S+)$/.exec(sequence) ?? [];
   if (moreSequences.length > 0 || method !== methodOf(message)) return 'CSeq';
-  if (tagsOf(headersOf(message, 'from')) !== 1) return 'From';
-  const tags = tagsOf(headersOf(message, 'to'));
+  if (countTags(headersOf(message, 'from')) !== 1) return 'From';
+  const tags = countTags(headersOf(message, 'to'));
   const needsTag = message.kind === 'response' && method === 'INVITE' && message.status >= 200 && message.status < 300;
   return tags === 1 || (tags === 0 && !needsTag) ? null : 'To';
 }
 
 /** Number of tags in the value of From or To. NaN for an ambiguous value. */
-function tagsOf([value, ...more]: string[]): number {
+function countTags([value, ...more]: string[]): number {
   const parameters = value === undefined || more.length > 0 ? undefined : address.exec(value)?.[1];
   if (parameters === undefined) return Number.NaN;
   const count = [...parameters.matchAll(tag)].length;

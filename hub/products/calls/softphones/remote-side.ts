@@ -16,7 +16,7 @@ export class RemoteSide {
     this.#routes = new Set(routes);
   }
 
-  learn(message: SipMessage): void {
+  update(message: SipMessage): void {
     const contacts = listOf(message, 'contact');
     const [contact = ''] = contacts;
     const { uri } = parseAddress(contact);

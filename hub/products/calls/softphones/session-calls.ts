@@ -185,7 +185,7 @@ export class SessionCalls {
       remotes: new Map(),
       startedAt: this.#now(),
     };
-    if (!isOwn) learn(call, message, call.fromTag);
+    if (!isOwn) updateRemoteSide(call, message, call.fromTag);
     this.#calls.set(callId, call);
   }
 
@@ -227,7 +227,7 @@ export class SessionCalls {
     const [method, to] = [methodOf(message), tagOf(message, 'to')];
     if (method === 'BYE' && message.status >= 200 && message.status < 300 && isOf(message, call))
       return this.end(callId);
-    if ((method === 'INVITE' || method === 'UPDATE') && message.status < 300) learn(call, message, to);
+    if ((method === 'INVITE' || method === 'UPDATE') && message.status < 300) updateRemoteSide(call, message, to);
     if (call.isOwn && method === 'INVITE' && headerOf(message, 'cseq') === headerOf(call.invite as SipRequest, 'cseq'))
       this.#settle(callId, call, message);
   }
@@ -237,7 +237,8 @@ export class SessionCalls {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
     if (message.method === 'BYE' && isOf(message, call)) this.end(callId);
-    if (message.method === 'INVITE' || message.method === 'UPDATE') learn(call, message, tagOf(message, 'from'));
+    if (message.method === 'INVITE' || message.method === 'UPDATE')
+      updateRemoteSide(call, message, tagOf(message, 'from'));
   }
 
   #settle(callId: string, call: Call, { status, ...rest }: SipResponse): void {
@@ -274,12 +275,12 @@ function remoteOf(call: Call, request: SipRequest): RemoteSide | undefined {
   return isMine ? call.remotes.get(remote) : undefined;
 }
 
-function learn({ remotes }: Call, message: SipMessage, tag: string): void {
+function updateRemoteSide({ remotes }: Call, message: SipMessage, tag: string): void {
   const known = remotes.get(tag);
   if (known === undefined && (tag === '' || remotes.size >= maxRemotes)) return;
   const remote = known ?? new RemoteSide();
   remotes.set(tag, remote);
-  remote.learn(message);
+  remote.update(message);
 }
 
 function setBounded<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {

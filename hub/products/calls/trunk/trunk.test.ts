@@ -206,7 +206,7 @@ describe('a trunk', () => {
     expect(registrar.bindings.size).toBe(1);
   });
 
-  test('does not have the state registered while its connection is lost', async () => {
+  test('is not reported as registered while its connection is lost', async () => {
     await using registrar = await carrier('tcp');
     await using _keeper = keep({ clock: fastClock(1) });
     registrar.reply = ({ digest }) => {

@@ -22,7 +22,7 @@ export interface ConversationFilter {
   conditions: readonly { text: string; value?: unknown }[];
 }
 
-/** The projection of a list. */
+/** The columns and the form of the items of a list. */
 export interface ConversationView<Row, Shown> {
   /** Part of the statement name. */
   name: string;

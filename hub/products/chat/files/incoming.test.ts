@@ -26,7 +26,7 @@ async function receiver(limits: Partial<IncomingLimits>) {
   const sockets: Socket[] = [];
   return {
     /**
-     * Starts an upload and sends all bytes except the `missing` ones. A chunked upload sends none. `said` resolves to
+     * Starts an upload and sends all bytes except the `missing` ones. A chunked upload sends none. `receivedText` contains
      * the response.
      */
     begin(
@@ -36,8 +36,8 @@ async function receiver(limits: Partial<IncomingLimits>) {
     ) {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
       sockets.push(socket);
-      const upload = { socket, said: '' };
-      socket.on('error', () => undefined).on('data', (data) => (upload.said += data.toString()));
+      const upload = { socket, receivedText: '' };
+      socket.on('error', () => undefined).on('data', (data) => (upload.receivedText += data.toString()));
       const path = encodeURIComponent(JSON.stringify({ tenantId, sentBy, address }));
       socket.write(
         `POST /${path} HTTP/1.1\r\nHost: a\r\n${
@@ -66,12 +66,12 @@ test.each([
   async (whose, limits, same, other) => {
     await using receiving = await receiver(limits);
     const started = [receiving.begin({}, 1_000), receiving.begin({}, 1_000)];
-    /** Sends all of a file; what is said of it. */
+    /** Sends a complete file and returns the response. */
     const send = async (owner: Partial<UploadOwner>, bytes: number) => {
       const upload = receiving.begin(owner, bytes);
       upload.socket.write('x');
-      await expect.poll(() => upload.said).toMatch(/\r\n\r\n./);
-      return upload.said;
+      await expect.poll(() => upload.receivedText).toMatch(/\r\n\r\n./);
+      return upload.receivedText;
     };
     const isRefused = expect.stringMatching(`Too many files are being sent at once .*this ${whose};`) as string;
     await expect.poll(() => send(same, 900)).toEqual(isRefused);
@@ -89,18 +89,18 @@ test.each([
   const busy = receiving.begin({}, 'chunked');
   busy.socket.write(`1f4\r\n${'x'.repeat(500)}\r\n1;`);
   const trickle = setInterval(() => busy.socket.write('extension'), 20);
-  await expect.poll(() => busy.said).toContain('took too long to arrive');
+  await expect.poll(() => busy.receivedText).toContain('took too long to arrive');
   clearInterval(trickle);
   const next = receiving.begin({}, 1_000, 0);
-  await expect.poll(() => next.said).toContain('read 1000 bytes');
+  await expect.poll(() => next.receivedText).toContain('read 1000 bytes');
 });
 
 test('an upload below the minimum rate is aborted and releases its reserved memory', async () => {
   await using receiving = await receiver({ rateIntervalMs: 100, minBytesPerSecond: 1_000, maxPerSender: 1 });
   const slow = receiving.begin({}, 1_000, 900);
   const trickle = setInterval(() => slow.socket.write('x'), 50);
-  await expect.poll(() => slow.said).toContain('took too long to arrive');
+  await expect.poll(() => slow.receivedText).toContain('took too long to arrive');
   clearInterval(trickle);
   const next = receiving.begin({}, 1_000, 0);
-  await expect.poll(() => next.said).toContain('read 1000 bytes');
+  await expect.poll(() => next.receivedText).toContain('read 1000 bytes');
 });

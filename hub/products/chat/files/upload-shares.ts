@@ -14,7 +14,7 @@ export interface ShareLimits {
   maxReservedBytes: number;
   /** Memory for uploads of one workspace. */
   maxWorkspaceReservedBytes: number;
-  /** Concurrent uploads. */
+  /** Maximum number of concurrent uploads. */
   maxPerSender: number;
   maxPerAddress: number;
 }

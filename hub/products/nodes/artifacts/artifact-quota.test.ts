@@ -30,7 +30,7 @@ const addArtifacts = (tx: Transaction, tenantId: string, runId: string, sizes: n
     [tenantId, runId, sizes],
   );
 
-/** Bytes of each workspace: the sum over its artefacts and uploads, and the usage recorded in `artifact_usage`. */
+/** Bytes of each workspace: the sum over its artifacts and uploads, and the usage recorded in `artifact_usage`. */
 const countAll = () =>
   database.query<{ id: string; rows: number; room: number }>(
     `SELECT t.id, (SELECT coalesce(sum(bytes), 0) FROM artifacts a WHERE a.tenant_id = t.id)::int + (SELECT coalesce(sum(bytes), 0) FROM artifact_uploads u WHERE u.tenant_id = t.id)::int AS rows,
@@ -104,7 +104,7 @@ test('recorded usage equals the stored bytes of each workspace while rows are ad
   expect(await countAll()).toEqual(counted.filter(({ id }) => id !== tenants[2]));
 });
 
-test('checking the quota reads a few usage rows, regardless of the number of artefacts', async () => {
+test('checking the quota reads a few usage rows, regardless of the number of artifacts', async () => {
   const tenantId = await workspace();
   await db.workspace(tenantId, (tx) =>
     addArtifacts(

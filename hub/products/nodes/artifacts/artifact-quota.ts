@@ -2,12 +2,12 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { foldSums } from '../../../platform/db/fold-sums.ts';
 
-/** Maximum total size of the artefacts of one command, in bytes. */
+/** Maximum total size of the artifacts of one command, in bytes. */
 export const maxCommandBytes = 1024 * 1024 * 1024;
 /** Maximum size of the multipart bodies that this process receives for one workspace at a time, in bytes. */
 const maxIncomingBytes = 2 * 1024 * 1024 * 1024;
 
-/** The storage quota for the artefacts of each workspace, including uploads in progress. */
+/** The storage quota for the artifacts of each workspace, including uploads in progress. */
 export class ArtifactQuota {
   readonly #maxBytes: number;
   readonly #incomingBytes = new Map<string, number>();
@@ -41,7 +41,7 @@ export class ArtifactQuota {
     if (used + bytes <= this.#maxBytes) return;
     throw new AppError(
       'storage_full',
-      `The artefacts of this workspace would take ${used + bytes} bytes, and ${this.#maxBytes} are allowed; remove runs, set a retention in the policy, or raise ARTIFACTS_PER_WORKSPACE_MIB.`,
+      `The artifacts of this workspace would take ${used + bytes} bytes, and ${this.#maxBytes} are allowed; remove runs, set a retention in the policy, or raise ARTIFACTS_PER_WORKSPACE_MIB.`,
     );
   }
 
@@ -54,7 +54,7 @@ export class ArtifactQuota {
     if (incoming > 0 && incoming + bytes > maxIncomingBytes)
       throw new AppError(
         'upload_limit_reached',
-        'Too many artefacts of this workspace are being uploaded at the same time; try again shortly.',
+        'Too many artifacts of this workspace are being uploaded at the same time; try again shortly.',
         { retryAfterSeconds: 5 },
       );
     this.#incomingBytes.set(tenantId, incoming + bytes);

@@ -6,7 +6,7 @@ import { and, eq, sql } from '../../../platform/db/orm.ts';
 import { artifacts, nodeCommands } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
 
-/** A byte range of an artefact. `start` and `end` are both inclusive. */
+/** A byte range of an artifact. `start` and `end` are both inclusive. */
 export interface ByteRange {
   start: number;
   end: number;
@@ -20,7 +20,7 @@ export interface ArtifactContent {
   open(range?: ByteRange): Promise<Readable>;
 }
 
-/** Reads the artefacts that nodes sent: screenshots, recordings and files. */
+/** Reads the artifacts that nodes sent: screenshots, recordings and files. */
 export class Artifacts {
   readonly #deps: { db: Database; blobs: Blobs };
 
@@ -36,12 +36,12 @@ export class Artifacts {
         .from(artifacts)
         .where(and(eq(artifacts.tenantId, tenantId), eq(artifacts.id, id))),
     );
-    if (row === undefined) throw notFound('artefact', id);
+    if (row === undefined) throw notFound('artifact', id);
     return this.#contentOf(row);
   }
 
   /**
-   * Finds an artefact that the input of a leased command refers to. The artefact must belong to the same run.
+   * Finds an artifact that the input of a leased command refers to. The artifact must belong to the same run.
    * @throws AppError `not_found`.
    */
   async findForCommand({ tenantId, nodeId }: DeviceIdentity, commandId: string, id: string): Promise<ArtifactContent> {
@@ -61,7 +61,7 @@ export class Artifacts {
           ),
         ),
     );
-    if (found === undefined) throw notFound('artefact', id);
+    if (found === undefined) throw notFound('artifact', id);
     return this.#contentOf(found.row);
   }
 

@@ -7,7 +7,7 @@ const minAgeMs = 24 * 60 * 60 * 1000;
 const batchSize = 500;
 
 /**
- * Removes blobs without an artefact and returns their number. The maintenance sweep calls it.
+ * Removes blobs without an artifact and returns their number. The maintenance sweep calls it.
  * A crash leaves orphans when a blob is written but its row is not committed, or when its row is deleted first.
  * Blobs of unknown workspaces are kept, because they belong to another installation.
  */
@@ -36,6 +36,6 @@ export async function removeOrphanBlobs(
     if (batch.length >= batchSize) await flush();
   }
   await flush();
-  if (removed > 0) logger.info({ blobs: removed }, 'removed blobs without an artefact');
+  if (removed > 0) logger.info({ blobs: removed }, 'removed blobs without an artifact');
   return removed;
 }

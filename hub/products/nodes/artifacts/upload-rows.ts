@@ -70,7 +70,7 @@ export async function releaseUploads(tx: Transaction, commandId: string): Promis
   return released.map(({ id }) => id);
 }
 
-/** Deletes one upload row, so that the device can upload the artefact again. */
+/** Deletes one upload row, so that the device can upload the artifact again. */
 export async function deleteUpload(tx: Transaction, uploadId: string): Promise<void> {
   await tx.delete(artifactUploads).where(eq(artifactUploads.id, uploadId));
 }

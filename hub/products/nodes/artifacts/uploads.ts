@@ -30,7 +30,7 @@ const maxOpenUploads = 1_000;
 /** Maximum number of concurrent upload requests per device and process. */
 const maxConcurrentUploads = 16;
 const defaultCheckIntervalMs = 15_000;
-/** Minimum time that a command stays open after each piece of an artefact, in seconds. */
+/** Minimum time that a command stays open after each piece of an artifact, in seconds. */
 const commandExtensionSeconds = 300;
 /**
  * Time after the last piece until an upload is removed, in hours: while its command is open, and after it has ended.
@@ -41,7 +41,7 @@ const endedAfterHours = 1;
 const orphanedAfterMs = (abandonedAfterHours + 1) * 60 * 60 * 1000;
 
 /**
- * Receives artefacts in pieces before the result that refers to them.
+ * Receives artifacts in pieces before the result that refers to them.
  * The upload row stores the owner and the metadata, and reserves the quota before the first byte.
  * The size of the file is the progress, so that an interrupted upload resumes there.
  */
@@ -53,7 +53,7 @@ export class ArtifactUploads {
     this.#deps = dependencies;
   }
 
-  /** Returns how many bytes of an artefact the hub has received. @throws AppError `not_found`, `command_ended`. */
+  /** Returns how many bytes of an artifact the hub has received. @throws AppError `not_found`, `command_ended`. */
   async state(device: DeviceIdentity, commandId: string, name: string): Promise<Answer> {
     const row = await this.#deps.db.read(device.tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
@@ -225,11 +225,11 @@ async function assertOpen(tx: Transaction, device: DeviceIdentity, commandId: st
   if (command.ended !== null)
     throw new AppError(
       'command_ended',
-      `The command ${commandId} has ended (${command.ended}); its artefacts are no longer accepted.`,
+      `The command ${commandId} has ended (${command.ended}); its artifacts are no longer accepted.`,
     );
 }
 
-/** Extends the lease of a command whose artefacts arrive, so that it does not expire before the next piece. */
+/** Extends the lease of a command whose artifacts arrive, so that it does not expire before the next piece. */
 async function extendCommand(tx: Transaction, commandId: string): Promise<void> {
   await tx.query(
     'keep_command_alive',
@@ -250,11 +250,11 @@ async function assertBounds(tx: Transaction, tenantId: string, commandId: string
   if (names >= maxArtifacts)
     throw new AppError(
       'validation_failed',
-      `params.name is one too many: a command has at most ${maxArtifacts} artefacts.`,
-      { details: [{ path: 'params.name', message: `is more than ${maxArtifacts} artefacts of one command` }] },
+      `params.name is one too many: a command has at most ${maxArtifacts} artifacts.`,
+      { details: [{ path: 'params.name', message: `is more than ${maxArtifacts} artifacts of one command` }] },
     );
   if (Number(announced) + bytes > maxCommandBytes)
-    throw new AppError('payload_too_large', `The artefacts of one command may have ${maxCommandBytes} bytes together.`);
+    throw new AppError('payload_too_large', `The artifacts of one command may have ${maxCommandBytes} bytes together.`);
   if (open >= maxOpenUploads)
     throw new AppError(
       'upload_limit_reached',

@@ -41,7 +41,7 @@ export interface LockedCommand extends Pick<
   acceptsExitCode: boolean;
   /** Time since the command was leased to its device, in milliseconds. */
   elapsedMs: number;
-  /** Whether the device uploaded artefacts before the result. */
+  /** Whether the device uploaded artifacts before the result. */
   hasUploads: boolean;
   /** Whether its run is waiting and no worker has a lease on it. */
   runWaits: boolean;

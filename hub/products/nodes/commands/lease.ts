@@ -5,7 +5,7 @@ export const leaseSeconds = 45;
 export const reconnectSeconds = 30;
 
 /**
- * Time to transfer a result after its command has ended, in seconds. A large artefact may need it on a slow connection.
+ * Time to transfer a result after its command has ended, in seconds. A large artifact may need it on a slow connection.
  */
 export const resultTransferSeconds = 3_600;
 

@@ -34,7 +34,7 @@ export interface ResultMemory {
 
 const maxFieldBytes = 12 * 1024 * 1024;
 
-/** Maximum size of a body, in bytes: the artefacts of a command, the result and the multipart headers. */
+/** Maximum size of a body, in bytes: the artifacts of a command, the result and the multipart headers. */
 export const maxMultipartBytes = maxCommandBytes + maxFieldBytes + 64 * 1024;
 
 /**
@@ -102,7 +102,7 @@ async function receive(
   parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
     try {
       if (name !== 'result')
-        throw invalid(`body.${name.slice(0, 100)}`, 'is not known here; the fields are result and the artefacts');
+        throw invalid(`body.${name.slice(0, 100)}`, 'is not known here; the fields are result and the artifacts');
       if (valueTruncated) throw new AppError('payload_too_large', 'The field result is too large.');
       // The field is parsed after the files, so that it uses less memory while slow files arrive.
       text = Buffer.from(value);
@@ -131,7 +131,7 @@ async function receive(
     const file: UploadedFile = { name: fileName as string, contentType, bytes: 0, open: () => partials.read(id) };
     files.push(file);
     stream.on('limit', () =>
-      fail(new AppError('payload_too_large', `An artefact has more than ${maxArtifactBytes} bytes.`)),
+      fail(new AppError('payload_too_large', `An artifact has more than ${maxArtifactBytes} bytes.`)),
     );
     // An interrupted file is an error of the request, not of the storage.
     stream.on('error', (error: unknown) => fail(incomplete(error)));
@@ -146,7 +146,7 @@ async function receive(
       if (total > maxCommandBytes)
         throw new AppError(
           'payload_too_large',
-          `The artefacts of one command may have ${maxCommandBytes} bytes together.`,
+          `The artifacts of one command may have ${maxCommandBytes} bytes together.`,
         );
     };
     writes.push(write().catch(fail));

@@ -97,7 +97,7 @@ test('of two concurrent results, the one that exceeds the quota leaves no blob b
   expect([...storedKeys]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
 });
 
-test('an artefact keeps its bytes when the connection breaks after the commit of its result', async () => {
+test('an artifact keeps its bytes when the connection breaks after the commit of its result', async () => {
   const { tenantId, nodeId, commandId } = await createLeasedCommand();
   let transactions = 0;
   const breaking = {
@@ -135,7 +135,7 @@ test('an artefact keeps its bytes when the connection breaks after the commit of
   });
 });
 
-test('an artefact keeps its bytes when deleting another upload of its command fails', async () => {
+test('an artifact keeps its bytes when deleting another upload of its command fails', async () => {
   const { tenantId, nodeId, commandId } = await createLeasedCommand();
   await database.query(
     `INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5)`,

@@ -34,7 +34,7 @@ export interface UploadedFile {
   open(): Readable;
 }
 
-/** An artefact whose bytes are still in the request or in an upload. */
+/** An artifact whose bytes are still in the request or in an upload. */
 interface IncomingArtifact {
   name: string;
   contentType: string;
@@ -65,7 +65,7 @@ interface StoredArtifact {
   sha256: string;
 }
 
-/** Records the results of commands once, with their artefacts, and resumes their runs in the same transaction. */
+/** Records the results of commands once, with their artifacts, and resumes their runs in the same transaction. */
 export class CommandResults {
   readonly #deps: CommandResultsDependencies;
 
@@ -76,7 +76,7 @@ export class CommandResults {
   /**
    * Records a result. For an ended command it changes nothing, unless the hub ended the command without a result.
    * @param authenticated rejects when the device is not authenticated. Nothing is recorded before it resolves.
-   * @throws AppError `not_found` for a command of another device, `validation_failed` for invalid artefacts.
+   * @throws AppError `not_found` for a command of another device, `validation_failed` for invalid artifacts.
    */
   async complete(
     device: DeviceIdentity,
@@ -106,7 +106,7 @@ export class CommandResults {
       await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id).catch(() => undefined)));
       return { id: commandId, status: recorded.status, recorded: recorded.recorded };
     } catch (error) {
-      // After a lost connection the commit may have succeeded. A sweep deletes blobs without an artefact.
+      // After a lost connection the commit may have succeeded. A sweep deletes blobs without an artifact.
       if (!isDatabaseUnavailable(error)) await this.#discard(tenantId, stored);
       throw error;
     }
@@ -121,7 +121,7 @@ export class CommandResults {
   }
 
   /**
-   * Returns the artefacts of a result, or the final status of its command. A result without artefacts needs no query
+   * Returns the artifacts of a result, or the final status of its command. A result without artifacts needs no query
    * here, because its command is checked when the result is recorded.
    */
   async #readIncoming(
@@ -142,7 +142,7 @@ export class CommandResults {
     });
   }
 
-  /** Returns the artefacts of a successful result. The artefacts of a failed result are discarded. */
+  /** Returns the artifacts of a successful result. The artifacts of a failed result are discarded. */
   async #collectIncoming(
     tx: Transaction,
     tenantId: string,
@@ -193,7 +193,7 @@ export class CommandResults {
     }
   }
 
-  /** Deletes an upload whose bytes are missing or changed, so that the device uploads the artefact again. */
+  /** Deletes an upload whose bytes are missing or changed, so that the device uploads the artifact again. */
   async #dropUpload(tenantId: string, uploadId: string, name: string): Promise<AppError> {
     await this.#deps.db.workspace(tenantId, (tx) => deleteUpload(tx, uploadId));
     await this.#deps.blobs.partials.delete(uploadId);
@@ -253,7 +253,7 @@ interface RecordedResult {
   ended?: CommandOutcome;
 }
 
-/** Validates a result. A success counts only if its output matches the schema of the command and its artefacts. */
+/** Validates a result. A success counts only if its output matches the schema of the command and its artifacts. */
 function evaluate(
   row: LockedCommand,
   result: CommandResult,
@@ -279,11 +279,11 @@ function evaluate(
   if (isObject(output) && typeof output['artifact'] === 'string') {
     const { artifact: name, ...rest } = output;
     const artifact = stored.find((candidate) => candidate.name === name);
-    if (artifact === undefined) return invalid(`the artefact ${String(name)} was not sent`);
+    if (artifact === undefined) return invalid(`the artifact ${String(name)} was not sent`);
     if (typeof rest['bytes'] === 'number' && rest['bytes'] !== artifact.bytes)
-      return invalid(`the artefact has ${artifact.bytes} bytes instead of ${rest['bytes']}`);
+      return invalid(`the artifact has ${artifact.bytes} bytes instead of ${rest['bytes']}`);
     if (typeof rest['sha256'] === 'string' && rest['sha256'] !== artifact.sha256)
-      return invalid('the checksum of the artefact differs');
+      return invalid('the checksum of the artifact differs');
     output = { artifactId: artifact.id, ...rest };
   } else if (isObject(output) && typeof output['sha256'] === 'string' && typeof output['content'] === 'string') {
     const content = Buffer.from(output['content'], output['encoding'] === 'base64' ? 'base64' : 'utf8');

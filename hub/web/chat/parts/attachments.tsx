@@ -29,7 +29,7 @@ function FileButton({ chat, file, language }: FileProps) {
     <button
       type="button"
       class="file"
-      title={language.say(language.words.download, { name: file.name })}
+      title={language.format(language.words.download, { name: file.name })}
       onClick={save}
     >
       <FileIcon />

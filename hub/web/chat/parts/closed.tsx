@@ -60,7 +60,7 @@ export function ClosedConversation({ chat, state, takesFocus }: PartProps & { ta
 }
 
 function Rating({ chat, state: { language, conversation } }: PartProps) {
-  const { words, say } = language;
+  const { words, format } = language;
   const submitted = conversation?.rating ?? null;
   const [score, setScore] = useState(submitted?.score ?? 0);
   const [comment, setComment] = useState(submitted?.comment ?? '');
@@ -71,7 +71,7 @@ function Rating({ chat, state: { language, conversation } }: PartProps) {
     return (
       <div class="rated" role="status">
         <p>{words.thanks}</p>
-        <p class="stars" role="img" aria-label={say(words.stars, { count: submitted?.score ?? score })}>
+        <p class="stars" role="img" aria-label={format(words.stars, { count: submitted?.score ?? score })}>
           {[1, 2, 3, 4, 5].map((star) => (
             <i key={star} class={star <= (submitted?.score ?? score) ? 'on' : ''}>
               <StarIcon />
@@ -108,7 +108,7 @@ function Rating({ chat, state: { language, conversation } }: PartProps) {
                 name="score"
                 value={star}
                 checked={star === score}
-                aria-label={say(words.stars, { count: star })}
+                aria-label={format(words.stars, { count: star })}
                 onChange={() => setScore(star)}
               />
               <StarIcon />

@@ -13,7 +13,7 @@ const maxHeightPx = 160;
 /** The form in which the visitor writes messages and attaches files. */
 export function Composer({ chat, state }: PartProps) {
   const { language, draft, uploads } = state;
-  const { words, say } = language;
+  const { words, format } = language;
   const field = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
   const [failure, setFailure] = useState('');
@@ -44,7 +44,7 @@ export function Composer({ chat, state }: PartProps) {
     field.current?.focus();
   };
   const showLimit = (isWithinLimit: boolean) =>
-    setFailure(isWithinLimit ? '' : say(words.tooManyFiles, { count: maxUploads }));
+    setFailure(isWithinLimit ? '' : format(words.tooManyFiles, { count: maxUploads }));
   const add = (files: readonly File[]) => {
     if (files.length > 0) showLimit(chat.addFiles(files));
   };
@@ -93,7 +93,7 @@ export function Composer({ chat, state }: PartProps) {
         </ul>
       )}
       <p class="failure" role="alert">
-        {excessCharacters > 0 ? say(words.tooLong, { count: excessCharacters }) : failure}
+        {excessCharacters > 0 ? format(words.tooLong, { count: excessCharacters }) : failure}
       </p>
       <div class="writing">
         <input
@@ -140,7 +140,7 @@ interface UploadProps {
 }
 
 function UploadRow({ upload, language, onRemove, onRetry }: UploadProps) {
-  const { words, say } = language;
+  const { words, format } = language;
   const { name, bytes, progress, attachment, failure } = upload;
   const isSending = attachment === null && failure === null;
   return (
@@ -163,7 +163,7 @@ function UploadRow({ upload, language, onRemove, onRetry }: UploadProps) {
       <button
         type="button"
         class="plain small"
-        aria-label={say(isSending ? words.cancelFile : words.removeFile, { name })}
+        aria-label={format(isSending ? words.cancelFile : words.removeFile, { name })}
         onClick={onRemove}
       >
         <CloseIcon />
@@ -172,8 +172,8 @@ function UploadRow({ upload, language, onRemove, onRetry }: UploadProps) {
   );
 }
 
-function failureText(code: string, { words, say, bytes }: Language): string {
+function failureText(code: string, { words, format, bytes }: Language): string {
   if (code === 'too_large' || code === 'payload_too_large')
-    return say(words.fileTooLarge, { size: bytes(maxUploadBytes) });
+    return format(words.fileTooLarge, { size: bytes(maxUploadBytes) });
   return code === 'unsupported_media_type' ? words.fileKind : words.fileFailed;
 }

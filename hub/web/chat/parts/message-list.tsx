@@ -33,7 +33,7 @@ const isContinuationOf = (previous: ChatMessage | undefined, message: ChatMessag
  */
 export function MessageList({ chat, state }: PartProps) {
   const { chunks, language, settings, hasOlder, outgoing, typing, partial, conversation, isLoaded, unread } = state;
-  const { words, say } = language;
+  const { words, format } = language;
   const scroller = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
 
@@ -124,7 +124,7 @@ export function MessageList({ chat, state }: PartProps) {
             <i />
             <i />
           </span>
-          {say(words.typing, { name: typing === '' ? agentName : typing })}
+          {format(words.typing, { name: typing === '' ? agentName : typing })}
         </p>
       )}
       {!isAtEnd && (

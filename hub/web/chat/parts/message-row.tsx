@@ -97,7 +97,7 @@ export function MessageRow(props: RowProps) {
           )}
           {props.onDiscard !== undefined && (
             <button type="button" class="link" onClick={props.onDiscard}>
-              {language.say(language.words.removeFile, { name: '' })}
+              {language.format(language.words.removeFile, { name: '' })}
             </button>
           )}
         </div>

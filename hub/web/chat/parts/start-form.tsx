@@ -94,10 +94,10 @@ export function StartForm({ chat, state: { settings, language, draft } }: PartPr
   );
 }
 
-function failureOf(error: unknown, { words, say, timeUntil }: Language): string {
+function failureOf(error: unknown, { words, format, timeUntil }: Language): string {
   if (!(error instanceof HubError)) return words.failed;
   if (error.code === 'validation_failed') return error.message;
   if (error.code === 'rate_limited' && error.retryAfterMs > 0)
-    return say(words.busy, { when: timeUntil(error.retryAfterMs) });
+    return format(words.busy, { when: timeUntil(error.retryAfterMs) });
   return words.failed;
 }

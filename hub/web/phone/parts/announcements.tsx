@@ -4,12 +4,12 @@ import { nameOf } from './names.ts';
 /** Announcements for screen readers. Incoming calls interrupt (role `alert`), other changes do not (role `status`). */
 export function Announcements({ state }: { state: PhoneState }) {
   const { call, language } = state;
-  const { words, say } = language;
+  const { words, format } = language;
   const isIncoming = call?.phase === 'incoming';
   return (
     <>
       <p class="visually-hidden" role="alert">
-        {isIncoming ? say(words.incomingFrom, { name: nameOf(call.peer, language) }) : ''}
+        {isIncoming ? format(words.incomingFrom, { name: nameOf(call.peer, language) }) : ''}
       </p>
       <p class="visually-hidden" role="status">
         {isIncoming ? '' : textOf(state)}

@@ -11,15 +11,15 @@ import { Problems } from './problems.tsx';
 import { Settings } from './settings.tsx';
 
 function titleOf({ call, missed, language }: PhoneState): string {
-  const { words, say } = language;
-  if (call?.phase === 'incoming') return say(words.titleIncoming, { name: nameOf(call.peer, language) });
-  return missed.length > 0 ? say(words.titleMissed, { count: missed.length }) : words.title;
+  const { words, format } = language;
+  if (call?.phase === 'incoming') return format(words.titleIncoming, { name: nameOf(call.peer, language) });
+  return missed.length > 0 ? format(words.titleMissed, { count: missed.length }) : words.title;
 }
 
 export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
   const state = useStore(store);
   const { language, signedInUser, problem, connection, call } = state;
-  const { words, say } = language;
+  const { words, format } = language;
   const title = titleOf(state);
   useLayoutEffect(() => {
     document.title = title;
@@ -31,7 +31,7 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
         <h1>{words.title}</h1>
         {signedInUser !== null && (
           <p>
-            {say(words.signedIn, {
+            {format(words.signedIn, {
               email: isolated(signedInUser.email),
               workspace: isolated(signedInUser.workspaceName),
             })}

@@ -29,7 +29,7 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
         {isIncoming ? words.incoming : phaseText(call, words)}
         {isTalking && <Clock since={call.since} language={language} />}
       </p>
-      {isTalking && !isKeypadOpen && <Quality call={call} words={words} say={language.say} />}
+      {isTalking && !isKeypadOpen && <Quality call={call} words={words} format={language.format} />}
       {isTalking && !isKeypadOpen && (
         <div class="levels">
           <div class="side">
@@ -97,16 +97,16 @@ function Clock({ since, language }: { since: number; language: Language }) {
   );
 }
 
-type QualityProps = { call: CallView } & Pick<PartProps['state']['language'], 'words' | 'say'>;
+type QualityProps = { call: CallView } & Pick<PartProps['state']['language'], 'words' | 'format'>;
 
-function Quality({ call: { quality, isHeld, isHeldByOther, isBroken }, words, say }: QualityProps) {
+function Quality({ call: { quality, isHeld, isHeldByOther, isBroken }, words, format }: QualityProps) {
   // Silence is expected while the call is on hold, and an outage has its own message.
   if (quality === null || ((isHeld || isHeldByOther || isBroken) && quality.verdict === 'silent')) return null;
   const { verdict, lostPercent: lost, jitterMs: jitter, roundTripMs } = quality;
   const measures =
     roundTripMs === null
-      ? say(words.measuredPart, { jitter, lost })
-      : say(words.measured, { delay: Math.round(roundTripMs / 2), jitter, lost });
+      ? format(words.measuredPart, { jitter, lost })
+      : format(words.measured, { delay: Math.round(roundTripMs / 2), jitter, lost });
   return (
     <div class="quality" role="group" aria-label={words.quality} data-quality={verdict}>
       <p>{words[verdict]}</p>

@@ -31,7 +31,7 @@ function Row({ phone, state, peer, other = null, detail, icon }: RowProps) {
         <button
           type="button"
           class="again"
-          aria-label={language.say(language.words.callName, { name })}
+          aria-label={language.format(language.words.callName, { name })}
           disabled={!canCall(state)}
           onClick={() => void phone.callPeer(peer)}
         >

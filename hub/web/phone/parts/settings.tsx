@@ -39,7 +39,7 @@ interface DeviceSelectProps {
   onChoose: (id: string) => void;
 }
 
-function DeviceSelect({ label, value, devices, language: { words, say }, onChoose }: DeviceSelectProps) {
+function DeviceSelect({ label, value, devices, language: { words, format }, onChoose }: DeviceSelectProps) {
   return (
     <label class="field">
       <span>{label}</span>
@@ -47,7 +47,7 @@ function DeviceSelect({ label, value, devices, language: { words, say }, onChoos
         <option value="">{words.deviceDefault}</option>
         {devices.map((device, index) => (
           <option key={device.id} value={device.id}>
-            {device.label || say(words.deviceNumber, { number: index + 1 })}
+            {device.label || format(words.deviceNumber, { number: index + 1 })}
           </option>
         ))}
       </select>

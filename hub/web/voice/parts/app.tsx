@@ -14,7 +14,7 @@ const isolated = (text: string) => `\u2068${text}\u2069`;
 export function App({ session, store }: { session: VoiceSession; store: VoiceStore }) {
   const state = useStore(store);
   const { language, signedInUser, problem } = state;
-  const { words, say } = language;
+  const { words, format } = language;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing) return;
@@ -31,7 +31,7 @@ export function App({ session, store }: { session: VoiceSession; store: VoiceSto
         <h1>{words.title}</h1>
         {signedInUser !== null && (
           <p>
-            {say(words.signedIn, {
+            {format(words.signedIn, {
               email: isolated(signedInUser.email),
               workspace: isolated(signedInUser.workspaceName),
             })}

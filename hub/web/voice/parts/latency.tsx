@@ -11,7 +11,7 @@ export interface LatencyProps {
 }
 
 /** Shows the duration of each stage of a turn. */
-export function TurnLatency({ latency, firstSoundMs, language: { words, say } }: LatencyProps) {
+export function TurnLatency({ latency, firstSoundMs, language: { words, format } }: LatencyProps) {
   // The total time is not shown, because most of it is playback.
   const stageTimes = ([...stages, 'toFirstAudio'] as const).flatMap((name) => {
     const ms = latency[name];
@@ -33,7 +33,7 @@ export function TurnLatency({ latency, firstSoundMs, language: { words, say } }:
         {times.map(({ name, label, ms }) => (
           <div key={name} class={name}>
             <dt>{label}</dt>
-            <dd>{say(words.milliseconds, { count: ms })}</dd>
+            <dd>{format(words.milliseconds, { count: ms })}</dd>
           </div>
         ))}
       </dl>

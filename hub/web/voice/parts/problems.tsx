@@ -8,7 +8,7 @@ const retryableProblems: readonly ProblemName[] = ['busyHub', 'unreachable', 'no
 /** Shows the current problems with the actions that solve them. */
 export function Problems({ session, state }: PartProps) {
   const { language, problem, microphoneProblem, connection, notice, signedInUser } = state;
-  const { words, say } = language;
+  const { words, format } = language;
   const retry = () => session.retry();
   return (
     <div class="problems" role="alert">
@@ -33,7 +33,7 @@ export function Problems({ session, state }: PartProps) {
       {notice !== null && (
         <Problem
           name={notice.kind}
-          text={notice.kind === 'hub' ? failureText(notice.code, words) : say(words[notice.kind], { seconds: 60 })}
+          text={notice.kind === 'hub' ? failureText(notice.code, words) : format(words[notice.kind], { seconds: 60 })}
         />
       )}
     </div>

@@ -72,13 +72,13 @@ const Choice = ({ label, value, onChoose, children }: ChoiceProps) => (
 );
 
 function Devices({ devices, state: { language } }: { devices: readonly Device[]; state: PartProps['state'] }) {
-  const { words, say } = language;
+  const { words, format } = language;
   return (
     <>
       <option value="">{words.deviceDefault}</option>
       {devices.map(({ id, label }, index) => (
         <option key={id} value={id}>
-          {label || say(words.deviceNumber, { number: index + 1 })}
+          {label || format(words.deviceNumber, { number: index + 1 })}
         </option>
       ))}
     </>

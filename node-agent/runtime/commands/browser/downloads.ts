@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Download, Page, Request } from 'playwright-core';
 
-/** Size limit of a download, in bytes. It equals the limit of an artefact. */
+/** Size limit of a download, in bytes. It equals the limit of an artifact. */
 export const maxDownloadBytes = 256 * 1024 * 1024;
 /** Total size limit of the pending downloads of all runs, in bytes. */
 const maxPendingBytes = 512 * 1024 * 1024;

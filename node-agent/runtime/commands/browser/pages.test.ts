@@ -176,7 +176,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   let session: BrowserSession;
   let dispatcher: Dispatcher;
   let base: string;
-  /** Names of the artefacts at the hub, by ID. */
+  /** Names of the artifacts at the hub, by ID. */
   const artifactNames = new Map<string, string>();
   let onFull: () => Promise<void> = async () => undefined;
 
@@ -193,7 +193,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       prompts: undefined,
       pictures: undefined,
       readArtifact: async (_commandId, artifactId) => ({
-        name: artifactNames.get(artifactId) ?? 'artefact.txt',
+        name: artifactNames.get(artifactId) ?? 'artifact.txt',
         contentType: 'text/plain',
         content: Buffer.from(`of ${artifactId}`),
       }),
@@ -705,7 +705,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       });
     });
 
-    test('a download by a click or by its address becomes an artefact with name and content type', async () => {
+    test('a download by a click or by its address becomes an artifact with name and content type', async () => {
       const run = runOf();
       await open(run, '/downloads');
       for (const begin of [
@@ -867,12 +867,12 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       for (const release of gates.splice(0)) release();
       const [read, written] = await Promise.all(commands);
       expect(read).toMatchObject({ code: 'outside_shared_folders' });
-      // Either the command fails, or the download is only an artefact.
+      // Either the command fails, or the download is only an artifact.
       expect([written?.code, written?.output['downloads']?.[0]?.path]).not.toEqual([undefined, expect.any(String)]);
       expect(readdirSync(own)).toEqual(['one.txt']);
     });
 
-    test('an artefact of the run is uploaded together with a file, and also if files are denied', async () => {
+    test('an artifact of the run is uploaded together with a file, and also if files are denied', async () => {
       writeFileSync(join(shared, 'one.txt'), 'first');
       const run = runOf();
       await open(run, '/form');
@@ -880,7 +880,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       const artifactId = randomUUID();
       await send(run, 'upload', { target, files: [{ artifactId }, { path: join(shared, 'one.txt') }] });
       expect(
-        (await send(run, 'wait_for', { text: `artefact.txt=of ${artifactId};one.txt=first` })).code,
+        (await send(run, 'wait_for', { text: `artifact.txt=of ${artifactId};one.txt=first` })).code,
       ).toBeUndefined();
       await changeSettings(folder, { change: 'deny', power: 'files' });
       expect((await send(run, 'upload', { target, files: [{ artifactId }] })).code).toBeUndefined();
@@ -888,7 +888,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await send(run, 'upload', { target, files: [{ name: 'x' }] })).toMatchObject({ code: 'invalid_input' });
     });
 
-    test('an uploaded download has its original file name, not the name of its artefact', async () => {
+    test('an uploaded download has its original file name, not the name of its artifact', async () => {
       const run = runOf();
       await open(run, '/downloads');
       const { artifacts } = await send(run, 'click', { target: { text: 'Report' } });

@@ -104,7 +104,7 @@ async function attachDownloads(
   return reported;
 }
 
-/** Returns the path where a download was saved, or why it was not saved. The artefact exists in both cases. */
+/** Returns the path where a download was saved, or why it was not saved. The artifact exists in both cases. */
 async function saveDownload(
   folder: string,
   name: string,

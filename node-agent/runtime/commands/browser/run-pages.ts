@@ -87,7 +87,7 @@ export class RunPages {
   expectsDownload = false;
   touchedAt = performance.now();
   readonly #reasons = new Map<string, string>();
-  /** Original file names of downloads, by the name of the artefact. */
+  /** Original file names of downloads, by the name of the artifact. */
   readonly #downloadNames = new Map<string, string>();
 
   constructor(owner: PageOwner) {
@@ -116,7 +116,7 @@ export class RunPages {
   }
 
   /**
-   * Returns an artefact name for a download. It has only safe characters and is unique in the result of the command.
+   * Returns an artifact name for a download. It has only safe characters and is unique in the result of the command.
    */
   nameArtifact(name: string, number: number): string {
     const artifact = `download-${number}-${name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(-150)}`;
@@ -126,9 +126,9 @@ export class RunPages {
     return artifact;
   }
 
-  /** Returns the original file name of a download by the name of its artefact; for other artefacts that name. */
+  /** Returns the original file name of a download by the name of its artifact; for other artifacts that name. */
   originalNameOf(artifact: string): string {
-    // After a restart of the companion, only the artefact name is known.
+    // After a restart of the companion, only the artifact name is known.
     return this.#downloadNames.get(artifact) ?? artifact.replace(/^download-\d+-/, '');
   }
 

@@ -2,19 +2,20 @@ import { parseArgs } from 'node:util';
 import type { ParseArgsConfig } from 'node:util';
 
 export interface BenchArguments {
-  /** Parts to measure. */
+  /** The selected parts of the benchmark. */
   parts: ReadonlySet<string>;
-  /** Values of further options. */
+  /** Values of the other options. */
   values: Record<string, string | undefined>;
 }
 
 /**
- * Reads which parts of a bench are wanted; all of them unless `--only` names some. Null after `--help`, which was answered then.
- * @param parts what each part measures, by its name.
- * @param more further options that take a value, and what they do.
- * @throws Error that names the parts there are.
+ * Parses the arguments of a benchmark. Without `--only`, all parts are selected. Returns null after it printed
+ * `--help`.
+ * @param parts description of each part, by name.
+ * @param more descriptions of further options that take a value.
+ * @throws Error that lists the existing parts.
  */
-export function readParts(
+export function readBenchArguments(
   bench: string,
   args: string[],
   parts: Record<string, string>,
@@ -38,7 +39,7 @@ export function readParts(
   const { only } = values;
   const wanted = typeof only === 'string' ? only.split(',') : names;
   const unknown = wanted.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new Error(`--only: there is no part "${unknown}"; there are ${names.join(', ')}`);
+  if (unknown !== undefined) throw new Error(`--only: no such part: "${unknown}"; there are ${names.join(', ')}`);
   return {
     parts: new Set(wanted),
     values: Object.fromEntries(

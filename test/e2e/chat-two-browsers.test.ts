@@ -39,7 +39,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-/** Verified by two libraries that others wrote: one for each of the two ways in which a delivery is signed. */
+/** Verifies a delivery with two third-party libraries, one for each signature format. */
 function verify(secret: string, { headers, body }: Received): { event: string; eventId: string } {
   const header = (name: string) => String(headers[name]);
   const standard = new Webhook(secret).verify(body, {
@@ -56,7 +56,7 @@ function verify(secret: string, { headers, body }: Received): { event: string; e
   return standard;
 }
 
-/** An agent's browser: signed in by its cookie, on the live connection, where each frame that comes is kept. */
+/** Opens the browser of an agent: signed in by cookie, with a live connection that records each frame. */
 async function openInbox(page: Page, tenantId: string, code: string): Promise<void> {
   await page.goto(`${hub.url}/sign-in?code=${code}`);
   const enter = page.getByRole('button').first();
@@ -71,14 +71,14 @@ async function openInbox(page: Page, tenantId: string, code: string): Promise<vo
   }, tenantId);
 }
 
-const heard = (page: Page) =>
+const messageTexts = (page: Page) =>
   page.evaluate(() =>
     (globalThis as unknown as { frames_: { type: string; message?: { content: string; private: boolean } }[] }).frames_
       .filter(({ type }) => type === 'message')
       .map(({ message }) => message?.content),
   );
 
-/** What the agent's page asks of the hub, by its cookie. */
+/** Requests of the agent's page with its cookie. */
 const ask = (page: Page, method: string, path: string, body: object) =>
   page.evaluate(
     async ([verb, address, text]) => {
@@ -93,7 +93,7 @@ const ask = (page: Page, method: string, path: string, body: object) =>
   );
 
 test.skipIf(executable === undefined)(
-  'in two browsers a visitor and an agent talk; it is closed and rated; five kinds of webhooks are verified by foreign libraries, and each has its automation (needs Chromium)',
+  'a visitor and an agent chat in two browsers, close and rate; third-party libraries verify five kinds of webhooks, and each starts its automation (needs Chromium)',
   async () => {
     const scene = await chatScene(hub);
     const { tenantId, workspace } = scene;
@@ -130,12 +130,12 @@ test.skipIf(executable === undefined)(
     const field = visitor.page.getByRole('textbox', { name: 'Write a message' });
     await field.fill('Hello?');
     await field.press('Enter');
-    await expect.poll(() => heard(agent.page)).toEqual(['Hello?']);
+    await expect.poll(() => messageTexts(agent.page)).toEqual(['Hello?']);
     expect((await ask(agent.page, 'POST', `${inbox}/assign`, { userId: me['userId'] })).status).toBe(200);
     for (const body of [{ content: 'Hi there' }, { content: 'A rude one', private: true }])
       expect((await ask(agent.page, 'POST', `${inbox}/messages`, body)).status).toBe(200);
     await visitor.page.getByText('Hi there', { exact: true }).waitFor();
-    await expect.poll(() => heard(agent.page)).toEqual(['Hello?', 'Hi there', 'A rude one']);
+    await expect.poll(() => messageTexts(agent.page)).toEqual(['Hello?', 'Hi there', 'A rude one']);
     expect((await ask(agent.page, 'PATCH', inbox, { status: 'closed' })).body).toMatchObject({ status: 'closed' });
     await visitor.page.getByRole('radio').nth(3).check({ force: true });
     await visitor.page.locator('form.rating button[type=submit]').click();

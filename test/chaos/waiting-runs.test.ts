@@ -12,8 +12,8 @@ import { cli, startHubProcess } from '../fixtures/processes.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-const held = 10_000;
-/** How long the database is watched; statistics come a second late. */
+const waitingRuns = 10_000;
+/** Measured time in milliseconds. Statistics arrive a second late. */
 const watchedMs = 3_000;
 
 interface Work {
@@ -22,19 +22,19 @@ interface Work {
   read: number;
 }
 
-/** What the database does while nobody asks for anything. */
-async function watch(database: TestDatabase): Promise<Work> {
-  const look = async () => {
+/** Measures the work of the database while no requests arrive. */
+async function measureWork(database: TestDatabase): Promise<Work> {
+  const readCounters = async () => {
     const [row] = await database.query<Work>(
-      // Of the hub's own tables: what the server notes of them by itself, such as what ANALYZE finds, is no work of the hub.
+      // Only tables of the hub. The server writes others by itself, for example the results of ANALYZE.
       `SELECT (SELECT xact_commit::int FROM pg_stat_database WHERE datname = current_database()) AS commits,
          sum(n_tup_ins + n_tup_upd + n_tup_del)::int AS written, sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS read FROM pg_stat_user_tables`,
     );
     return row as Work;
   };
-  const before = await look();
+  const before = await readCounters();
   await delay(watchedMs);
-  const after = await look();
+  const after = await readCounters();
   return {
     commits: after.commits - before.commits,
     written: after.written - before.written,
@@ -42,8 +42,8 @@ async function watch(database: TestDatabase): Promise<Work> {
   };
 }
 
-/** Puts more runs into the line of a held one, each as the hub left that; they come after it, in the order of their ids. */
-async function lengthenLine(database: TestDatabase, runId: string, count: number): Promise<void> {
+/** Adds copies of a run that waits for a limit. They follow it in the order of their ids. */
+async function addWaitingRuns(database: TestDatabase, runId: string, count: number): Promise<void> {
   const inserted = async () =>
     (await database.query<{ n: number }>('SELECT sum(n_tup_ins)::int AS n FROM pg_stat_user_tables'))[0]?.n ?? 0;
   const before = await inserted();
@@ -58,15 +58,15 @@ async function lengthenLine(database: TestDatabase, runId: string, count: number
     [runId, count],
   );
   await database.query('ANALYZE runs');
-  // So that nothing of it is counted later.
+  // Waits until the statistics include the inserts.
   await until(
     async () => (await inserted()) - before >= 2 * count,
-    () => 'the statistics know nothing of the rows',
+    () => 'the statistics do not include the rows',
   );
 }
 
 test(
-  'ten thousand held runs cost an idle database nothing and hold up nobody else, and after a kill -9 of the hub they begin in their order',
+  'ten thousand runs that wait for a limit cost an idle database no work, do not delay other runs, and start in order after a kill -9 of the hub',
   { timeout: 180_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -93,39 +93,39 @@ test(
     const run = async (workflowId: string) =>
       startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId;
     const runQuick = async () => (await settledRun(api, await run(quick.id))).status;
-    // The first of the line are enough: those behind them can't begin before.
+    // Checking the first runs is enough: the later ones cannot start before them.
     const states = () =>
       database.query<{ status: string; waits_for: string | null; has_started: boolean }>(
         `SELECT status, waits_for, started_at IS NOT NULL AS has_started FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`,
         [id],
       );
-    const begun = async () => (await states()).flatMap((row, place) => (row.has_started ? [place] : []));
+    const startedRuns = async () => (await states()).flatMap((row, place) => (row.has_started ? [place] : []));
 
     const first = await run(id);
     await until(
       async () => (await states())[0]?.status === 'waiting_approval',
-      () => 'the first run did not begin',
+      () => 'the first run did not start',
     );
     await run(id);
     const third = await run(id);
     await until(
       async () => (await states()).map((row) => row.waits_for).join() === ',max_concurrent_runs,earlier_runs',
-      () => 'the runs after it are not held',
+      () => 'the later runs do not wait for the limit',
     );
     expect(await runQuick()).toBe('succeeded');
 
-    const without = await watch(database);
-    await lengthenLine(database, third, held);
-    const withHeld = await watch(database);
-    // The periodic tasks go on at their beats, and a look at each held run would be seen in any of these.
-    expect(withHeld.commits).toBeLessThan(without.commits + held / 10);
-    expect(withHeld.written).toBeLessThan(without.written + held / 10);
-    expect(withHeld.read - without.read).toBeLessThan(held);
+    const without = await measureWork(database);
+    await addWaitingRuns(database, third, waitingRuns);
+    const withWaitingRuns = await measureWork(database);
+    // Periodic tasks continue. If they read each waiting run, one of these numbers would show it.
+    expect(withWaitingRuns.commits).toBeLessThan(without.commits + waitingRuns / 10);
+    expect(withWaitingRuns.written).toBeLessThan(without.written + waitingRuns / 10);
+    expect(withWaitingRuns.read - without.read).toBeLessThan(waitingRuns);
 
     expect(await Promise.all(Array.from({ length: 10 }, runQuick))).toEqual(
       Array.from({ length: 10 }, () => 'succeeded'),
     );
-    expect(await begun()).toEqual([0]);
+    expect(await startedRuns()).toEqual([0]);
     await hub.kill();
     const again = await startHubProcess(env);
     api = clientOf(again.url);
@@ -136,9 +136,9 @@ test(
       await api.call('updateAutomationWorkflow', { params: { id }, body: limits(most) });
       await until(
         async () => (await states()).filter(({ status }) => status === 'waiting_approval').length === most,
-        () => 'the runs for which there is room did not begin',
+        () => 'the runs within the limit did not start',
       );
-      expect(await begun()).toEqual(upTo(most));
+      expect(await startedRuns()).toEqual(upTo(most));
     }
     const [approval] = (await api.call('listAutomationApprovals', { query: { runId: first } })).data;
     await api.call('decideAutomationApproval', {
@@ -146,16 +146,16 @@ test(
       body: { decision: 'approved' },
     });
     await until(
-      async () => (await begun()).length === 41,
-      () => 'the place of a run that ended was not taken',
+      async () => (await startedRuns()).length === 41,
+      () => 'the slot of a finished run was not used',
     );
-    expect(await begun()).toEqual(upTo(41));
+    expect(await startedRuns()).toEqual(upTo(41));
     expect(
       await database.query(
         'SELECT count(*)::int AS runs, count(started_at)::int AS begun FROM runs WHERE workflow_id = $1',
         [id],
       ),
-    ).toEqual([{ runs: held + 4, begun: 41 }]);
+    ).toEqual([{ runs: waitingRuns + 4, begun: 41 }]);
     expect(await again.stop()).toBe(0);
   },
 );

@@ -7,19 +7,19 @@ import { WebSocket } from 'ws';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { BenchHub } from './hub.ts';
 
-/** Somebody with a softphone. */
-export interface Person {
+/** A user with a softphone. */
+export interface PhoneUser {
   email: string;
   jwt: string;
-  /** At the SIP server. */
+  /** User name at the SIP server. */
   user: string;
 }
 
-/** Settings of a hub at which many sign in at once. */
-export const manyPeople = { SIGN_UP: 'open', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000' };
+/** Settings of a hub that allow many sign-ins in a short time. */
+export const manySignInsSettings = { SIGN_UP: 'open', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000' };
 
-/** People of one workspace that opted into hosted SIP. */
-export async function hirePeople({ url }: Pick<BenchHub, 'url'>, count: number): Promise<Person[]> {
+/** Creates users of one workspace that opted into hosted SIP. */
+export async function createPhoneUsers({ url }: Pick<BenchHub, 'url'>, count: number): Promise<PhoneUser[]> {
   const client = (token?: string) =>
     createClient({ baseUrl: url, fetch: fetch as never, ...(token === undefined ? {} : { token }) } as never);
   const password = 'correct horse battery';
@@ -29,13 +29,13 @@ export async function hirePeople({ url }: Pick<BenchHub, 'url'>, count: number):
   });
   const session = client(token);
   const { username } = await session.call('optIntoHostedSip', {});
-  const people: Person[] = [{ email: first, jwt: token, user: username as string }];
-  while (people.length < count) {
-    const some = Math.min(8, count - people.length);
-    people.push(
+  const users: PhoneUser[] = [{ email: first, jwt: token, user: username as string }];
+  while (users.length < count) {
+    const some = Math.min(8, count - users.length);
+    users.push(
       ...(await Promise.all(
         Array.from({ length: some }, async (_, index) => {
-          const email = `person-${people.length + index}-${Date.now()}@bench.example`;
+          const email = `person-${users.length + index}-${Date.now()}@bench.example`;
           await session.call('addMember', { params: { tenantId }, body: { email, password, role: 'agent' } });
           const { token: jwt } = await client().call('logIn', { body: { email, password } });
           const { username: user } = await client(jwt).call('getHostedSip', {});
@@ -44,11 +44,11 @@ export async function hirePeople({ url }: Pick<BenchHub, 'url'>, count: number):
       )),
     );
   }
-  return people;
+  return users;
 }
 
 /** A softphone that only registers. */
-export class BarePhone {
+export class RegisteringPhone {
   readonly socket: WebSocket;
   readonly #register: string;
   #answered: () => void = () => undefined;
@@ -63,23 +63,28 @@ export class BarePhone {
     });
   }
 
-  /** @param headers by which the other side knows who it is. */
-  static async open(url: string, headers: Record<string, string>, user: string, domain: string): Promise<BarePhone> {
+  /** @param headers credentials of the user for the server. */
+  static async open(
+    url: string,
+    headers: Record<string, string>,
+    user: string,
+    domain: string,
+  ): Promise<RegisteringPhone> {
     const socket = new WebSocket(url, 'sip', { headers, perMessageDeflate: false });
     await once(socket, 'open');
     const name = `${user}-${Math.random().toString(36).slice(2)}`;
     const own = `<sip:${user}@${domain}>`;
-    return new BarePhone(
+    return new RegisteringPhone(
       socket,
       `REGISTER sip:${domain} SIP/2.0\r\nVia: SIP/2.0/WS ${name}.invalid;branch=z9hG4bKSEQUENCE\r\nMax-Forwards: 70\r\nFrom: ${own};tag=bench\r\nTo: ${own}\r\nCall-ID: ${name}\r\nCSeq: SEQUENCE REGISTER\r\nContact: <sip:${name.slice(-8)}@${name.slice(-8)}.invalid;transport=ws>;expires=600\r\nContent-Length: 0\r\n\r\n`,
     );
   }
 
-  /** How long a registration takes, in milliseconds. */
+  /** Returns the duration of a registration in milliseconds. */
   async register(): Promise<number> {
     this.#sequence += 1;
     const answered = new Promise<void>((done, fail) => {
-      const timer = setTimeout(() => fail(new Error('a registration was not answered within 5 s')), 5_000);
+      const timer = setTimeout(() => fail(new Error('a registration got no response within 5 s')), 5_000);
       this.#answered = () => {
         clearTimeout(timer);
         done();
@@ -94,15 +99,15 @@ export class BarePhone {
 
 export interface BareRelay extends AsyncDisposable {
   url: string;
-  /** Resident memory in bytes after a collection of garbage. */
+  /** Resident memory in bytes after a garbage collection. */
   residentBytes(): Promise<number>;
 }
 
-/** @param env of a SIP server. */
+/** @param env settings of the SIP server. */
 export async function startBareRelay(env: Record<string, string>): Promise<BareRelay> {
   const args = [env['SIP_WS_URL'] as string, env['SIP_SHARED_SECRET'] as string];
   const flags = ['--expose-gc', '--max-semi-space-size=8'];
-  const child = spawn(process.execPath, [...flags, resolve('test/bench/voice-relay.ts'), ...args], {
+  const child = spawn(process.execPath, [...flags, resolve('test/bench/softphone-relay.ts'), ...args], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const [port] = (await once(child, 'message')) as [number];

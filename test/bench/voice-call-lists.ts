@@ -13,12 +13,13 @@ const pageSize = 50;
 const warmUps = 20;
 const firstRequests = 500;
 const nothing = '/nothing-is-here';
-/** Between the calls of the workspace, in seconds: a million are 289 days of them. */
-const apartSeconds = 25;
+/** Seconds between two calls. A million calls cover 289 days. */
+const callIntervalSeconds = 25;
 
 /**
- * Fills a workspace with calls that have every result: three of four answered, one of five given up, two of a hundred busy, 1 of 5,000
- * failed and of 20,000 taken by a machine. What the triggers would tell of each one is left out; the sums of days are theirs, folded.
+ * Fills a workspace with calls of all results: 3 of 4 answered, 1 of 5 given up, 2 of 100 busy, 1 of 5,000 failed, 1 of
+ * 20,000 answered by a machine.
+ * Triggers are disabled. Their daily totals are inserted directly.
  */
 async function fill(database: PgClient, tenantId: string, calls: number): Promise<void> {
   const batch = 50_000;
@@ -31,7 +32,7 @@ async function fill(database: PgClient, tenantId: string, calls: number): Promis
          '+1500555' || lpad((n % 10000)::text, 4, '0'), '+15005550001', 3, 3, t + interval '60 seconds', '', outcome, CASE outcome WHEN 'answered' THEN 200 WHEN 'busy' THEN 486 ELSE 480 END,
          CASE WHEN outcome = 'answered' THEN 'caller' END, CASE WHEN outcome = 'answered' THEN n % 300 END, t, CASE WHEN outcome = 'answered' THEN t + interval '5 seconds' END, t + interval '60 seconds',
          n % 20000 = 3, CASE WHEN outcome = 'answered' THEN 4.3 END
-       FROM (SELECT n, now() - ($4::int - n) * interval '${apartSeconds} seconds' AS t,
+       FROM (SELECT n, now() - ($4::int - n) * interval '${callIntervalSeconds} seconds' AS t,
            CASE WHEN n % 5000 = 0 THEN 'failed' WHEN n % 50 = 1 THEN 'busy' WHEN n % 5 = 2 THEN 'not_taken' ELSE 'answered' END AS outcome
          FROM generate_series($2::int, $3::int - 1) n) s`,
       [tenantId, from, Math.min(from + batch, calls), calls],
@@ -46,7 +47,7 @@ async function fill(database: PgClient, tenantId: string, calls: number): Promis
   await database.query('VACUUM ANALYZE calls, call_day_sums');
 }
 
-/** Statements of the hub straight to its database, with none of what the hub does around them. */
+/** Runs the statements of the hub directly on its database. */
 const bareReads = (database: PgClient) =>
   ({ query: (name: string, text: string, values: unknown[]) => database.query({ name, text, values }) }) as Transaction;
 
@@ -55,8 +56,12 @@ interface Samples {
   bare: number[];
 }
 
-/** How long something takes by the hub and straight at its database, in turn, so that whatever else the machine does is in both. */
-async function inTurn(count: number, byHub: () => Promise<unknown>, bare: () => Promise<unknown>): Promise<Samples> {
+/** Measures the hub and its database in turn, so that other load on the machine affects both equally. */
+async function measureInTurn(
+  count: number,
+  byHub: () => Promise<unknown>,
+  bare: () => Promise<unknown>,
+): Promise<Samples> {
   const samples: Samples = { hub: [], bare: [] };
   for (let index = 0; index < count + warmUps; index += 1) {
     const startedAt = performance.now();
@@ -83,7 +88,7 @@ function row(what: string, all: readonly Samples[], more: Record<string, string>
   };
 }
 
-/** How many blocks of 8 KiB a list looks at, which nothing else on the machine changes. */
+/** Number of 8 KiB blocks that a list reads. It does not depend on other load. */
 async function blocksOf(database: PgClient, tenantId: string, filter: CallFilter, after: CallPosition | undefined) {
   let blocks = 0;
   const explain = {
@@ -101,7 +106,10 @@ async function blocksOf(database: PgClient, tenantId: string, filter: CallFilter
   return blocks;
 }
 
-/** What is asked for beside direction and result: from the newest on, from the middle on, a day in the midst, and the page behind a call in the middle. */
+/**
+ * Queries combined with direction and result: from the newest call, from the middle, a day in the middle, and the page
+ * after a call in the middle.
+ */
 const ranges = ['newest', 'before the middle', 'a day in the midst', 'behind a call in the middle'] as const;
 
 async function measureLists(
@@ -116,12 +124,12 @@ async function measureLists(
     if (statusCode !== (path === nothing ? 404 : 200)) throw new Error(`${path} answered ${statusCode}`);
   };
   const bare = bareReads(database);
-  const middle = new Date(Date.now() - (calls * apartSeconds * 1000) / 2);
+  const middle = new Date(Date.now() - (calls * callIntervalSeconds * 1000) / 2);
   const dayAfter = new Date(middle.getTime() + 86_400_000).toISOString();
   const [inMiddle] = await listCalls(bare, tenantId, { to: middle.toISOString() }, undefined, 1);
-  if (inMiddle === undefined) throw new Error('there are too few calls to have a middle');
+  if (inMiddle === undefined) throw new Error('there are too few calls for a page in the middle');
   const place: CallPosition = { startedAt: inMiddle.started_at, id: inMiddle.id };
-  // What a hub does for the first time in its life would else all be in the first combination.
+  // Warm-up, so that the first combination does not include the work of first requests.
   for (let index = 0; index < firstRequests; index += 1) await read(`/calls?limit=${pageSize}`, headers);
   const measured: { range: string; kind: string; query: string; samples: Samples; blocks: number }[] = [];
   for (const range of ranges)
@@ -147,7 +155,7 @@ async function measureLists(
           range,
           kind: [direction && 'direction', result && 'result'].filter(Boolean).join(' and ') || 'no filter',
           query,
-          samples: await inTurn(
+          samples: await measureInTurn(
             requests,
             () => read(`/calls?limit=${pageSize}&${query}`, headers),
             () => listCalls(bare, tenantId, filter, after, pageSize + 1),
@@ -180,7 +188,7 @@ async function measureLists(
     ),
     row(`the one whose p99 is the highest: ${slowest.query}`, [slowest.samples], blocksOfAll([slowest])),
   );
-  const byToken = await inTurn(
+  const byToken = await measureInTurn(
     requests,
     () => read(`/v1/voice/calls?limit=${pageSize}`, tokenHeaders),
     () => listCalls(bare, tenantId, {}, undefined, pageSize + 1),
@@ -190,20 +198,20 @@ async function measureLists(
     ['/calls/summary', headers],
     ['/v1/voice/usage', tokenHeaders],
   ] as const) {
-    const samples = await inTurn(
+    const samples = await measureInTurn(
       requests * 5,
       () => read(path, by),
       () => sumDays(bare, tenantId, 7),
     );
     rows.push(row(`GET ${path}`, [samples], { blocks: '', aim: '5 ms' }));
   }
-  // What the machine and the server themselves add to every request.
-  const floor = await inTurn(
+  // The time that the machine and the server add to every request.
+  const floor = await measureInTurn(
     requests * 5,
     () => read(nothing, headers),
     () => database.query('SELECT 1'),
   );
-  rows.push(row('a request for nothing, which is answered 404; bare, SELECT 1', [floor], { blocks: '', aim: '' }));
+  rows.push(row('a request with a 404 response, compared with SELECT 1', [floor], { blocks: '', aim: '' }));
   await dispatcher.close();
   return rows;
 }
@@ -225,7 +233,7 @@ async function measureExports({ hub, database, tenantId, headers }: VoiceScene, 
     'aim of growth': '',
     ...more,
   });
-  // So that the hub has loaded what it needs.
+  // Warm-up.
   for await (const _ of await open('result=failed'));
   const rows = [];
   for (const [what, format] of [
@@ -277,17 +285,17 @@ async function measureExports({ hub, database, tenantId, headers }: VoiceScene, 
   return rows;
 }
 
-export interface ReadingReport {
+export interface CallListReport {
   lists: Record<string, string>[] | null;
   exports: Record<string, string>[] | null;
 }
 
-/** Lists in every combination of filters with the sums, and both exports, of a workspace with so many calls, each with the bare SQL beside it. */
-export async function measureReading(
+/** Measures lists with all combinations of filters, totals and both exports, each compared with plain SQL. */
+export async function measureCallLists(
   calls: number,
   requests: number,
-  wanted: Record<keyof ReadingReport, boolean>,
-): Promise<ReadingReport> {
+  wanted: Record<keyof CallListReport, boolean>,
+): Promise<CallListReport> {
   await using scene = await startVoiceScene();
   await fill(scene.database, scene.tenantId, calls);
   return {

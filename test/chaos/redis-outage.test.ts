@@ -12,7 +12,7 @@ import { settledRun } from '../fixtures/settled-run.ts';
 const limit = 100;
 const hookToken = 'a-hook-token-of-this-test';
 
-describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs redis-server)', () => {
+describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
   let redis: TestRedis;
   let database: TestDatabase;
   let hubs: TestHub[];
@@ -24,7 +24,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     const env = { REDIS_URL: redis.url, RATE_LIMIT_PER_MINUTE: String(limit), SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000' };
     hubs = [await startHub(env, database), await startHub(env, database)];
     workspace = await first().workspace();
-    // Two log steps with a pause between: the second needs a worker to be woken again.
+    // Two log steps with a delay between them, so that a worker must be woken for the second one.
     const created = await workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'goes on',
@@ -59,15 +59,15 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     return runId;
   }
 
-  async function worksThroughout(): Promise<void> {
+  async function expectEverythingWorks(): Promise<void> {
     expect((await get('/healthz')).status).toBe(200);
     await finish(startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId);
-    const hooked = await fetch(`${first().url}/v1/automations/hooks/inbound`, {
+    const hookResponse = await fetch(`${first().url}/v1/automations/hooks/inbound`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-service-automation-token': hookToken },
       body: JSON.stringify({ event: 'something.happened', payload: {} }),
     });
-    expect(hooked.ok).toBe(true);
+    expect(hookResponse.ok).toBe(true);
     const { key } = await workspace.createKey();
     expect((await get('/v1/automations/runs', { 'x-api-key': key })).status).toBe(200);
   }
@@ -86,30 +86,30 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     return count;
   }
 
-  test('API, webhooks and runs go on without it, limits hold for each process, and all is as before when it is back', async () => {
+  test('does not stop the API, webhooks and runs; limits apply per process until Redis is back', async () => {
     expect(await readiness()).toMatchObject({ status: 200, body: { status: 'ready' } });
-    await worksThroughout();
-    const seen = await workspace.createKey();
-    await allowed(seen.key, limit);
+    await expectEverythingWorks();
+    const usedBefore = await workspace.createKey();
+    await allowed(usedBefore.key, limit);
 
     await redis.stop();
     await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({
       status: 200,
       body: { status: 'degraded', parts: { database: { ok: true }, queue: { ok: false } } },
     });
-    await worksThroughout();
+    await expectEverythingWorks();
     const { key } = await workspace.createKey();
     const count = await allowed(key, limit);
-    // Counted by each process for itself, half of the limit each; a minute that ends meanwhile begins anew.
+    // Each process counts for itself, up to half of the limit. A new minute starts a new count.
     expect(count).toBeGreaterThanOrEqual(limit);
     expect(count).toBeLessThanOrEqual(hubs.length * limit);
 
     await redis.start();
     await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ status: 200, body: { status: 'ready' } });
-    await worksThroughout();
+    await expectEverythingWorks();
   });
 
-  test('commands reach a companion at another process within their wait while Redis is away', async () => {
+  test('does not stop commands for a companion of another process: they arrive within their wait time', async () => {
     await using companion = await startCompanion(hubs[1] as TestHub, workspace);
     const { nodeId } = companion;
     const { id } = await workspace.api.call('createAutomationWorkflow', {
@@ -124,7 +124,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     await redis.stop();
     try {
       await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ body: { status: 'degraded' } });
-      // By default a process looks for missed commands every 30 seconds: three in a row would not all be in time by chance.
+      // A process looks for missed commands every 30 seconds. Three commands in a row cannot all be in time by chance.
       for (let count = 0; count < 3; count += 1) await ping();
     } finally {
       await redis.start();
@@ -133,7 +133,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     await ping();
   });
 
-  test('a Redis that is silent hangs neither the API nor runs', async () => {
+  test('without closed connections blocks neither the API nor runs', async () => {
     const { key } = await workspace.createKey();
     redis.pause();
     try {
@@ -143,6 +143,6 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
       redis.resume();
     }
     await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ body: { status: 'ready' } });
-    await worksThroughout();
+    await expectEverythingWorks();
   });
 });

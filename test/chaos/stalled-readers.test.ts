@@ -15,12 +15,12 @@ import { openStream } from '../fixtures/server-sent-events.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
-/** What a process holds in memory, in MiB, as its kernel counts it. */
+/** Resident memory of a process in MiB. */
 function residentMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-/** Asks for all that there ever was, and never reads the answer. */
+/** Requests all events from the start and never reads the response. */
 function stalledReader(url: string, path: string, headers: Record<string, string>): Socket {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -35,7 +35,7 @@ function stalledReader(url: string, path: string, headers: Record<string, string
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'readers that stall cost the hub next to no memory, and nobody else waits for them',
+  'stalled readers use almost no memory of the hub and do not delay other readers',
   { timeout: 120_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -58,7 +58,7 @@ test.skipIf(process.platform !== 'linux')(
     const run = async () =>
       settledRun(api, startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId);
     const first = await run();
-    // 48 MiB of lines; each of eight readers would have them all.
+    // 48 MiB of log lines, which each of eight readers requests.
     await database.query(
       `insert into run_logs (id, tenant_id, run_id, workflow_id, step_index, level, message, created_at)
      select (lpad(to_hex((extract(epoch from now() - interval '1 minute') * 1000)::bigint + n), 12, '0') || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid,
@@ -73,11 +73,11 @@ test.skipIf(process.platform !== 'linux')(
       }),
     );
     let most = before;
-    // A reader would have been sent everything long before; what is held back is bounded by now or grows with each look.
-    for (let look = 0; look < 40; look += 1) {
+    // An unlimited buffer would be full long before. A limited one does not grow any more.
+    for (let sample = 0; sample < 40; sample += 1) {
       await delay(250);
       most = Math.max(most, residentMiB(hub.child.pid as number));
-      if (look % 8 === 0) expect(await run()).toMatchObject({ status: 'succeeded' });
+      if (sample % 8 === 0) expect(await run()).toMatchObject({ status: 'succeeded' });
     }
     expect(most - before).toBeLessThan(120);
     for (const socket of sockets) socket.destroy();
@@ -86,7 +86,7 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'what readers of the events of a workspace leave unread stays in the database, and nobody else waits for them',
+  'unread workspace events of slow readers stay in the database and do not delay other readers',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -108,7 +108,7 @@ test.skipIf(process.platform !== 'linux')(
     const quick = await openStream(`${hub.url}${path}`, token);
     await expect.poll(() => quick.received.length).toBe(1);
     const before = residentMiB(hub.child.pid as number);
-    // 20 MiB of events; each of 24 readers would have them all.
+    // 20 MiB of events, which each of 24 readers requests.
     const write = (count: number) =>
       database.query(
         `insert into workspace_events (tenant_id, type, data) select $1, 'run', jsonb_build_object('padding', repeat('x', 2000)) from generate_series(1, $2::int)`,
@@ -123,13 +123,14 @@ test.skipIf(process.platform !== 'linux')(
     );
     await expect.poll(() => quick.received.length, { timeout: 90_000 }).toBe(9_001);
     let most = before;
-    for (let look = 0; look < 20; look += 1) {
+    for (let sample = 0; sample < 20; sample += 1) {
       await delay(250);
       most = Math.max(most, residentMiB(hub.child.pid as number));
     }
     await write(1);
     await expect.poll(() => quick.received.length, { timeout: 90_000 }).toBe(9_002);
-    // A page of events for each and what the collector has not taken yet are some 200 MiB; without waiting for readers it is 600.
+    // One page of events per reader and uncollected garbage use about 200 MiB. Without waiting for readers, it is 600
+    // MiB.
     expect(most - before).toBeLessThan(400);
     for (const socket of sockets) socket.destroy();
     quick.end();
@@ -138,7 +139,7 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'large runs that callers ask for and do not read take up a bounded amount of memory, and end',
+  'unread responses with large runs use a bounded amount of memory and are closed',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -174,21 +175,21 @@ test.skipIf(process.platform !== 'linux')(
       ...Array.from({ length: 10 }, () => stalledReader(hub.url, `${path}/events`, headers)),
     ];
     let most = before;
-    for (let look = 0; look < 40; look += 1) {
+    for (let sample = 0; sample < 40; sample += 1) {
       await delay(250);
       most = Math.max(most, residentMiB(hub.child.pid as number));
     }
-    // Read whole they would be 40 times 32 MB, and the streams 10 times.
+    // Complete responses would use 40 times 32 MB, and the streams 10 times 32 MB.
     expect(most - before).toBeLessThan(700);
-    // What is small is answered all the while.
+    // Small requests still get a response.
     expect((await api.call('listAutomationRuns', {})).data).toHaveLength(1);
-    // The hub ends connections that read nothing.
+    // The hub closes connections whose clients do not read.
     await until(
       async () => {
         const again = await fetch(`${hub.url}${path}`, { headers });
         return again.status === 200 && (await again.text()).length > 32_000_000;
       },
-      () => 'the memory was not given back',
+      () => 'the memory was not released',
       150_000,
     );
     for (const socket of sockets) socket.destroy();

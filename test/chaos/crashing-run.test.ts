@@ -20,18 +20,18 @@ import { until } from '../fixtures/until.ts';
 type StepInput = z.input<typeof step>;
 
 test(
-  'a run that takes the hub down does so twice at most and fails, and one that was under way each time succeeds',
+  'a run that crashes the hub crashes it at most twice and then fails, and another run in progress succeeds',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-deadly-'));
-    const held: ServerResponse[] = [];
+    const pendingResponses: ServerResponse[] = [];
     let calls = 0;
     let isOpen = false;
     const receiver = createServer((_request, response) => {
       calls += 1;
       if (isOpen) response.end();
-      else held.push(response);
+      else pendingResponses.push(response);
     });
     await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
     onTestFinished(() => {
@@ -48,13 +48,13 @@ test(
       DATABASE_POOL_SIZE: '8',
       NODE_OPTIONS: `--import=${new URL('../fixtures/die-in-render.ts', import.meta.url).href}`,
     };
-    /** What the sweep does with a run whose process is gone, without the wait for its lease. */
+    /** Expires the lease of a killed process, as the sweep does, without waiting. */
     const endLease = (runId: string) =>
       database.query(
         'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1',
         [runId],
       );
-    const died = async (hub: HubProcess) => {
+    const expectCrash = async (hub: HubProcess) => {
       if (hub.child.exitCode === null && hub.child.signalCode === null) await once(hub.child, 'exit');
       expect(hub.child.signalCode).toBe('SIGKILL');
     };
@@ -66,7 +66,7 @@ test(
       const { id } = await api().call('createAutomationWorkflow', { body: { name: 'w', stepsJson } });
       return startedRun(await api().call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
     };
-    const bystander = await start(
+    const otherRun = await start(
       [
         { type: 'log', message: 'one' },
         { type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${target}/`, body: '{{payload.a}}' } },
@@ -76,30 +76,30 @@ test(
     );
     await until(
       () => calls === 1,
-      () => 'the other run did not get under way',
+      () => 'the other run did not start',
     );
-    const deadly = await start(
+    const crashingRun = await start(
       [
         { type: 'log', message: 'one' },
         { type: 'log', message: '{{payload.a}}{{payload.b}}' },
       ],
       { a: 'end of ', b: 'this process' },
     );
-    await died(hub);
+    await expectCrash(hub);
 
     hub = await startHubProcess(env);
-    await endLease(bystander);
+    await endLease(otherRun);
     await until(
       () => calls === 2,
-      () => 'the other run was not taken again',
+      () => 'the other run was not claimed again',
     );
-    await endLease(deadly);
-    await died(hub);
+    await endLease(crashingRun);
+    await expectCrash(hub);
 
     hub = await startHubProcess(env);
-    await endLease(bystander);
-    await endLease(deadly);
-    const failed = await settledRun(api(), deadly);
+    await endLease(otherRun);
+    await endLease(crashingRun);
+    const failed = await settledRun(api(), crashingRun);
     expect(failed).toMatchObject({
       status: 'failed',
       error: {
@@ -110,12 +110,12 @@ test(
     });
     await until(
       () => calls === 3,
-      () => 'the other run was not taken again',
+      () => 'the other run was not claimed again',
     );
     isOpen = true;
-    for (const response of held) response.end();
-    expect(await settledRun(api(), bystander)).toMatchObject({ status: 'succeeded' });
-    expect(await database.query('select process_deaths from runs where id = $1', [bystander])).toEqual([
+    for (const response of pendingResponses) response.end();
+    expect(await settledRun(api(), otherRun)).toMatchObject({ status: 'succeeded' });
+    expect(await database.query('select process_deaths from runs where id = $1', [otherRun])).toEqual([
       { process_deaths: null },
     ]);
     expect(await hub.stop()).toBe(0);

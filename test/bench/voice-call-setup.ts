@@ -12,19 +12,19 @@ import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamail
 import { startTalkingBrowser } from '../fixtures/voice-tab.ts';
 import { startBenchHub } from './hub.ts';
 import { compared } from './table.ts';
-import { hirePeople, manyPeople, startBareRelay } from './voice-people.ts';
-import type { Person } from './voice-people.ts';
 import { compareRegistrations, registrationRows } from './voice-softphones.ts';
+import { createPhoneUsers, manySignInsSettings, startBareRelay } from './voice-users.ts';
+import type { PhoneUser } from './voice-users.ts';
 
 type Row = Record<string, string>;
 
 const registering = 20;
-/** One softphone may dial 30 times a minute. */
+/** A softphone may dial 30 times a minute. */
 const pauseMs = 2_000;
 const callTimeoutMs = 20_000;
 
-/** What the page of softphones calls with, without the page around it. */
-async function bundleLine(): Promise<string> {
+/** Bundles the call code of the softphone page without the page. */
+async function bundleSession(): Promise<string> {
   const built = (await build({
     configFile: false,
     logLevel: 'silent',
@@ -36,7 +36,7 @@ async function bundleLine(): Promise<string> {
   return (built[0] as Rollup.RollupOutput).output[0].code;
 }
 
-/** In a page: a line, and when the call of it was dialled, answered, and had its media. */
+/** Code for the page: a softphone session that records when a call was dialled, answered and got its media. */
 const script = (domain: string, user: string) => `
 const now = () => performance.timeOrigin + performance.now();
 const whenConnected = (session) => new Promise((done) => {
@@ -80,7 +80,7 @@ window.dial = async (whom) => {
 };
 `;
 
-async function openLine(
+async function openSession(
   browser: Browser,
   base: string,
   {
@@ -95,7 +95,7 @@ async function openLine(
   await context.grantPermissions(['microphone'], { origin: base });
   const page = await context.newPage();
   page.setDefaultTimeout(callTimeoutMs);
-  // The page of softphones without what it does by itself; one that was made up here would not be let to the loopback.
+  // Blocks the scripts of the softphone page. A page of another origin could not connect to the loopback interface.
   await page.route('**/*.js', (route) => route.abort());
   await page.goto(`${base}/phone`);
   await page.addScriptTag({ content: code });
@@ -107,9 +107,9 @@ async function openLine(
 }
 
 interface CallTimes {
-  /** To the phone that rings. */
+  /** Until the called phone rings. */
   ringing: number;
-  /** To connected media and a confirmed call on both sides. */
+  /** Until media is connected and the call is confirmed on both sides. */
   talking: number;
 }
 
@@ -124,7 +124,10 @@ async function call(caller: Page, callee: Page, whom: string): Promise<CallTimes
   return { ringing: rang - dialled, talking: Math.max(connected, there) - dialled };
 }
 
-/** Registrations and calls at the SIP server of deploy/kamailio, by the hub and straight; null where a tool is missing, which is said. */
+/**
+ * Compares registrations and calls through the hub with those at the SIP server of deploy/kamailio. Prints a missing
+ * tool and returns null.
+ */
 export async function measureSetUp(
   wanted: { register: boolean; setUp: boolean },
   { rounds, calls }: { rounds: number; calls: number },
@@ -152,14 +155,19 @@ export async function measureSetUp(
       [Symbol.asyncDispose]: async () => undefined,
     }),
   );
-  const hub = stack.use(await startBenchHub({ ...server.env, ...manyPeople, DATABASE_URL: postgres.url }));
+  const hub = stack.use(await startBenchHub({ ...server.env, ...manySignInsSettings, DATABASE_URL: postgres.url }));
   const domain = server.env['SIP_DOMAIN'] as string;
-  // A call rings wherever somebody is registered: those who call are others than those who only register, and others each way.
-  const [ann, ben, cid, dan, ...people] = (await hirePeople(hub, 4 + registering)) as [Person, Person, Person, Person];
+  // A call rings at every registration of a user, so callers and registering users are different, also per variant.
+  const [ann, ben, cid, dan, ...users] = (await createPhoneUsers(hub, 4 + registering)) as [
+    PhoneUser,
+    PhoneUser,
+    PhoneUser,
+    PhoneUser,
+  ];
   const register = wanted.register
     ? registrationRows(
         'REGISTER to Kamailio, and its 200',
-        await compareRegistrations({ hub, env: server.env, people }, rounds),
+        await compareRegistrations({ hub, env: server.env, users }, rounds),
         { took: '2 ms', added: '' },
       )
     : null;
@@ -171,22 +179,22 @@ export async function measureSetUp(
   const browser = await startTalkingBrowser(program);
   stack.defer(() => browser.close());
   const relay = stack.use(await startBareRelay(server.env));
-  const code = await bundleLine();
-  const byHub = ({ jwt, user }: Person) =>
-    openLine(browser, hub.url, { cookie: { name: 'outrigger_session', value: jwt }, code, domain, user });
-  const byRelay = ({ user }: Person) =>
-    openLine(browser, relay.url, { cookie: { name: 'user', value: user }, code, domain, user });
+  const code = await bundleSession();
+  const byHub = ({ jwt, user }: PhoneUser) =>
+    openSession(browser, hub.url, { cookie: { name: 'outrigger_session', value: jwt }, code, domain, user });
+  const byRelay = ({ user }: PhoneUser) =>
+    openSession(browser, relay.url, { cookie: { name: 'user', value: user }, code, domain, user });
   const [hubCaller, hubCallee] = [await byHub(ann), await byHub(ben)];
   const [bareCaller, bareCallee] = [await byRelay(cid), await byRelay(dan)];
   const times: Record<'hub' | 'bare', CallTimes[]> = { hub: [], bare: [] };
-  const ways = {
+  const variants = {
     hub: () => call(hubCaller, hubCallee, ben.user),
     bare: () => call(bareCaller, bareCallee, dan.user),
   };
   const warmUps = 2;
   for (let round = 0; round < calls + warmUps; round += 1) {
     for (const name of round % 2 === 0 ? (['hub', 'bare'] as const) : (['bare', 'hub'] as const)) {
-      const took = await ways[name]();
+      const took = await variants[name]();
       if (round >= warmUps) times[name].push(took);
     }
     await new Promise((done) => setTimeout(done, pauseMs));
