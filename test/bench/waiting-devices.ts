@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { channelProtocol } from '../../shared/contract/nodes/channel.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 
 /** What the benchmark asks of the process that is all the devices: to have more of them wait, to have those on channels send heartbeats, or to count those that still wait. */
 export type DeviceOrder =
@@ -76,7 +77,7 @@ async function waitInChannel(url: URL, id: string, secret: string): Promise<void
   beats.push(() => setTimeout(heartbeat, Math.random() * heartbeatMs));
 }
 
-process.on('message', async (order: DeviceOrder) => {
+async function onOrder(order: DeviceOrder): Promise<void> {
   const report = (ready: boolean) => process.send?.({ ready, open: open.size, answers } satisfies DeviceReport);
   if (order === 'heartbeats') for (const begin of beats) begin();
   else if (order !== 'count') {
@@ -88,5 +89,6 @@ process.on('message', async (order: DeviceOrder) => {
     }
   }
   report(true);
-});
+}
+process.on('message', (order: DeviceOrder) => unawaited(onOrder(order)));
 process.on('disconnect', () => process.exit());

@@ -8,6 +8,7 @@ import type { Fetch } from '../fixtures/contract-client.ts';
 import { beginVisitors, makeConversations, openVisitor } from '../fixtures/live-chat.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 import { until } from '../fixtures/until.ts';
 
 const visitors = 1_000;
@@ -90,7 +91,7 @@ test(
     const urls = () => [mortal.url, lasting.url];
     const pages = tokens.map((token) => new Page(urls, token));
     onTestFinished(() => pages.forEach((page) => page.end()));
-    for (const page of pages) void page.live();
+    for (const page of pages) unawaited(page.live());
 
     // The same client id makes a message that was accepted by a hub which died one message.
     const say = async (id: string, content: string) => {
