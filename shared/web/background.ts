@@ -3,5 +3,5 @@
  * of the page.
  */
 export function background(task: PromiseLike<unknown>): void {
-  task.then(undefined, reportError);
+  task.then(undefined, (error: unknown) => reportError(error));
 }
