@@ -14,7 +14,7 @@ if (process.getuid?.() === 0 && !args.some((arg) => needsNoSandbox.includes(arg)
 // In Node, the default export of the package is the path of the program. Importing it downloads a missing program.
 const { default: electron } = await import('electron');
 const child = spawn(electron as unknown as string, ['.', ...args], { stdio: 'inherit' });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void child.kill(signal));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
 child.on('error', (error) => {
   process.stderr.write(`outrigger-companion: Electron does not start: ${error.message}\n`);
   process.exitCode = 1;

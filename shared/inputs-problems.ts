@@ -121,7 +121,8 @@ class SchemaReader {
     if (pattern === undefined) return;
     if (typeof pattern !== 'string') return this.#add([...path, 'pattern'], 'must be a regular expression');
     try {
-      void new LinearPattern(pattern);
+      // oxlint-disable-next-line no-new -- The constructor checks the pattern.
+      new LinearPattern(pattern);
     } catch (error) {
       if (!(error instanceof PatternError)) throw error;
       this.#add([...path, 'pattern'], error.message);

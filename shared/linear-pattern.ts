@@ -158,12 +158,12 @@ class Compiler {
 }
 
 /** @throws PatternError. */
-function assertSyntax(source: string): void {
+function compileNatively(source: string): RegExp {
   if (source.length > maxPatternLength) throw new PatternError(`has more than ${maxPatternLength} characters`);
   for (const [escape, character = ''] of source.matchAll(/\\(.)/gsu))
     if (unsupportedEscapes.includes(character)) throw new PatternError(`has ${escape}, which is not supported`);
   try {
-    void new RegExp(source, 'u');
+    return new RegExp(source, 'u');
   } catch (error) {
     const { message } = error as SyntaxError;
     throw new PatternError(
@@ -178,7 +178,7 @@ export class LinearPattern {
 
   /** @throws PatternError. */
   constructor(source: string) {
-    assertSyntax(source);
+    compileNatively(source);
     this.#program = new Compiler(source).compile();
   }
 

@@ -11,8 +11,13 @@ interface Server extends AsyncDisposable {
 }
 
 /** Starts a server on a free port of this machine. */
-export async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Server> {
-  const server = createServer(answer);
+export async function serve(
+  answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
+): Promise<Server> {
+  const server = createServer((request, response) => {
+    // The request can end before its body has arrived.
+    Promise.resolve(answer(request, response)).catch(() => response.destroy());
+  });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -51,7 +56,7 @@ export async function receiveWebhooks(secretOf: () => string, counts: Map<string
   return serve(async (request, response) => {
     const body = await readText(request);
     const expected = createHmac('sha256', secretOf())
-      .update(`${request.headers['x-service-timestamp']}.${body}`)
+      .update(`${String(request.headers['x-service-timestamp'])}.${body}`)
       .digest();
     const signature = Buffer.from(String(request.headers['x-service-signature']), 'hex');
     const isValid = signature.length === expected.length && timingSafeEqual(signature, expected);

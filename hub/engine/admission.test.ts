@@ -7,6 +7,7 @@ import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../test/fixtures/secrets.ts';
+import { unawaited } from '../../test/fixtures/unawaited.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
@@ -251,11 +252,11 @@ describe('a line of held runs', () => {
     const ids = await accept(tenantId, id, 60);
     const worker = new Worker();
     const loop = async () => {
-      for (const runId of worker.woken()) void worker.engine.execute(runId, never);
+      for (const runId of worker.woken()) unawaited(worker.engine.execute(runId, never));
       for (const runId of worker.underWay) if (Math.random() < 0.5) worker.release(runId);
     };
-    for (const runId of ids) void worker.engine.execute(runId, never);
-    const timer = setInterval(() => void loop(), 5);
+    for (const runId of ids) unawaited(worker.engine.execute(runId, never));
+    const timer = setInterval(() => unawaited(loop()), 5);
     await expect.poll(async () => (await rowsOf(id)).filter(({ status }) => status === 'succeeded').length).toBe(60);
     clearInterval(timer);
     expect(worker.most).toBeLessThanOrEqual(3);
@@ -377,7 +378,7 @@ describe('a line of held runs', () => {
       await judged.promise;
       let hasEnded = false;
       worker.release(first);
-      void worker.done.get(first)?.then(() => (hasEnded = true));
+      unawaited(worker.done.get(first)?.then(() => (hasEnded = true)));
       await expect.poll(async () => hasEnded || (await waitsFor('advisory'))).toBe(true);
       mayCommit.resolve();
       expect(await holding).toMatchObject({ began: false });

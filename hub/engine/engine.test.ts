@@ -96,7 +96,7 @@ const never = new AbortController().signal;
 
 /** A worker that dies in the middle of a step: it stops there, and its lease runs out. */
 async function dieIn(engine: Engine, runId: string, reached: Promise<void>): Promise<void> {
-  void engine.execute(runId, never).catch(() => undefined);
+  engine.execute(runId, never).catch(() => undefined);
   await reached;
   await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
   await repairRuns(db);
@@ -258,7 +258,7 @@ test('a run that kills its workers again and again is ended, alone', async () =>
   const runId = await accept(skill.id);
   const pauses: number[] = [];
   for (let death = 0; death < 5; death += 1) {
-    void engineWith(skill)
+    engineWith(skill)
       .execute(runId, never)
       .catch(() => undefined);
     await expect.poll(async () => (await stateOf(runId))?.lease_expires_at).not.toBeNull();

@@ -6,6 +6,7 @@ import type { Transaction } from '../platform/db/database.ts';
 import { isAssertionFailed } from '../platform/db/errors.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { commitBehind } from '../platform/db/transaction.ts';
+import { background } from '../platform/process/background.ts';
 import { runTopic, wakeRuns } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
@@ -147,7 +148,10 @@ export class Engine {
       writes,
       write: (work, durable = true) => writes.alone(work, durable),
     };
-    const renewal = setInterval(() => void this.#renew(held, lost), renewalSeconds * 1000);
+    const renewal = setInterval(
+      () => background(this.#renew(held, lost), this.#deps.logger, 'renewal of the lease of a run'),
+      renewalSeconds * 1000,
+    );
     using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {
       if (event['status'] === 'cancelled') lost.abort(new LeaseLost('the run was cancelled'));
     });
@@ -417,7 +421,7 @@ export class Engine {
     if (ends === null) return true;
     held.trace?.ended(ends, isFatal ? error?.code : undefined);
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
-    void this.#deps.events.publish(runTopic(run.id), { status: ends });
+    this.#deps.events.publish(runTopic(run.id), { status: ends });
     after.forEach((tell) => tell());
     if (jobs.length > 0) this.#deps.dispatch(jobs);
     return false;
@@ -606,7 +610,7 @@ export class Engine {
     if (jobs.length > 0) this.#deps.dispatch(jobs);
     outcome.committed?.();
     if (outcome.status === 'waiting_approval')
-      void this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
+      this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
     return null;
   }
 

@@ -8,6 +8,7 @@ import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../test/fixtures/secrets.ts';
 import { StatementRecorder } from '../../test/fixtures/statement-plans.ts';
+import { unawaited } from '../../test/fixtures/unawaited.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
@@ -131,7 +132,7 @@ test('a start that waits for a lock keeps no other of its workspace from startin
   const { intake, begun } = intakeWith();
   const starts = [held, free].map((definition) => intake.accept({ ...start, definition }));
   let isHeldAccepted = false;
-  void starts[0]?.then(() => (isHeldAccepted = true));
+  unawaited(starts[0]?.then(() => (isHeldAccepted = true)));
   try {
     await starts[1];
     expect([begun.map((run) => run.workflow_id), isHeldAccepted]).toEqual([[freeId], false]);

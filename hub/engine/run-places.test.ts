@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { unawaited } from '../../test/fixtures/unawaited.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { Place } from './held-run.ts';
 import type { Reservation } from './held-starts.ts';
@@ -117,7 +118,7 @@ describe('the places of a process', () => {
     const own = bench({ concurrency: 2, maxRuns: 100 });
     const { places, begun, ended } = own;
     for (const runId of named('a', 4)) own.take(runId);
-    for (const runId of named('b', 4)) void places.accept({ runId, tenantId: 'b' });
+    for (const runId of named('b', 4)) unawaited(places.accept({ runId, tenantId: 'b' }));
     for (let count = 0; ended.length < 8; count += 1) {
       expect(count).toBeLessThan(20);
       expect(begun.length - ended.length).toBeLessThanOrEqual(2);
@@ -365,7 +366,7 @@ describe('the places of a process', () => {
             own.take(runId);
             break;
           case 1:
-            void own.places.accept(dice(2) === 0 ? { runId } : { runId, tenantId: tenantOf(runId) });
+            unawaited(own.places.accept(dice(2) === 0 ? { runId } : { runId, tenantId: tenantOf(runId) }));
             break;
           case 2: {
             const reservation = own.places.reserve(tenantOf(runId));

@@ -49,7 +49,9 @@ export class RunWrites implements Disposable {
   later(step: DoneStep): void {
     this.#unwritten.push(step);
     // Whatever keeps them from being written keeps what is written next from it, too, and is dealt with there.
-    const write = () => void this.catchUp().catch(() => undefined);
+    const write = () => {
+      this.catchUp().catch(() => undefined);
+    };
     if (step.receipt === null) this.#soon ??= setTimeout(write, unwrittenMs);
     else this.#now ??= setImmediate(write);
   }

@@ -155,7 +155,7 @@ function askForSkill(
   return askApproval(deps, held, site, {
     ...openApproval,
     kind: 'step',
-    title: `${site.label ?? skill.title}`.slice(0, 500),
+    title: (site.label ?? skill.title).slice(0, 500),
     message,
     request,
     onTimeout: 'reject',

@@ -85,6 +85,8 @@ export function createCallHandlers(port: AppPort, keeper: RuntimeKeeper, window:
         throw new AppError('not_available', `The folder ${port.logFolder} could not be opened on this system.`);
     },
     // Quit after the response was sent.
-    'app.quit': async () => void setImmediate(() => app.quit()),
+    'app.quit': async () => {
+      setImmediate(() => app.quit());
+    },
   };
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { app, globalShortcut, session } from 'electron';
 import type { AppState, PairingLink } from '../../shared/companion/app.ts';
 import { AuditLog } from '../runtime/audit.ts';
+import { background } from '../runtime/background.ts';
 import { ControlRefusal } from '../runtime/control/client.ts';
 import { CompanionError } from '../runtime/data-folder.ts';
 import type { DataFolder } from '../runtime/data-folder.ts';
@@ -123,7 +124,7 @@ export class CompanionApp {
     companionApp.#keeper.start();
     await companionApp.#followUpdates();
     await companionApp.#updateTray();
-    setInterval(() => void companionApp.#updateTray(), trayPollMs).unref();
+    setInterval(() => companionApp.#background(companionApp.#updateTray(), 'update of the tray'), trayPollMs).unref();
     companionApp.#registerShortcut();
     app.on('activate', () => companionApp.#window.show());
     if (appArguments.hidden && companionApp.#tray === null) companionApp.#window.showMinimized();
@@ -167,7 +168,7 @@ export class CompanionApp {
   /** Pauses the companion, even if it is not running or hangs. */
   pause(by: string): void {
     this.#log.write('paused', by);
-    void this.#writeChange('pause');
+    this.#background(this.#writeChange('pause'), 'pause in the settings file');
     this.#keeper.call('change', { change: 'pause' }, callTimeoutMs).catch(() => undefined);
   }
 
@@ -230,6 +231,10 @@ export class CompanionApp {
 
   #resume(): void {
     this.#keeper.call('change', { change: 'resume' }, callTimeoutMs).catch(() => this.#writeChange('resume'));
+  }
+
+  #background(task: Promise<unknown>, name: string): void {
+    background(task, name, (event, detail) => this.#log.write(event, detail));
   }
 
   /** Writes the change to the settings file, which every companion of this data folder reads. */

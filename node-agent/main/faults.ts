@@ -4,14 +4,15 @@ import { ownAppImage, startDetached } from './installation.ts';
 import { nextDelay } from './restart-policy.ts';
 
 /**
- * Logs a fault of the main process and restarts the app, with a growing delay for repeated faults. The new process
- * waits for the delay, because the state of the faulty process cannot be trusted.
+ * Logs each fault of the main process and restarts the app, with a growing delay for repeated faults. The new process
+ * waits for the delay, because the state of the faulty process cannot be trusted. Returns the function that handles a
+ * fault.
  */
 export function restartOnFault(
   dataFolder: string,
   waitedMs: number,
   log: (event: string, detail?: string) => void,
-): void {
+): (fault: string, error: unknown) => void {
   const startedAt = performance.now();
   let isRestarting = false;
   const end = (fault: string, error: unknown) => {
@@ -37,4 +38,5 @@ export function restartOnFault(
   app.on('child-process-gone', (_gone, { type, reason, name }) => {
     if (reason !== 'clean-exit') log('a process of the app ended', `${name ?? type}: ${reason}`);
   });
+  return end;
 }

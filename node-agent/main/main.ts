@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { app, Menu } from 'electron';
+import { background } from '../runtime/background.ts';
 import { askCompanion } from '../runtime/control/client.ts';
 import { DataFolder } from '../runtime/data-folder.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
@@ -49,7 +50,8 @@ const log = new AppLog(join(folder.path, 'logs'));
 app.setAppUserModelId(appId);
 app.setPath('userData', join(folder.path, 'app'));
 app.setPath('crashDumps', join(folder.path, 'app', 'crashes'));
-restartOnFault(folder.path, appArguments.waitMs, (event, detail) => log.write(event, detail));
+const note = (event: string, detail?: string) => log.write(event, detail);
+const onFault = restartOnFault(folder.path, appArguments.waitMs, note);
 declareWindowScheme();
 await delay(appArguments.waitMs);
 await chooseKeyStore();
@@ -79,7 +81,7 @@ function startApp(): void {
     if (companionApp === undefined) queuedActions.push(action);
     else action(companionApp);
   };
-  guardEveryPage((event, detail) => log.write(event, detail));
+  guardEveryPage(note);
   app.on('second-instance', (_event, _words, _folder, other) =>
     withApp((one) => one.handleSecondStart(readSecondStart(other))),
   );
@@ -94,22 +96,26 @@ function startApp(): void {
   app.on('before-quit', (event) => {
     if (mayQuit) return;
     event.preventDefault();
-    void Promise.race([companionApp?.quit(), delay(quitDeadlineMs)]).finally(() => {
+    const quit = Promise.race([companionApp?.quit(), delay(quitDeadlineMs)]).finally(() => {
       mayQuit = true;
       app.quit();
     });
+    // As an unhandled rejection, a failure would restart the app that the owner quits.
+    background(quit, 'stop of the app', note);
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => app.quit());
-  void app.whenReady().then(async () => {
+  const start = async () => {
+    await app.whenReady();
     log.write('the app starts', `version ${app.getVersion()}, electron ${process.versions.electron}`);
     // On macOS, copy and paste need a menu.
     const roles = [{ role: 'appMenu' }, { role: 'editMenu' }, { role: 'windowMenu' }] as const;
     Menu.setApplicationMenu(process.platform === 'darwin' ? Menu.buildFromTemplate([...roles]) : null);
     lockDefaultSession();
-    void registerLinks(ownAppImage(folder.path), (event, detail) => log.write(event, detail));
+    background(registerLinks(ownAppImage(folder.path), note), 'registration of pairing links', note);
     companionApp = await CompanionApp.start({ folder, log, distFolder: import.meta.dirname, appArguments });
     for (const action of queuedActions.splice(0)) action(companionApp);
-  });
+  };
+  start().catch((error: unknown) => onFault('the start failed', error));
 }
 
 if (appArguments.unpair) {

@@ -127,7 +127,7 @@ export class Recorder {
   /** Ends all captures and closes the page. */
   close(): void {
     clearTimeout(this.#idle);
-    void this.#page?.then((page) => page.destroy()).catch(() => undefined);
+    this.#page?.then((page) => page.destroy()).catch(() => undefined);
     this.#closeCount += 1;
     for (const [id, { resolve }] of this.#pending) resolve({ id, problem: 'The capture was ended.' });
     this.#page = undefined;

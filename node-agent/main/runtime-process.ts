@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { utilityProcess } from 'electron';
 import type { HostOffer } from '../../shared/companion/host.ts';
+import { background } from '../runtime/background.ts';
 import type { CompanionProcess } from './companion-process.ts';
 import { answerHostRequest } from './host-requests.ts';
 import type { HostHandlers } from './host-requests.ts';
@@ -42,11 +43,13 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
         log('runtime', runtimeLine.text);
       });
   child.on('message', (message: unknown) => {
-    void answerHostRequest(options.handlers, message, (method, error) =>
-      log('the runtime was refused', `${method}: ${(error as Error).message}`),
-    ).then((answer) => {
-      if (answer !== null) send(answer);
-    });
+    const answer = async () => {
+      const response = await answerHostRequest(options.handlers, message, (method, error) =>
+        log('the runtime was refused', `${method}: ${(error as Error).message}`),
+      );
+      if (response !== null) send(response);
+    };
+    background(answer(), 'answer to the runtime', log);
   });
   const ended = new Promise<string>((done) => {
     child.once('exit', (code) =>

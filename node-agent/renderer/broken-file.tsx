@@ -54,7 +54,7 @@ export function BrokenFile({ broken: { file, path, detail } }: { broken: Compani
           <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
             Cancel
           </Button>
-          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => setAside()}>
             Set it aside
           </Button>
         </div>

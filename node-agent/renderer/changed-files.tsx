@@ -18,9 +18,7 @@ export function EditedSettings({ edited }: { edited: NonNullable<CompanionState[
           <Button
             disabled={action.isBusy}
             onClick={() =>
-              void action.run(() =>
-                store.change({ change: 'accept_settings', ...(hash === null ? {} : { seen: hash }) }),
-              )
+              action.run(() => store.change({ change: 'accept_settings', ...(hash === null ? {} : { seen: hash }) }))
             }
           >
             {needsConsent ? 'Accept these changes' : 'I have reviewed this'}
@@ -28,7 +26,7 @@ export function EditedSettings({ edited }: { edited: NonNullable<CompanionState[
           {needsConsent && !pairing && (
             <Button
               disabled={action.isBusy}
-              onClick={() => void action.run(() => store.change({ change: 'discard_settings' }))}
+              onClick={() => action.run(() => store.change({ change: 'discard_settings' }))}
             >
               Discard
             </Button>
@@ -60,9 +58,11 @@ export function ChangedLog({ problem }: { problem: string }) {
   const store = useStore();
   const action = useAction();
   const [isConfirming, setConfirming] = useState(false);
-  const setAside = async () => {
-    if (await action.run(async () => store.setState(await store.call('setAuditAside', {})))) setConfirming(false);
-  };
+  const setAside = () =>
+    action.run(
+      async () => store.setState(await store.call('setAuditAside', {})),
+      () => setConfirming(false),
+    );
   return (
     <Notice
       tone="bad"
@@ -77,7 +77,7 @@ export function ChangedLog({ problem }: { problem: string }) {
           <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
             Cancel
           </Button>
-          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => setAside()}>
             Start a new log
           </Button>
         </div>

@@ -42,8 +42,8 @@ export const useWorkspaceName = (): string | null =>
   });
 
 export interface Action {
-  /** Runs an operation. Resolves to whether it succeeded. Ignores calls while an operation is in progress. */
-  run: (operation: () => Promise<unknown>) => Promise<boolean>;
+  /** Starts an operation. A failure is shown as `error`. Ignores calls while an operation is in progress. */
+  run: (operation: () => Promise<unknown>, onSuccess?: () => void) => void;
   isBusy: boolean;
   error: string | null;
   clear: () => void;
@@ -54,19 +54,18 @@ export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const run = useCallback(
-    async (operation: () => Promise<unknown>) => {
-      if (isBusy) return false;
+    (operation: () => Promise<unknown>, onSuccess?: () => void) => {
+      if (isBusy) return;
       setBusy(true);
-      try {
-        await operation();
-        setError(null);
-        return true;
-      } catch (thrown) {
-        setError(rewordForOwner(thrown instanceof Error ? thrown.message : String(thrown)));
-        return false;
-      } finally {
-        setBusy(false);
-      }
+      operation()
+        .then(
+          () => {
+            setError(null);
+            onSuccess?.();
+          },
+          (thrown: unknown) => setError(rewordForOwner(thrown instanceof Error ? thrown.message : String(thrown))),
+        )
+        .finally(() => setBusy(false));
     },
     [isBusy],
   );

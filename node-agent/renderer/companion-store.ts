@@ -8,6 +8,7 @@ import type {
 } from '../../shared/companion/app.ts';
 import type { OwnerChange, TestResult } from '../../shared/companion/control.ts';
 import type { CompanionState, HistoryEntry } from '../../shared/companion/state.ts';
+import { background } from '../../shared/web/background.ts';
 import { Store } from '../../shared/web/store.ts';
 
 declare global {
@@ -70,7 +71,7 @@ export class CompanionStore {
   /** Subscribes to events for the lifetime of the page. */
   start(): void {
     this.#bridge.onEvent((event) => this.#handleEvent(event));
-    void this.#connect();
+    background(this.#connect());
   }
 
   /** @throws CompanionError */
@@ -111,7 +112,7 @@ export class CompanionStore {
       this.#retryMs = firstRetryMs;
     } catch (error) {
       this.#set({ unreachable: error instanceof Error ? error.message : String(error) });
-      this.#retry = setTimeout(() => void this.#connect(), this.#retryMs);
+      this.#retry = setTimeout(() => background(this.#connect()), this.#retryMs);
       this.#retryMs = Math.min(this.#retryMs * 2, maxRetryMs);
     } finally {
       this.#isConnecting = false;
@@ -130,7 +131,7 @@ export class CompanionStore {
       const wasRunning = isRunning(this.#store.state.app);
       this.setApp(event.state);
       // The state of a stopped companion is outdated. After a restart, the state must be loaded again.
-      if (isRunning(event.state) && !wasRunning) void this.#connect();
+      if (isRunning(event.state) && !wasRunning) background(this.#connect());
       else if (!isRunning(event.state)) this.#set({ unreachable: event.state.runtime.detail ?? 'It is not running.' });
     }
   }

@@ -19,16 +19,18 @@ export function ListEditor({ label, hint, placeholder, items, empty, onChange }:
   const [typed, setTyped] = useState('');
   const action = useAction();
   const text = typed.trim();
-  const add = async () => {
-    if (await action.run(() => onChange([...items.filter((item) => item !== text), text]))) setTyped('');
-  };
+  const add = () =>
+    action.run(
+      () => onChange([...items.filter((item) => item !== text), text]),
+      () => setTyped(''),
+    );
   return (
     <div className="list-editor">
       <form
         className="inline-form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (text !== '') void add();
+          if (text !== '') add();
         }}
       >
         <Field
@@ -56,7 +58,7 @@ export function ListEditor({ label, hint, placeholder, items, empty, onChange }:
                 type="button"
                 className="token-remove"
                 aria-label={`Remove ${visibleLine(item)}`}
-                onClick={() => void action.run(() => onChange(items.filter((other) => other !== item)))}
+                onClick={() => action.run(() => onChange(items.filter((other) => other !== item)))}
               >
                 <CrossIcon size={14} />
               </button>

@@ -21,7 +21,7 @@ function PauseButton() {
         size="small"
         className="pause"
         disabled={action.isBusy}
-        onClick={() => void action.run(() => store.change({ change: 'pause' }))}
+        onClick={() => action.run(() => store.change({ change: 'pause' }))}
       >
         <PauseIcon size={16} />
         Pause

@@ -2,7 +2,7 @@ import type { EndReason, HistoryEntry } from '../../shared/companion/state.ts';
 import type { Tone } from './words.ts';
 
 /** An entry of the history. Entries of older versions lack `began`. */
-export type PastEntry = HistoryEntry & { began?: boolean };
+export type PastEntry = Omit<HistoryEntry, 'began'> & { began?: boolean };
 
 /** Whether an entry records an action of the owner instead of a command. */
 export const isOwnerEntry = ({ type }: Pick<HistoryEntry, 'type'>): boolean => type.startsWith('owner.');

@@ -20,7 +20,7 @@ function LinkDecision({ link }: { link: PairingLink }) {
     <Decision
       isOpen
       title={link.problem === null ? 'Connect this machine to a hub?' : "This link can't be used"}
-      onClose={() => void action.run(dismiss)}
+      onClose={() => action.run(dismiss)}
     >
       <p>
         {link.problem === null
@@ -57,7 +57,7 @@ function LinkDecision({ link }: { link: PairingLink }) {
       )}
       <ActionError action={action} title="This machine was not connected" />
       <div className="popup-end">
-        <Button size="big" disabled={action.isBusy} onClick={() => void action.run(dismiss)}>
+        <Button size="big" disabled={action.isBusy} onClick={() => action.run(dismiss)}>
           {link.problem === null ? 'Cancel' : 'Close'}
         </Button>
         {link.problem === null && (
@@ -66,7 +66,7 @@ function LinkDecision({ link }: { link: PairingLink }) {
             size="big"
             aria-disabled={!isReady}
             onClick={() => {
-              if (isReady) void connect();
+              if (isReady) connect();
             }}
           >
             {action.isBusy ? 'Connecting…' : 'Connect'}

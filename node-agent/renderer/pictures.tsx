@@ -38,8 +38,10 @@ function pictureOf(store: CompanionStore, commandId: string): Promise<string> {
   return known;
 }
 
+type PicturedEntry = Pick<HistoryEntry, 'commandId' | 'time' | 'type'>;
+
 /** The picture of a command. It loads when it becomes visible and opens larger on click. */
-export function Thumbnail({ entry, isLarge = false }: { entry: HistoryEntry; isLarge?: boolean }) {
+export function Thumbnail({ entry, isLarge = false }: { entry: PicturedEntry; isLarge?: boolean }) {
   const store = useStore();
   const button = useRef<HTMLButtonElement>(null);
   const [address, setAddress] = useState<string | null>(null);

@@ -130,7 +130,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
   const isSeen = isConfirmedSeen || (isBodySeen && isInputSeen);
   const left = Date.parse(prompt.expiresAt) - now;
   const sendAnswer = (answer: PromptAnswer) =>
-    void action.run(async () => {
+    action.run(async () => {
       store.setState(await store.call('answerPrompt', { promptId: prompt.id, answer }));
     });
   /** Props of the buttons that allow. They ignore clicks until the dialog accepts input and all content was seen. */
@@ -166,11 +166,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
         </div>
       )}
       <div className="prompt-answers">
-        <Button
-          size="big"
-          disabled={action.isBusy}
-          onClick={() => void action.run(() => store.change({ change: 'pause' }))}
-        >
+        <Button size="big" disabled={action.isBusy} onClick={() => action.run(() => store.change({ change: 'pause' }))}>
           {waiting > 0 ? 'Refuse all and pause' : 'Refuse and pause'}
         </Button>
         <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => sendAnswer('deny')}>

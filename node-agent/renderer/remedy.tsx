@@ -19,16 +19,18 @@ export function ShareFolder({ children }: { children: ReactNode }) {
       if (isWide) setWidePath(path);
       else await store.change({ change: 'share', path });
     });
-  const shareWide = async (path: string) => {
-    if (await action.run(() => store.change({ change: 'share', path, isWide: true }))) setWidePath(null);
-  };
+  const shareWide = (path: string) =>
+    action.run(
+      () => store.change({ change: 'share', path, isWide: true }),
+      () => setWidePath(null),
+    );
   const cancel = () => {
     setWidePath(null);
     action.clear();
   };
   return (
     <>
-      <Button size="small" disabled={action.isBusy} onClick={() => void choose()}>
+      <Button size="small" disabled={action.isBusy} onClick={() => choose()}>
         {children}
       </Button>
       {widePath === null ? (
@@ -47,7 +49,7 @@ export function ShareFolder({ children }: { children: ReactNode }) {
             <Button size="big" disabled={action.isBusy} onClick={cancel}>
               Cancel
             </Button>
-            <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void shareWide(widePath)}>
+            <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => shareWide(widePath)}>
               Share all of it
             </Button>
           </div>
@@ -71,7 +73,7 @@ export function RemedyLine({ remedy }: { remedy: Remedy }) {
       {remedyAction?.kind === 'open_settings' && (
         <Button
           size="small"
-          onClick={() => void action.run(() => store.call('app.openSystemSettings', { pane: remedyAction.pane }))}
+          onClick={() => action.run(() => store.call('app.openSystemSettings', { pane: remedyAction.pane }))}
         >
           Open system settings
         </Button>
@@ -81,10 +83,7 @@ export function RemedyLine({ remedy }: { remedy: Remedy }) {
           <code>
             <Line text={remedyAction.command} />
           </code>
-          <Button
-            size="small"
-            onClick={() => void action.run(() => store.call('app.copy', { text: remedyAction.command }))}
-          >
+          <Button size="small" onClick={() => action.run(() => store.call('app.copy', { text: remedyAction.command }))}>
             Copy
           </Button>
         </div>
@@ -93,7 +92,7 @@ export function RemedyLine({ remedy }: { remedy: Remedy }) {
         <Button
           size="small"
           disabled={action.isBusy}
-          onClick={() => void action.run(() => store.call('test', { parts: [part] }))}
+          onClick={() => action.run(() => store.call('test', { parts: [part] }))}
         >
           Ask the system
         </Button>

@@ -80,7 +80,7 @@ export function StatusBar({ isLarge }: { isLarge: boolean }) {
             size={isLarge ? 'big' : 'normal'}
             className="pause"
             disabled={action.isBusy}
-            onClick={() => void action.run(() => store.change({ change: isPaused ? 'resume' : 'pause' }))}
+            onClick={() => action.run(() => store.change({ change: isPaused ? 'resume' : 'pause' }))}
           >
             {isPaused ? <PlayIcon /> : <PauseIcon />}
             {isPaused ? 'Resume' : 'Pause'}

@@ -12,12 +12,12 @@ export function CompanionUnreachable() {
     <Section title="The companion does not respond">
       <Row title="Nothing can run until it responds" about={<Lines text={detail ?? unreachable} />} />
       <Row title="Its log shows the reason">
-        <Button disabled={action.isBusy} onClick={() => void action.run(() => store.call('app.openLogFolder', {}))}>
+        <Button disabled={action.isBusy} onClick={() => action.run(() => store.call('app.openLogFolder', {}))}>
           Open log folder
         </Button>
       </Row>
       <Row title="Quit the app">
-        <Button disabled={action.isBusy} onClick={() => void action.run(() => store.call('app.quit', {}))}>
+        <Button disabled={action.isBusy} onClick={() => action.run(() => store.call('app.quit', {}))}>
           Quit
         </Button>
       </Row>

@@ -538,7 +538,9 @@ export class Companion {
     const now = folder.now();
     await folder
       .changeSettings(
-        (settings) => void removeExpiredPermissions(settings, now),
+        (settings) => {
+          removeExpiredPermissions(settings, now);
+        },
         (_settings, before) => {
           const expired = removeExpiredPermissions(before, now);
           this.#audit.note(

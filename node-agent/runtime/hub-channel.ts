@@ -180,10 +180,9 @@ export class HubChannel {
     signal.addEventListener('abort', onAbort, { once: true });
     let problem: Error | undefined;
     socket.once('unexpected-response', (_request, response) => {
-      void readRefusal(response).then((error) => {
-        reject(error);
-        socket.terminate();
-      });
+      readRefusal(response)
+        .then(reject, reject)
+        .finally(() => socket.terminate());
     });
     socket.on('error', (error) => {
       problem = error;

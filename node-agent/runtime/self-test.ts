@@ -8,6 +8,7 @@ import type { TestPart, TestResult } from '../../shared/companion/control.ts';
 import { isAllowed } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { SystemPermission } from '../../shared/companion/state.ts';
+import { background } from './background.ts';
 import type { BrowserSession } from './commands/browser/session.ts';
 import { isMuted } from './commands/capture-devices.ts';
 import { captureHandlers } from './commands/capture.ts';
@@ -237,7 +238,7 @@ async function testBrowser({ deps, settings, command: { commandId, signal } }: P
     { newPage: true },
     async ({ page }) => {
       const close = () => page.close().catch(() => undefined);
-      const onAbort = () => void close();
+      const onAbort = () => background(close(), 'closing a page');
       signal.addEventListener('abort', onAbort, { once: true });
       try {
         signal.throwIfAborted();

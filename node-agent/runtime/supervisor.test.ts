@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { inheritedEnv } from '../../test/fixtures/processes.ts';
+import { unawaited } from '../../test/fixtures/unawaited.ts';
 import { until } from '../../test/fixtures/until.ts';
 import { AuditLog } from './audit.ts';
 import { askCompanion, ControlClient } from './control/client.ts';
@@ -95,7 +96,7 @@ const pairWith = (hub: string, force = false) =>
 
 test('a machine that is paired again runs commands only of the new hub, and after unpairing of none', async () => {
   const [first, second] = [await startHub(), await startHub()];
-  void start();
+  unawaited(start());
   await answers();
   await pairWith(first.url);
   await until(
@@ -131,7 +132,7 @@ test('pairings are logged and sent to subscribers, and logged also while no comp
   await claim(first.url, false);
   await claim(second.url, true);
   await unpair(data, new DeviceSecrets(null));
-  void start();
+  unawaited(start());
   await answers();
   const received: string[] = [];
   using listener = (await ControlClient.open(data, AbortSignal.timeout(10_000))) as ControlClient;
@@ -160,7 +161,7 @@ test('files of a killed process are removed at the start, and current ones are k
     string,
   ];
   mkdirSync(left);
-  void start();
+  unawaited(start());
   await answers();
   expect(existsSync(left)).toBe(false);
   mkdirSync(underWay);
@@ -171,7 +172,7 @@ test('files of a killed process are removed at the start, and current ones are k
 
 test('commands beyond the requested number are not run', async () => {
   const hub = await startHub();
-  void start();
+  unawaited(start());
   await answers();
   await askCompanion(data, 'change', { change: 'allow', power: 'system' });
   await pairWith(hub.url);
@@ -197,7 +198,7 @@ test('an invalid pairing, or a key store that fails, is reported and can be repl
       return { sealed: 'c2VhbGVk' } as never;
     },
   };
-  void start(locked);
+  unawaited(start(locked));
   await answers();
   expect((await state())?.problem).toContain('identity.json is broken');
   await pairWith(hub.url, true);
@@ -240,7 +241,7 @@ test('a data folder with a long path contains its socket', async () => {
   const deep = join(folder, 'd'.repeat(60), 'e'.repeat(60));
   mkdirSync(deep, { recursive: true });
   data = new DataFolder(deep);
-  void start();
+  unawaited(start());
   await answers();
   if (process.platform === 'linux') expect(existsSync(join(deep, 'control.sock'))).toBe(true);
   await expect(start()).rejects.toThrow(`process ${process.pid}`);
@@ -248,7 +249,7 @@ test('a data folder with a long path contains its socket', async () => {
 
 test('two changes in the same instant are both in force', async () => {
   const hub = await startHub();
-  void start();
+  unawaited(start());
   await answers();
   await askCompanion(data, 'change', { change: 'allow', power: 'system' });
   await pairWith(hub.url);

@@ -3,6 +3,7 @@ import type { ControlEvent, ControlResult, TestPart } from '../../shared/compani
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
+import { background } from './background.ts';
 import { BrowserSession } from './commands/browser/session.ts';
 import { Companion } from './companion.ts';
 import { ControlServer } from './control/server.ts';
@@ -333,10 +334,8 @@ export class Supervisor {
     if (this.#subscribers.size === 0) return;
     this.#stateTimer ??= setTimeout(() => {
       this.#stateTimer = undefined;
-      void this.#state(eventStateWaitMs).then(
-        (state) => this.#broadcast({ event: 'state', state }),
-        () => undefined,
-      );
+      const broadcast = async () => this.#broadcast({ event: 'state', state: await this.#state(eventStateWaitMs) });
+      background(broadcast(), 'sending the state');
     }, stateDelayMs).unref();
   }
 

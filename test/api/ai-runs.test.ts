@@ -259,7 +259,10 @@ describe('a run', () => {
     // First the runs above the queue capacity are refused, then those that waited in the queue.
     const refused = answers.map((answer) => answer.then(({ status }) => status === 429));
     await expect
-      .poll(async () => (await Promise.all(refused.map((one) => Promise.race([one, false])))).filter(Boolean).length)
+      .poll(
+        async () =>
+          (await Promise.all(refused.map((one) => Promise.race([one, Promise.resolve(false)])))).filter(Boolean).length,
+      )
       .toBe(22);
     expect(silent.open()).toBe(8);
     callers.abort();

@@ -165,7 +165,7 @@ describe('the views of the inbox', () => {
     for (let count = 0; count < 12; count += 1) await begin();
     for (let round = 0; round < 8; round += 1) {
       const some = await there();
-      const work = Array.from({ length: 8 }, () => {
+      const work = Array.from({ length: 8 }, async () => {
         const on = some[dice(some.length)];
         return steps[dice(steps.length)]?.(on?.id ?? '', on?.visitor_id ?? '');
       });

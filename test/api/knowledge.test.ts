@@ -316,7 +316,7 @@ describe('unanswered questions', () => {
     await addUnansweredQuestions(hub.database, tenantId, maxUnansweredQuestions);
     const conversationId = await chat();
     await knowledge.recordUnanswered(tenantId, conversationId, 'one more');
-    await knowledge.recordUnanswered(tenantId, conversationId, `${'long '.repeat(5_000)}`);
+    await knowledge.recordUnanswered(tenantId, conversationId, 'long '.repeat(5_000));
     const [row] = await hub.database.query<{ count: number; oldest: string; longest: number }>(
       `SELECT count(*)::int AS count, max(length(question)) AS longest, (array_agg(question ORDER BY last_asked_at))[1] AS oldest FROM knowledge_unanswered WHERE tenant_id = $1`,
       [tenantId],

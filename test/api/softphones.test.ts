@@ -441,7 +441,7 @@ describe('a softphone', () => {
   test('has a limit of concurrent calls to numbers, over all processes and for concurrent requests', async () => {
     const workspace = await workspaceWithPhones();
     const dials = await dialsOf(workspace.tenantId);
-    const asked = await Promise.all(Array.from({ length: 20 }, (_, at) => dials[at % 2]?.start() ?? 'none'));
+    const asked = await Promise.all(Array.from({ length: 20 }, async (_, at) => dials[at % 2]?.start() ?? 'none'));
     const begun = asked.flatMap((dial) => (typeof dial === 'string' ? [] : [dial]));
     expect(begun).toHaveLength(3);
     const phone = await open(workspace);

@@ -11,6 +11,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import { addArtifact, addLogLines } from '../fixtures/stage/automations.ts';
 import { setTokenAddresses } from '../fixtures/stage/core.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 
 let hub: TestHub;
 let second: TestHub;
@@ -35,15 +36,17 @@ async function open(key: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${hub.url}${live}`, { headers: { 'x-api-key': key, ...headers }, signal: stop.signal });
   expect(response.status).toBe(200);
   const stream = { text: '', ended: false, stop: () => stop.abort() };
-  void (async () => {
-    try {
-      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
-        stream.text += Buffer.from(chunk).toString();
-    } catch {
-      // The test ended the stream.
-    }
-    stream.ended = true;
-  })();
+  unawaited(
+    (async () => {
+      try {
+        for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
+          stream.text += Buffer.from(chunk).toString();
+      } catch {
+        // The test ended the stream.
+      }
+      stream.ended = true;
+    })(),
+  );
   return stream;
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { agentProtocol, bearerProtocolPrefix, visitorProtocol } from '../../shared/contract/chat/live.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 
 /** Orders of the benchmark to the process that runs all pages of visitors and agents. */
 export type PagesOrder =
@@ -123,7 +124,7 @@ async function cut(url: string, count: number): Promise<number[]> {
   return [performance.now() - startedAt];
 }
 
-process.on('message', async (order: PagesOrder) => {
+async function onOrder(order: PagesOrder): Promise<void> {
   const report: PagesReport = { open: 0, heard: [], answered: [] };
   if (order.kind === 'visitors')
     await openAll(order.tokens.length, async (at) => {
@@ -144,5 +145,6 @@ process.on('message', async (order: PagesOrder) => {
   else if (order.kind === 'cut') report.heard = await cut(order.url, order.count);
   else for (const { socket } of pages.splice(0)) socket.terminate();
   process.send?.({ ...report, open: pages.length } satisfies PagesReport);
-});
+}
+process.on('message', (order: PagesOrder) => unawaited(onOrder(order)));
 process.on('disconnect', () => process.exit());

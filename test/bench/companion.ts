@@ -13,6 +13,7 @@ import { parseArgs, promisify } from 'node:util';
 import { Agent, request } from 'undici';
 import { findTool } from '../../node-agent/runtime/commands/media-tool.ts';
 import buildApp, { electronArguments, electronPath } from '../fixtures/electron-runtime.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
@@ -198,7 +199,7 @@ async function benchWork(hub: BenchHub, companion: PairedCompanion, display: str
     await using file = await open(path, 'w');
     for (let at = 0; at < fileBytes; at += 1024 * 1024) await file.write(randomBytes(1024 * 1024));
   }
-  const server = createServer((_request, response) => void pipeline(createReadStream(path), response));
+  const server = createServer((_request, response) => unawaited(pipeline(createReadStream(path), response)));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const id = await workflow('node.files_read', { path });

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { WebSocket } from 'ws';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Client, Fetch } from '../fixtures/contract-client.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 
 /** A hub in its own process, without rate limits, which would limit the measurement. */
 export interface BenchHub extends AsyncDisposable {
@@ -49,7 +50,7 @@ function endWithBench(hub: AsyncDisposable): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => {
       process.exitCode = 130;
-      void Promise.allSettled([...open].map((each) => each[Symbol.asyncDispose]())).finally(() => process.exit());
+      unawaited(Promise.allSettled([...open].map((each) => each[Symbol.asyncDispose]())).finally(() => process.exit()));
     });
 }
 
@@ -128,7 +129,7 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
       const found = /ready at (\S+)/.exec(text)?.[1];
       if (found !== undefined) done(found);
     });
-    void exited.then(() => fail(new Error('the hub did not start')));
+    unawaited(exited.then(() => fail(new Error('the hub did not start'))));
   });
   const { stdout } = await promisify(execFile)(
     process.execPath,

@@ -5,6 +5,7 @@ import { callColumns } from '../../hub/products/calls/records/present.ts';
 import { listCalls, sumDays } from '../../hub/products/calls/records/store.ts';
 import type { CallFilter, CallPosition } from '../../hub/products/calls/records/store.ts';
 import { callDirections, callResults } from '../../shared/contract/calls/records.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 import { milliseconds, percentile } from './table.ts';
 import { startVoiceScene } from './voice-scene.ts';
 import type { VoiceScene } from './voice-scene.ts';
@@ -250,10 +251,12 @@ async function measureExports({ hub, database, tenantId, headers }: VoiceScene, 
     const course: { at: number; most: number }[] = [];
     const watch = setInterval(
       () =>
-        void resident().then((now) => {
-          most = Math.max(most, now);
-          course.push({ at: bytes, most });
-        }),
+        unawaited(
+          resident().then((now) => {
+            most = Math.max(most, now);
+            course.push({ at: bytes, most });
+          }),
+        ),
       50,
     );
     for await (const chunk of await open(`format=${format}`)) bytes += chunk.length;

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { channelProtocol } from '../../shared/contract/nodes/channel.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 
 /**
  * Orders of the benchmark to the process that runs all devices: add waiting devices, send heartbeats on channels, or
@@ -79,7 +80,7 @@ async function waitInChannel(url: URL, id: string, secret: string): Promise<void
   heartbeats.push(() => setTimeout(heartbeat, Math.random() * heartbeatMs));
 }
 
-process.on('message', async (order: DeviceOrder) => {
+async function onOrder(order: DeviceOrder): Promise<void> {
   const report = (ready: boolean) => process.send?.({ ready, open: open.size, answers } satisfies DeviceReport);
   if (order === 'heartbeats') for (const begin of heartbeats) begin();
   else if (order !== 'count') {
@@ -93,5 +94,6 @@ process.on('message', async (order: DeviceOrder) => {
     }
   }
   report(true);
-});
+}
+process.on('message', (order: DeviceOrder) => unawaited(onOrder(order)));
 process.on('disconnect', () => process.exit());

@@ -8,6 +8,7 @@ import type { Fetch } from '../fixtures/contract-client.ts';
 import { beginVisitors, makeConversations, openVisitor } from '../fixtures/live-chat.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { unawaited } from '../fixtures/unawaited.ts';
 import { until } from '../fixtures/until.ts';
 
 const visitors = 1_000;
@@ -90,7 +91,7 @@ test(
     const urls = () => [killedHub.url, survivingHub.url];
     const pages = tokens.map((token) => new Page(urls, token));
     onTestFinished(() => pages.forEach((page) => page.end()));
-    for (const page of pages) void page.live();
+    for (const page of pages) unawaited(page.live());
 
     // A repeated request with the same client id creates no second message.
     const sendMessage = async (id: string, content: string) => {

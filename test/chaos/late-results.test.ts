@@ -349,7 +349,7 @@ describe('a hub that was down for five minutes', () => {
       onError: () => undefined,
     });
     const events = {
-      publish: async () => undefined,
+      publish: () => undefined,
       subscribe: () => ({ [Symbol.dispose]: () => undefined }),
       subscribeFamily: () => ({ [Symbol.dispose]: () => undefined }),
       isInterrupted: false,

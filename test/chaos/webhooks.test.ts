@@ -66,7 +66,7 @@ test(
     const { hubs, clients, receiver, webhook, conversations, logs } = await scene(2);
     await Promise.all(
       conversations.flatMap((id) =>
-        Array.from({ length: 30 }, (_, n) =>
+        Array.from({ length: 30 }, async (_, n) =>
           clients[n % 2]?.call('sendChatMessage', { params: { id }, body: { content: `${n}` } }),
         ),
       ),
@@ -103,7 +103,7 @@ test(
     };
     await Promise.all(
       conversations.flatMap((id) =>
-        Array.from({ length: 12 }, (_, n) =>
+        Array.from({ length: 12 }, async (_, n) =>
           clients[0]?.call('sendChatMessage', { params: { id }, body: { content: `${n}` } }),
         ),
       ),

@@ -343,7 +343,11 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
       await using relayed = await startKamailioServer(database, rtpengine.url);
       const { SIP_WS_URL: wsUrl = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: sharedSecret = '' } = relayed.env;
       const examine = () => examineSipServer({ domain, wsUrl, rpcUrl, sharedSecret });
-      expect(await examine().finally(() => rtpengine[Symbol.asyncDispose]())).toMatch(/media goes through rtpengine$/);
+      try {
+        expect(await examine()).toMatch(/media goes through rtpengine$/);
+      } finally {
+        await rtpengine[Symbol.asyncDispose]();
+      }
       await expect(examine()).rejects.toThrow(`does not reach rtpengine at ${rtpengine.url}`);
     },
   );

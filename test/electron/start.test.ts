@@ -68,7 +68,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
     // A stopped companion does not notice the end of its app.
     onTestFinished(() => void process.kill(pid, 'SIGKILL'));
     let hasAnswered = false;
-    void other.companion().then(
+    other.companion().then(
       () => (hasAnswered = true),
       () => undefined,
     );

@@ -129,12 +129,13 @@ export class Batches<Item, Result> {
         this.#lines.set(key, line);
         line.flushing += 1;
         this.#flushing += 1;
-        void this.#flush(key, this.#takeFrom(line)).finally(() => {
+        const onEnd = () => {
           line.flushing -= 1;
           this.#flushing -= 1;
           if (line.flushing === 0 && line.entries.length === 0) this.#lines.delete(key);
           this.#start();
-        });
+        };
+        this.#flush(key, this.#takeFrom(line)).then(onEnd, onEnd);
       }
       if (this.#flushing >= maxFlushes) return;
     }

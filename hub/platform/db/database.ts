@@ -266,13 +266,19 @@ export class Database implements AsyncDisposable {
       return committed;
     };
     try {
-      const { answer, written } = await workOn(client, (tx) => turn.run(() => work(tx)), commit);
+      const { answer, written } = await workOn(
+        client,
+        (tx) => turn.run(() => work(tx)),
+        () => {
+          commit().catch(() => undefined);
+        },
+      );
       await begun;
       if (beginFailure !== undefined) throw beginFailure;
       if (readOnly) {
         // Nothing hangs on how it ends but the connection.
         isReleasedLater = true;
-        void commit()
+        commit()
           .catch(() => undefined)
           .finally(release);
         return answer;

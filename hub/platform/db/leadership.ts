@@ -115,6 +115,6 @@ export class Leadership implements AsyncDisposable {
     this.#leads = false;
     this.#heldUntil = Number.NEGATIVE_INFINITY;
     // An answer to the farewell may never come.
-    void client?.end().catch(() => undefined);
+    client?.end().catch(() => undefined);
   }
 }

@@ -37,6 +37,7 @@ export function openPool(options: DatabaseOptions, max: number, role: WorkRole, 
     // A statement does not wait for the answer to what was sent before it.
     pipeline: true,
     options: `-c role=${role} ${settings}`,
+    // oxlint-disable-next-line typescript/no-misused-promises -- The pool awaits the promise; its types do not say so.
     onConnect: (client) => proveConnection(client, role),
   });
   // One that ends while nobody listens to it, between its first word and its first use, would else end the process.

@@ -82,7 +82,9 @@ export function createEgress({ clock = systemClock, resolveSrv, ...guardOptions 
   const connections = createConnections(guard, resolveSrv);
 
   return {
-    check: (address) => void check(address),
+    check(address) {
+      check(address);
+    },
     checkHost: guard.checkHost,
 
     async fetch(address, options) {

@@ -48,7 +48,7 @@ export async function resolvePublicName(hostname: string, servers?: readonly str
     // A machine without a name server can still resolve names by other means.
     // A name server that refuses only TCP must not lead here: its next query could hang.
     const hasNoServer = resolver.getServers().every((server) => server === '127.0.0.1' || server === '::1');
-    if (hasNoServer && errors.some(({ code }) => code === 'ECONNREFUSED')) return resolveBySystem(hostname);
+    if (hasNoServer && errors.some(({ code }) => code === 'ECONNREFUSED')) return await resolveBySystem(hostname);
     throw errors.find(({ code }) => code !== 'ENODATA') ?? errors[0] ?? error;
   } finally {
     resolver.cancel();

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fastClock } from '../../../test/fixtures/fast-clock.ts';
+import { unawaited } from '../../../test/fixtures/unawaited.ts';
 import { createEgress, EgressFailed, EgressRefused } from './egress.ts';
 import type { EgressStreamRequest } from './stream.ts';
 
@@ -62,7 +63,7 @@ test('chunks are readable as they arrive, and the connection is reused by the ne
   const more = Promise.withResolvers<void>();
   answer = (_request, response) => {
     response.write('one');
-    void more.promise.then(() => response.end('two'));
+    unawaited(more.promise.then(() => response.end('two')));
   };
   for (let round = 0; round < 2; round += 1) {
     const { status, body } = await egress.stream(`http://${serverHost}/`, streamRequest());

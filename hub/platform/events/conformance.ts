@@ -38,10 +38,10 @@ export function eventsConformance({
     using _a = here.subscribe('topic', (payload) => received.push(`here ${String(payload['n'])}`));
     using _b = there.subscribe('topic', (payload) => received.push(`there ${String(payload['n'])}`));
     using _c = there.subscribe('other', () => received.push('other'));
-    await here.publish('topic', { n: 1 });
+    here.publish('topic', { n: 1 });
     await expect.poll(() => received.toSorted()).toEqual(['here 1', 'there 1']);
-    await here.publish('topic', { n: 2 });
-    await there.publish('topic', { n: 3 });
+    here.publish('topic', { n: 2 });
+    there.publish('topic', { n: 3 });
     await expect.poll(() => received.length).toBe(6);
     expect(received.filter((event) => event === 'here 2')).toHaveLength(1);
   });
@@ -51,14 +51,14 @@ export function eventsConformance({
     await using there = await connect();
     const received: string[] = [];
     const family = here.subscribeFamily('node:', (rest, payload) => received.push(`${rest} ${String(payload['n'])}`));
-    await here.publish('node:a', { n: 1 });
-    await there.publish('node:b:c', { n: 2 });
-    await there.publish('nodes:a', { n: 3 });
-    await there.publish('node', { n: 4 });
-    await there.publish('node:a', { n: 5 });
+    here.publish('node:a', { n: 1 });
+    there.publish('node:b:c', { n: 2 });
+    there.publish('nodes:a', { n: 3 });
+    there.publish('node', { n: 4 });
+    there.publish('node:a', { n: 5 });
     await expect.poll(() => received).toEqual(['a 1', 'b:c 2', 'a 5']);
     family[Symbol.dispose]();
-    await here.publish('node:a', { n: 6 });
+    here.publish('node:a', { n: 6 });
     expect(received).toHaveLength(3);
   });
 
@@ -66,9 +66,9 @@ export function eventsConformance({
     await using events = await connect();
     const received: JsonObject[] = [];
     const subscription = events.subscribe('topic', (payload) => received.push(payload));
-    await events.publish('topic', {});
+    events.publish('topic', {});
     subscription[Symbol.dispose]();
-    await events.publish('topic', {});
+    events.publish('topic', {});
     expect(received).toHaveLength(1);
   });
 
@@ -81,7 +81,7 @@ export function eventsConformance({
         woken += 1;
       }),
     );
-    await here.publish('node:77', { text: 'x'.repeat(20_000) });
+    here.publish('node:77', { text: 'x'.repeat(20_000) });
     await expect.poll(() => woken).toBe(1);
     for (const subscription of subscriptions) subscription[Symbol.dispose]();
   });
@@ -96,12 +96,12 @@ export function eventsConformance({
     });
     using _topic = there.subscribe('topic', () => received.push('x'));
     await restart();
-    await here.publish('topic', {});
+    here.publish('topic', {});
     await expect.poll(() => reconnects, { timeout: 20_000 }).toBeGreaterThan(0);
     await expect
       .poll(
         async () => {
-          await here.publish('topic', {});
+          here.publish('topic', {});
           return received.length;
         },
         { timeout: 20_000, interval: 200 },
@@ -143,7 +143,7 @@ export function eventsConformance({
       'x'.repeat(maxMessageLength),
     ];
     for (const text of hostile) await send(text);
-    await other.publish('topic', { n: 1 });
+    other.publish('topic', { n: 1 });
     await expect.poll(() => received).toEqual([{ n: 1 }]);
     expect(lines).toHaveLength(1);
     expect(lines[0]).not.toContain('hello');
@@ -161,7 +161,7 @@ export function eventsConformance({
       packEvent(createSecrets(Buffer.alloc(32)), from, 'topic', { text: 'forged' }),
     ];
     for (const text of forged) await send(text);
-    await there.publish('topic', { text: 'confidential' });
+    there.publish('topic', { text: 'confidential' });
     await expect.poll(() => received).toEqual([{ text: 'confidential' }]);
     // Presence messages of the two connections can arrive before and between the forged texts.
     const others = () => channel.filter((text) => !forged.includes(text));
@@ -182,7 +182,7 @@ export function eventsConformance({
     using _own = here.subscribe('topic', fail);
     using _failing = there.onReconnect(fail);
     using _again = there.onReconnect(() => received.push('reconnected'));
-    await here.publish('topic', {});
+    here.publish('topic', {});
     await expect.poll(() => received).toContain('there');
     await restart();
     await expect.poll(() => received).toContain('reconnected');
@@ -203,7 +203,7 @@ export function eventsConformance({
     try {
       await expect.poll(() => lines.join('')).toContain('the connection for events was lost');
       // Publishing does not hang meanwhile.
-      await events.publish('topic', {});
+      events.publish('topic', {});
     } finally {
       resume();
     }
@@ -211,7 +211,7 @@ export function eventsConformance({
     await using other = await connect();
     const received: JsonObject[] = [];
     using _topic = events.subscribe('topic', (payload) => received.push(payload));
-    await other.publish('topic', { n: 1 });
+    other.publish('topic', { n: 1 });
     await expect.poll(() => received.length).toBeGreaterThan(0);
   });
 }

@@ -12,8 +12,8 @@ export type FamilyListener = (rest: string, payload: JsonObject) => void;
  * database. Waiting code subscribes before it reads the state, and reads again after a deadline.
  */
 export interface Events extends AsyncDisposable {
-  /** Notifies local listeners immediately and the other processes soon. Never rejects, because events may be lost. */
-  publish(topic: string, payload: JsonObject): Promise<void>;
+  /** Notifies local listeners immediately and the other processes soon. Reports no failure, because events may be lost. */
+  publish(topic: string, payload: JsonObject): void;
   subscribe(topic: string, listener: EventListener): Disposable;
   /**
    * Subscribes to all topics that start with `family`, which ends with the first colon of the topic. Needs one map

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../../test/fixtures/secrets.ts';
+import { unawaited } from '../../../test/fixtures/unawaited.ts';
 import { Database } from '../db/database.ts';
 import { noteWritten } from '../db/transaction.ts';
 import { newId } from '../ids.ts';
@@ -68,7 +69,7 @@ test('a commit wakes followers in this and in another process, and a rollback do
       .catch(() => undefined);
   const wakes = { local: 0, remote: 0 };
   for (const [name, follower] of Object.entries({ local, remote }))
-    void follower.next(never).then(() => (wakes[name as 'local' | 'remote'] += 1));
+    unawaited(follower.next(never).then(() => (wakes[name as 'local' | 'remote'] += 1)));
   await write('a', true);
   expect(started.published).toEqual([]);
   await expect
@@ -100,7 +101,7 @@ test('a follower without events polls at growing intervals, and ends when its si
   const ending = new AbortController();
   const waiting = follower.next(ending.signal);
   let ended = false;
-  void waiting.then(() => (ended = true));
+  unawaited(waiting.then(() => (ended = true)));
   await follower.next(AbortSignal.abort());
   expect(ended).toBe(false);
   ending.abort();

@@ -47,11 +47,9 @@ export class LiveTopics implements Disposable {
       ...options,
     };
     this.#owned = [
-      events.subscribe(
-        interestTopic,
-        ({ topic }) =>
-          void (typeof topic === 'string' && this.#interest.set(topic, performance.now() + this.#options.interestMs)),
-      ),
+      events.subscribe(interestTopic, ({ topic }) => {
+        if (typeof topic === 'string') this.#interest.set(topic, performance.now() + this.#options.interestMs);
+      }),
       events.onReconnect(() => this.#local.forEach((wakes) => wakes.forEach((wake) => wake()))),
     ];
     this.#renewal = setInterval(() => this.#renew(), this.#options.interestMs / 3);
@@ -79,7 +77,7 @@ export class LiveTopics implements Disposable {
     if (wakes.size === 0) this.#local.set(topic, wakes);
     wakes.add(wake);
     const subscription = this.#events.subscribe(topicOf(topic), wake);
-    void this.#events.publish(interestTopic, { topic });
+    this.#events.publish(interestTopic, { topic });
     const { pollIntervalsMs } = this.#options;
     return {
       async next(signal, atMostMs = Number.POSITIVE_INFINITY) {
@@ -118,13 +116,13 @@ export class LiveTopics implements Disposable {
       if (again) this.#publish(topic);
     }, this.#options.publishIntervalMs);
     this.#throttled.set(topic, { again: false, timer });
-    void this.#events.publish(topicOf(topic), {});
+    this.#events.publish(topicOf(topic), {});
   }
 
   #renew(): void {
     const now = performance.now();
     for (const [topic, until] of this.#interest) if (until < now) this.#interest.delete(topic);
-    for (const topic of this.#local.keys()) void this.#events.publish(interestTopic, { topic });
+    for (const topic of this.#local.keys()) this.#events.publish(interestTopic, { topic });
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../observability/logger.ts';
+import { background } from '../process/background.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
 import type { Envelope, EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
@@ -81,16 +82,16 @@ export class PostgresEvents implements Events {
     return this.#client === undefined;
   }
 
-  async publish(topic: string, payload: JsonObject): Promise<void> {
+  publish(topic: string, payload: JsonObject): void {
     this.#local.deliver(topic, payload);
     if (this.#closed || (performance.now() > this.#othersUntil && !this.#wasSuspended())) return;
-    await this.#send(topic, payload);
+    this.#send(topic, payload);
   }
 
-  async #send(topic: string, payload: JsonObject): Promise<void> {
+  #send(topic: string, payload: JsonObject): void {
     if (this.#outgoing.push(packEvent(this.#secrets, this.#processId, topic, payload)) > maxPendingMessages)
       this.#outgoing.shift();
-    await this.#flush();
+    this.#flush();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -102,13 +103,14 @@ export class PostgresEvents implements Events {
     if (this.#client !== undefined) await this.#end(this.#client);
   }
 
-  #flush(): Promise<void> {
-    this.#flushing ??= this.#sendAll().finally(() => {
+  #flush(): void {
+    if (this.#flushing !== undefined) return;
+    this.#flushing = this.#sendAll().finally(() => {
       this.#flushing = undefined;
       // More events may have been added while the last batch was sent.
-      if (this.#outgoing.length > 0 && this.#client !== undefined && !this.#closed) void this.#flush();
+      if (this.#outgoing.length > 0 && this.#client !== undefined && !this.#closed) this.#flush();
     });
-    return this.#flushing;
+    background(this.#flushing, this.#logger, 'sending events');
   }
 
   async #sendAll(): Promise<void> {
@@ -144,7 +146,7 @@ export class PostgresEvents implements Events {
       await client.connect();
       await client.query(`LISTEN ${channel}`);
     } catch (error) {
-      void this.#end(client);
+      background(this.#end(client), this.#logger, 'closing the connection for events');
       throw error;
     }
     if (this.#closed) {
@@ -154,7 +156,7 @@ export class PostgresEvents implements Events {
     this.#client = client;
     this.#renewedAt = performance.now();
     this.#requestPresence();
-    this.#pingTimer = setTimeout(() => void this.#ping(client), pingMs);
+    this.#pingLater(client, pingMs);
   }
 
   /**
@@ -181,7 +183,7 @@ export class PostgresEvents implements Events {
 
   /** @param asks whether other processes should announce their presence as well. */
   #announcePresence(asks: boolean): void {
-    if (this.#client !== undefined && !this.#closed) void this.#send(presenceTopic, { asks });
+    if (this.#client !== undefined && !this.#closed) this.#send(presenceTopic, { asks });
   }
 
   /** Any message shows that another process is present. */
@@ -198,21 +200,22 @@ export class PostgresEvents implements Events {
    * Pings detect a connection that stops working without an error, for example when its server hangs or a router drops
    * its state.
    */
-  async #ping(client: Client): Promise<void> {
-    try {
-      await client.query('SELECT 1');
-      if (this.#client === client && !this.#closed)
-        this.#pingTimer = setTimeout(() => void this.#ping(client), this.#options.pingMs);
-    } catch (error) {
-      this.#onConnectionLost(client, error);
-    }
+  #pingLater(client: Client, pingMs: number): void {
+    this.#pingTimer = setTimeout(() => {
+      client.query('SELECT 1').then(
+        () => {
+          if (this.#client === client && !this.#closed) this.#pingLater(client, pingMs);
+        },
+        (error: unknown) => this.#onConnectionLost(client, error),
+      );
+    }, pingMs);
   }
 
   #onConnectionLost(client: Client, error?: unknown): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
     clearTimeout(this.#pingTimer);
-    void this.#end(client);
+    background(this.#end(client), this.#logger, 'closing the connection for events');
     this.#logger.warn(
       { part: 'database', ...(error === undefined ? {} : { err: error }) },
       'the connection for events was lost; connecting again',
@@ -226,7 +229,7 @@ export class PostgresEvents implements Events {
         () => {
           if (this.#closed) return;
           this.#local.reconnected();
-          void this.#flush();
+          this.#flush();
         },
         () => this.#closed || this.#reconnectLater(),
       );

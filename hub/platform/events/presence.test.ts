@@ -38,14 +38,14 @@ test('a process sends notifications only while another process is present, and a
     await expect
       .poll(async () => {
         const before = sent();
-        await here.publish('topic', {});
+        here.publish('topic', {});
         await new Promise((resolve) => setTimeout(resolve, 20));
         return sent() > before;
       })
       .toBe(isSent);
   };
   // At first, a process may be present that has not responded yet.
-  await here.publish('topic', { n: 1 });
+  here.publish('topic', { n: 1 });
   await expect.poll(sent).toBe(1);
   await publishUntil(false);
 
@@ -67,13 +67,13 @@ test('a process sends notifications only while another process is present, and a
   await expect
     .poll(async () => {
       published += 1;
-      await here.publish('topic', { n: 2 });
+      here.publish('topic', { n: 2 });
       return receivedThere;
     })
     .toContain(2);
   await expect
     .poll(async () => {
-      await there.publish('topic', { n: 3 });
+      there.publish('topic', { n: 3 });
       return receivedHere;
     })
     .toContain(3);
@@ -98,7 +98,7 @@ test('a process suspended for longer than its presence lasts calls its reconnect
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const publishUntilReceived = async (n: number) => {
     const publish = async () => {
-      await here.publish('topic', { n });
+      here.publish('topic', { n });
       return output;
     };
     await expect.poll(publish).toContain(`heard ${n}`);
@@ -107,7 +107,7 @@ test('a process suspended for longer than its presence lasts calls its reconnect
   await publishUntilReceived(1);
   child.kill('SIGSTOP');
   await new Promise((resolve) => setTimeout(resolve, 1_800));
-  await here.publish('topic', { n: 2 });
+  here.publish('topic', { n: 2 });
   output = '';
   child.kill('SIGCONT');
   await expect.poll(() => output).toMatch(/looks again/);

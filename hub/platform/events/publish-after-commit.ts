@@ -8,11 +8,7 @@ import type { Events } from './events.ts';
 export function publishAfterCommit(events: Events): Events {
   return {
     publish(topic, payload) {
-      let published = Promise.resolve();
-      afterCommit(() => {
-        published = events.publish(topic, payload);
-      });
-      return published;
+      afterCommit(() => events.publish(topic, payload));
     },
     subscribe: (topic, listener) => events.subscribe(topic, listener),
     subscribeFamily: (family, listener) => events.subscribeFamily(family, listener),

@@ -65,15 +65,14 @@ export class RedisEvents implements Events {
     }
     // Listeners are notified after the channel is subscribed again, so that no event is missed after they read the
     // state.
-    events.#subscriber.on(
-      'ready',
-      () =>
-        void events.#subscribe().then(
-          () => events.#local.reconnected(),
-          () => undefined,
-        ),
-    );
-    events.#publisher.on('ready', () => void events.#publishLost());
+    events.#subscriber.on('ready', () => {
+      events.#subscribe().then(
+        () => events.#local.reconnected(),
+        // The connection was lost meanwhile; the next one subscribes again.
+        () => undefined,
+      );
+    });
+    events.#publisher.on('ready', () => events.#publishLost());
     events.#startPings(ping);
     return events;
   }
@@ -94,28 +93,26 @@ export class RedisEvents implements Events {
     return !this.#isSubscribed || this.#publisher.status !== 'ready';
   }
 
-  async publish(topic: string, payload: JsonObject): Promise<void> {
+  publish(topic: string, payload: JsonObject): void {
     this.#local.deliver(topic, payload);
-    try {
-      await this.#publisher.publish(channel, packEvent(this.#secrets, this.#processId, topic, payload));
-    } catch (error) {
-      this.#hasLost = true;
-      this.#logger.warn({ err: error, part: 'redis' }, 'an event did not reach the other processes');
-    }
+    this.#publisher
+      .publish(channel, packEvent(this.#secrets, this.#processId, topic, payload))
+      .catch((error: unknown) => {
+        this.#hasLost = true;
+        this.#logger.warn({ err: error, part: 'redis' }, 'an event did not reach the other processes');
+      });
   }
 
   /**
    * Publishes `lostTopic` when Redis is available again. The connections of the other processes may never have been
    * lost.
    */
-  async #publishLost(): Promise<void> {
+  #publishLost(): void {
     if (!this.#hasLost || this.#publisher.status !== 'ready') return;
     this.#hasLost = false;
-    try {
-      await this.#publisher.publish(channel, packEvent(this.#secrets, this.#processId, lostTopic, {}));
-    } catch {
+    this.#publisher.publish(channel, packEvent(this.#secrets, this.#processId, lostTopic, {})).catch(() => {
       this.#hasLost = true;
-    }
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -132,7 +129,7 @@ export class RedisEvents implements Events {
   /** Pings detect connections that stop working without an error. Such a connection is replaced. */
   #startPings({ pingMs, pingDeadlineMs }: Required<EventsOptions>): void {
     this.#pingTimer = setInterval(() => {
-      void this.#publishLost();
+      this.#publishLost();
       for (const client of [this.#publisher, this.#subscriber]) {
         if (client.status !== 'ready') continue;
         const late = setTimeout(() => {

@@ -101,7 +101,7 @@ export async function serveHttp(
     },
     socketRights: stack.use(new SocketRights({ auth: { identity, visitors }, events, logger })),
     idempotency: createIdempotency(db, secrets),
-    streams: stack.use(new LiveStreams({ events, visitors, limits: streams })),
+    streams: stack.use(new LiveStreams({ events, visitors, limits: streams, logger })),
     answerMemory,
     incomingMemory,
     bodyMemory,

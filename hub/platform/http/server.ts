@@ -6,6 +6,7 @@ import type { Request, Response } from 'express';
 import helmet from 'helmet';
 import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../observability/logger.ts';
+import { background } from '../process/background.ts';
 import { clientAddress } from './auth/client-address.ts';
 import { respondToPreflight } from './auth/cross-origin.ts';
 import type { SocketRights } from './auth/socket-rights.ts';
@@ -201,13 +202,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       }, deadlineMs);
       // Busy connections become idle one by one, and would otherwise be kept alive.
       const startedAt = performance.now();
-      const sweep = setInterval(async () => {
+      const closeIdle = async () => {
         // On a busy machine, timers fire before received requests are read from the kernel.
         await setImmediate();
         server.closeIdleConnections();
         // A partial request has had the time to arrive completely.
         if (performance.now() - startedAt > partialRequestGraceMs) closeRest();
-      }, 100);
+      };
+      const sweep = setInterval(() => background(closeIdle(), options.logger, 'closing idle connections'), 100);
       await closed;
       clearTimeout(timer);
       clearInterval(sweep);
@@ -225,7 +227,9 @@ const acceptGraceMs = 100;
  */
 async function acceptPending(server: Server, deadlineMs: number): Promise<void> {
   let accepted = 0;
-  const count = () => void (accepted += 1);
+  const count = () => {
+    accepted += 1;
+  };
   server.on('connection', count);
   const startedAt = performance.now();
   for (let quietTurns = 0; quietTurns < 3 && performance.now() - startedAt < deadlineMs; quietTurns += 1) {
@@ -242,7 +246,9 @@ const partialRequestGraceMs = 1_000;
 /** Security headers for browsers, the same for every response. */
 function securityHeaders(isHttps: boolean): [name: string, value: string][] {
   const found: [string, string][] = [];
-  const setHeader = (name: string, value: string) => void found.push([name, value]);
+  const setHeader = (name: string, value: string) => {
+    found.push([name, value]);
+  };
   const set = helmet({
     strictTransportSecurity: isHttps,
     contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },

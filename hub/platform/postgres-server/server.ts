@@ -204,11 +204,12 @@ class Server implements PostgresServer {
     guard.unref();
     this.#guard = guard;
     this.#exited = new Promise((done) => {
-      guard.once('exit', () => done());
-      guard.once('error', () => done());
-    });
-    void this.#exited.then(() => {
-      if (this.#wasReady && this.#guard === guard) this.#restarting = this.#restart();
+      const onEnd = () => {
+        done();
+        if (this.#wasReady && this.#guard === guard) this.#restarting = this.#restart();
+      };
+      guard.once('exit', onEnd);
+      guard.once('error', onEnd);
     });
   }
 

@@ -1,5 +1,6 @@
 import { logRecovery } from '../observability/log-throttle.ts';
 import type { Logger } from '../observability/logger.ts';
+import { background } from './background.ts';
 
 /**
  * A task that runs at an interval, such as repairing runs, expiring approvals and commands, the outbox, or deleting old
@@ -39,7 +40,8 @@ export class PeriodicTasks implements AsyncDisposable {
     this.#options = options;
     const { leadership, tasks } = options;
     const runIfDue = (task: PeriodicTask) => {
-      if (leadership.isHeld && !this.#stopping.signal.aborted && !this.#underWay.has(task)) void this.#run(task);
+      if (leadership.isHeld && !this.#stopping.signal.aborted && !this.#underWay.has(task))
+        background(this.#run(task), options.logger, task.name);
     };
     for (const task of tasks) this.#timers.push(setInterval(() => runIfDue(task), task.everyMs));
     this.#subscription = leadership.onGained(() => tasks.forEach(runIfDue));

@@ -161,7 +161,13 @@ export async function createBullMqQueue({
 
     async [Symbol.asyncDispose]() {
       await Promise.all([...workers].map((worker) => worker.drain(5_000)));
-      const close = () => queue.close().finally(() => backend[Symbol.asyncDispose]());
+      const close = async () => {
+        try {
+          await queue.close();
+        } finally {
+          await backend[Symbol.asyncDispose]();
+        }
+      };
       // A store that does not respond does not complete the close either.
       await withinDeadline(close(), closeDeadlineMs).catch((error: unknown) =>
         logger.warn({ err: error }, 'the queue did not close cleanly'),

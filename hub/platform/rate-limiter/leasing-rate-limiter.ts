@@ -59,7 +59,9 @@ export class LeasingRateLimiter implements RateLimiter {
       }
       const started: Refill = { waiting: [settle] };
       this.#refills.set(key, started);
-      void this.#refill(key, limit, started);
+      this.#refill(key, limit, started).catch((error: unknown) => {
+        for (const pending of started.waiting.splice(0)) pending(error as Error);
+      });
     });
   }
 

@@ -116,7 +116,7 @@ export function createChat(
     new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
   );
   const live = stack.use(new LiveChat({ db, events: hubEvents, changes, presences, logger }));
-  const visitorGateway = new VisitorSocketGateway(live, changes, new VisitorMarks(db, changes));
+  const visitorGateway = new VisitorSocketGateway(live, changes, new VisitorMarks(db, changes, logger));
   const agentGateway = new AgentSocketGateway(live, changes, presences);
   const settings = new ChatSettingsService(db);
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });

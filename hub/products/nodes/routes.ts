@@ -58,7 +58,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
         // A HEAD response has no body, so the hub must not lease commands for it.
         const effectiveQuery = request.method === 'HEAD' ? { ...query, max: 0 } : query;
         const result = await polls.poll(principal, effectiveQuery, signal);
-        if (result.leases.length > 0) onSendFailure(response, () => void polls.returnLeases(principal, result));
+        if (result.leases.length > 0) onSendFailure(response, () => polls.returnLeases(principal, result));
         return result.response;
       },
       async completeAutomationNodeCommand({
@@ -104,7 +104,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
 export const pollRoute = (polls: DevicePolls) => {
   const callbacks = {
     answered({ to, request: { device } }: WaitingPoll<WaitingRequest>, result: PollResult) {
-      to.send(result.response, result.leases.length === 0 ? undefined : () => void polls.returnLeases(device, result));
+      to.send(result.response, result.leases.length === 0 ? undefined : () => polls.returnLeases(device, result));
     },
     failed: ({ to }: WaitingPoll<WaitingRequest>, error: unknown) => to.fail(error),
   };

@@ -123,7 +123,7 @@ export class Nodes {
       if (found === null) throw notFound('node', id);
       return presentNode(found.row, found.status);
     });
-    void this.#deps.events.publish(nodeTopic(id), {});
+    this.#deps.events.publish(nodeTopic(id), {});
     return presented;
   }
 
@@ -146,8 +146,8 @@ export class Nodes {
       if (revoked.length === 0) throw notFound('node', id);
       await recordAudit(tx, { tenantId, actor, action: 'node.revoked', targetType: 'node', targetId: id, details: {} });
     });
-    void this.#deps.events.publish(nodeTopic(id), {});
-    void this.#deps.events.publish(channelTopic(id), { revoked: true });
+    this.#deps.events.publish(nodeTopic(id), {});
+    this.#deps.events.publish(channelTopic(id), { revoked: true });
     this.#deps.dispatch(await this.#deps.db.workspace(tenantId, (tx) => failNodeCommands(tx, id, nodeRevoked)));
     return { id, deleted: true };
   }

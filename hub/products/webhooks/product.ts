@@ -36,7 +36,7 @@ export function createWebhooks(
   const wake: Wake = ({ tenantId, webhookIds }) => {
     if (webhookIds.length === 0) return;
     afterCommit(() => {
-      if (sender === null) void events.publish(dueTopic, { tenantId, webhookIds });
+      if (sender === null) events.publish(dueTopic, { tenantId, webhookIds });
       else sender.wake({ tenantId, webhookIds });
     });
   };

@@ -7,6 +7,7 @@ import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
 import { logRecovery } from '../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../platform/observability/logger.ts';
+import { background } from '../../platform/process/background.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import { attemptDelivery, attemptTimeoutMs, failedWithoutRequest } from './attempt.ts';
@@ -146,7 +147,8 @@ export class WebhookSender implements AsyncDisposable {
 
   #track(work: Promise<void>): void {
     this.#inProgress.add(work);
-    void work.finally(() => this.#inProgress.delete(work));
+    const tracked = work.finally(() => this.#inProgress.delete(work));
+    background(tracked, this.#deps.logger, 'webhook deliveries');
   }
 
   #countSlots(tenantId: string, count: number): void {

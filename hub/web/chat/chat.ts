@@ -1,4 +1,5 @@
 import type { ChatPageSettings, VisitorSession } from '../../../shared/contract/chat/visitor-page.ts';
+import { background } from '../../../shared/web/background.ts';
 import { call, HubError } from './api.ts';
 import type { AnonymousStart, ChatOptions } from './chat-options.ts';
 import { reportedKey } from './conversation.ts';
@@ -341,7 +342,7 @@ export class Chat {
         if (!this.#isVisible()) this.#unreadAlert.playSound();
       },
       onReturned: (text) => this.#draft.set(text),
-      onContinued: () => void this.#openContinuation(),
+      onContinued: () => background(this.#openContinuation()),
       onRenewed: (renewed) => {
         storeSession(renewed);
         store.set({ settings: renewed.settings });
@@ -350,7 +351,7 @@ export class Chat {
     });
     this.#open = open;
     store.set({ phase: 'chat', typing: null, partial: '', unread: 0, isConnected: true });
-    void open.conversation.start();
+    background(open.conversation.start());
     if (this.#previous?.visitorId === session.visitorId || session.carriedOver)
       open.uploads.carryOver(this.#previous?.uploads ?? []);
     for (const text of this.#pendingTexts.splice(0)) open.conversation.send(text, []);

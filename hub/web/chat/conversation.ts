@@ -1,6 +1,7 @@
 import type { VisitorFrame } from '../../../shared/contract/chat/live.ts';
 import type { ChatMessage } from '../../../shared/contract/chat/shapes.ts';
 import type { VisitorConversation } from '../../../shared/contract/chat/visitor-page.ts';
+import { background } from '../../../shared/web/background.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 import type { ConversationOptions } from './conversation-options.ts';
@@ -68,9 +69,9 @@ export class Conversation {
       onFrame: (frame) => this.#onFrame(frame),
       onConnected: (isConnected) => {
         store.set({ isConnected });
-        if (isConnected) void this.#outbox.flush();
+        if (isConnected) background(this.#outbox.flush());
       },
-      onRevoked: () => void this.#tryRefresh(),
+      onRevoked: this.#tryRefresh,
       poll: async () => {
         await Promise.all([this.#fillGap(), this.#refresh()]);
       },
@@ -98,7 +99,7 @@ export class Conversation {
     }
     if (this.#hasEnded) return;
     this.#live.start();
-    void this.#outbox.flush();
+    background(this.#outbox.flush());
   }
 
   send(content: string, attachments: Outgoing['attachments']): void {
@@ -155,7 +156,7 @@ export class Conversation {
       visitorReadSeq: Math.max(visitorReadSeq, conversation.visitorReadSeq),
       agentReadSeq: Math.max(agentReadSeq, conversation.agentReadSeq),
     });
-    if (conversation.lastSeq > this.#messages.last) void this.#fillGap().catch(() => undefined);
+    if (conversation.lastSeq > this.#messages.last) this.#fillGap().catch(() => undefined);
   }
 
   end(): void {
@@ -219,7 +220,9 @@ export class Conversation {
   }
 
   /** After a failure, the next `sync` frame triggers another refresh. */
-  #tryRefresh = (): Promise<void> => this.#refresh().catch(() => undefined);
+  #tryRefresh = (): void => {
+    this.#refresh().catch(() => undefined);
+  };
 
   /**
    * Handles a permanent refusal of this visitor by the hub. Returns whether the error was one, or the conversation has
@@ -235,7 +238,9 @@ export class Conversation {
 
   #onFrame(frame: VisitorFrame): void {
     const { store } = this.#options;
-    const ignoreFailure = (work: Promise<void>) => void work.catch(() => undefined);
+    const ignoreFailure = (work: Promise<void>) => {
+      work.catch(() => undefined);
+    };
     switch (frame.type) {
       case 'message':
         this.#addMessages([frame.message]);
@@ -261,7 +266,7 @@ export class Conversation {
         break;
       case 'sync':
         if (frame.lastSeq > this.#messages.last) ignoreFailure(this.#fillGap());
-        if (frame.status !== this.#conversation.status) void this.#tryRefresh();
+        if (frame.status !== this.#conversation.status) this.#tryRefresh();
         break;
       default:
     }
@@ -269,7 +274,7 @@ export class Conversation {
 
   #addMessages(messages: readonly ChatMessage[]): void {
     const added = this.#messages.add(messages.filter(({ conversationId }) => conversationId === this.#conversation.id));
-    if (this.#messages.hasGap) void this.#fillGap().catch(() => undefined);
+    if (this.#messages.hasGap) this.#fillGap().catch(() => undefined);
     if (added.length === 0) return;
     const { store } = this.#options;
     for (const { clientId, senderType } of added)
@@ -327,6 +332,6 @@ export class Conversation {
     const files = waiting.flatMap(({ attachments }) => attachments);
     onReturned(texts.join('\n\n'), files);
     this.#setConversation({ ...this.#conversation, status: 'closed' });
-    void this.#tryRefresh();
+    this.#tryRefresh();
   }
 }

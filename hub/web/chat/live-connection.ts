@@ -1,4 +1,5 @@
 import type { chatSilenceSeconds, VisitorFrame } from '../../../shared/contract/chat/live.ts';
+import { background } from '../../../shared/web/background.ts';
 import { backoffMs } from './backoff.ts';
 import { openSocket, openStream } from './transports.ts';
 import type { RequestFrame, Transport } from './transports.ts';
@@ -100,7 +101,7 @@ export class LiveConnection {
     clearTimeout(this.#timer);
     if (this.#ended.signal.aborted) return;
     if (this.kind === 'poll') {
-      void this.#poll();
+      background(this.#poll());
       return;
     }
     this.#lastReceivedAt = Date.now();

@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { background } from '../../../shared/web/background.ts';
 import { address } from './address.ts';
 import { Chat } from './chat.ts';
 import { findHost } from './host.ts';
@@ -59,7 +60,7 @@ async function start(root: Element): Promise<void> {
       chat.setShown(message.isShown, takesFocus);
       if (takesFocus) document.querySelector<HTMLElement>('[data-first]')?.focus();
     } else if (message.type === 'send') chat.sendText(message.content);
-    else if (message.type === 'token') void chat.renewToken(message.token);
+    else if (message.type === 'token') background(chat.renewToken(message.token));
     else {
       chat.wipe();
       host.post({ type: 'wiped' });
@@ -68,4 +69,4 @@ async function start(root: Element): Promise<void> {
   await chat.start();
 }
 
-void start(rootElement);
+background(start(rootElement));

@@ -1,4 +1,5 @@
 import type { ChatAttachment, ChatMessage } from '../../../shared/contract/chat/shapes.ts';
+import { background } from '../../../shared/web/background.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 
@@ -48,7 +49,7 @@ export class Outbox {
   add(content: string, attachments: ChatAttachment[]): void {
     const written = { clientId: newClientId(), content, attachments, writtenAt: new Date().toISOString() };
     this.#change([...this.#waiting, { ...written, isRefused: false }]);
-    void this.flush();
+    background(this.flush());
   }
 
   /** Removes a message that arrived or is no longer to be sent. */
@@ -62,7 +63,7 @@ export class Outbox {
     const message = this.#waiting.find((candidate) => candidate.clientId === clientId);
     if (message === undefined) return;
     this.#change([...this.#waiting.filter((candidate) => candidate !== message), { ...message, isRefused: false }]);
-    void this.flush();
+    background(this.flush());
   }
 
   /** Sends the pending messages now instead of after the back-off. */
@@ -96,13 +97,13 @@ export class Outbox {
     if (!(error instanceof HubError)) throw error;
     if (error.isTemporary) {
       const delayMs = Math.max(error.retryAfterMs, backoffMs(this.#attempt++));
-      this.#timer = setTimeout(() => void this.flush(), delayMs);
+      this.#timer = setTimeout(() => background(this.flush()), delayMs);
     } else if (error.status === 401 || error.status === 403 || error.code === 'conversation_closed') {
       this.#options.onClosed(error);
     } else {
       const refused = this.#waiting.find(({ isRefused }) => !isRefused);
       this.#change(this.#waiting.map((message) => (message === refused ? { ...message, isRefused: true } : message)));
-      this.#timer = setTimeout(() => void this.flush());
+      this.#timer = setTimeout(() => background(this.flush()));
     }
   }
 

@@ -1,4 +1,5 @@
 import type { VisitorSession } from '../../../shared/contract/chat/visitor-page.ts';
+import { background } from '../../../shared/web/background.ts';
 import { call, HubError } from './api.ts';
 import type { CallOptions } from './api.ts';
 
@@ -53,7 +54,7 @@ export class Session {
     // Timers are late after a machine has slept.
     document.addEventListener(
       'visibilitychange',
-      () => !document.hidden && Date.now() >= this.#renewAt && void this.renew(),
+      () => !document.hidden && Date.now() >= this.#renewAt && background(this.renew()),
       { signal: this.#ended.signal },
     );
     this.#scheduleRenewal();
@@ -118,6 +119,6 @@ export class Session {
   #scheduleIn(delayMs: number): void {
     clearTimeout(this.#timer);
     this.#renewAt = Date.now() + delayMs;
-    this.#timer = setTimeout(() => void this.renew(), delayMs);
+    this.#timer = setTimeout(() => background(this.renew()), delayMs);
   }
 }

@@ -1,3 +1,4 @@
+import { background } from '../../../shared/web/background.ts';
 /** Alerts a visitor who does not look at the page: the number of unread messages in the page's title, and a sound. */
 export class UnreadAlert {
   #title = '';
@@ -24,7 +25,7 @@ export class UnreadAlert {
   playSound(): void {
     const audio = this.#audio;
     if (audio === null) return;
-    void audio.resume().then(() => {
+    const play = () => {
       const start = audio.currentTime;
       for (const [index, frequency] of [740, 988].entries()) {
         const tone = audio.createOscillator();
@@ -38,6 +39,7 @@ export class UnreadAlert {
         tone.start(at);
         tone.stop(at + 0.3);
       }
-    });
+    };
+    background(audio.resume().then(play));
   }
 }

@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { background } from '../../../shared/web/background.ts';
 import { chooseLocale } from '../../../shared/web/locale.ts';
 import { loadLanguage } from './language.ts';
 import { App } from './parts/app.tsx';
@@ -43,4 +44,4 @@ async function start(root: Element): Promise<void> {
 
 const root = document.getElementById('phone');
 if (root === null) throw new Error('The page has no element with the id "phone".');
-void start(root);
+background(start(root));

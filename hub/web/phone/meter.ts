@@ -1,3 +1,4 @@
+import { background } from '../../../shared/web/background.ts';
 import { qualityBetween } from './quality.ts';
 import type { Counts, Quality } from './quality.ts';
 
@@ -24,7 +25,7 @@ export class Meter {
 
   constructor(options: MeterOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#read(), pollIntervalMs);
+    this.#timer = setInterval(() => background(this.#read()), pollIntervalMs);
   }
 
   stop(): void {

@@ -1,3 +1,4 @@
+import { background } from '../../../shared/web/background.ts';
 import { MicrophoneError } from '../voice/microphone.ts';
 import { listDevices } from './audio.ts';
 import type { CallAudio } from './audio.ts';
@@ -20,7 +21,7 @@ export class MicrophoneSelection {
       const { stream, isReplaced } = await this.#audio.open(deviceId);
       this.#store.set(isReplaced ? { microphoneProblem: 'replaced', microphoneId: '' } : { microphoneProblem: null });
       // Browsers reveal device names only after the user has allowed the microphone.
-      void listDevices(this.#store);
+      background(listDevices(this.#store));
       return stream;
     } catch (error) {
       const problem = error instanceof MicrophoneError ? error.problem : 'failed';

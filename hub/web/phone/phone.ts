@@ -1,4 +1,5 @@
 import type { RTCSession } from 'jssip/lib/RTCSession.js';
+import { background } from '../../../shared/web/background.ts';
 import type { LevelListeners } from '../kit/level.tsx';
 import { CallAudio, listDevices } from './audio.ts';
 import { Call } from './call.ts';
@@ -39,19 +40,18 @@ export class Phone {
     this.#store = store;
     this.#audio = new CallAudio({
       onBlocked: (isSoundBlocked) => store.set({ isSoundBlocked }),
-      onLost: () => void this.#microphone.useDefault(this.#call),
+      onLost: () => background(this.#microphone.useDefault(this.#call)),
     });
     this.#microphone = new MicrophoneSelection(store, this.#audio);
-    (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener(
-      'devicechange',
-      () => void listDevices(store),
+    (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener('devicechange', () =>
+      background(listDevices(store)),
     );
     addEventListener('online', () => this.retry());
     addEventListener('pagehide', () => this.#connection?.stop());
     // A page restored from the back/forward cache has already hung up.
     addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
     addEventListener('beforeunload', (event) => this.#call !== null && event.preventDefault());
-    document.addEventListener('visibilitychange', () => !document.hidden && void this.readCalls());
+    document.addEventListener('visibilitychange', () => !document.hidden && background(this.readCalls()));
   }
 
   /** Reads the signed-in user and the SIP account, then registers. */
@@ -79,7 +79,7 @@ export class Phone {
 
   /** Connects again without waiting for the next attempt. */
   retry(): void {
-    if (this.#connection === null) void this.start();
+    if (this.#connection === null) background(this.start());
     else this.#connection.reconnectNow();
   }
 
@@ -207,7 +207,7 @@ export class Phone {
 
   #showProblem(problem: Problem): void {
     this.#store.set({ problem });
-    if (problem === 'unreachable') this.#timer = setTimeout(() => void this.start(), retryMs);
+    if (problem === 'unreachable') this.#timer = setTimeout(() => background(this.start()), retryMs);
   }
 
   #incoming(session: RTCSession, { user, displayName }: { user: string; displayName: string }): void {
@@ -264,7 +264,7 @@ export class Phone {
     this.#audio.close();
     this.#store.set({ call: null, last: isMissed ? null : last });
     if (isMissed) this.#missed(peer);
-    setTimeout(() => void this.readCalls(), recordDelayMs);
+    setTimeout(() => background(this.readCalls()), recordDelayMs);
   }
 
   #missed(peer: Peer): void {

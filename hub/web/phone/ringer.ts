@@ -1,3 +1,4 @@
+import { background } from '../../../shared/web/background.ts';
 /** Ringing tones of unanswered calls. `everySeconds` is the period of one tone and one pause. */
 const sounds = {
   incoming: { tones: [440, 554], onSeconds: 1, everySeconds: 3, loudness: 0.12 },
@@ -14,7 +15,7 @@ export class Ringer {
     this.stop();
     const context = new AudioContext();
     this.#context = context;
-    void this.setSpeaker(this.#speakerId);
+    background(this.setSpeaker(this.#speakerId));
     const { everySeconds } = sounds[kind];
     playTone(context, kind);
     this.#timer = setInterval(() => playTone(context, kind), everySeconds * 1000);
@@ -22,7 +23,7 @@ export class Ringer {
 
   stop(): void {
     clearInterval(this.#timer);
-    void this.#context?.close();
+    if (this.#context !== null) background(this.#context.close());
     this.#context = null;
   }
 

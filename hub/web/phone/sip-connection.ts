@@ -2,6 +2,7 @@ import { UA } from 'jssip';
 import type { RTCSession } from 'jssip/lib/RTCSession.js';
 import type { RTCSessionEvent } from 'jssip/lib/UA.js';
 import type { sipCloseCodes } from '../../../shared/contract/calls/sip-socket.ts';
+import { background } from '../../../shared/web/background.ts';
 import { readRefusal } from './hub.ts';
 import type { Problem } from './hub.ts';
 import { SipSocket } from './sip-socket.ts';
@@ -56,7 +57,7 @@ export class SipConnection {
     this.#agent
       .on('registered', () => options.onReady())
       .on('registrationFailed', () => this.#registrationFailed())
-      .on('disconnected', ({ code, reason }) => void this.#disconnected(code, reason))
+      .on('disconnected', ({ code, reason }) => background(this.#disconnected(code, reason)))
       .on('newRTCSession', ({ originator, session }: RTCSessionEvent) => {
         const { uri, display_name: name } = session.remote_identity;
         if (String(originator) === 'remote')

@@ -1,4 +1,5 @@
 import type { VoiceFrame, VoiceRequestFrame, voiceCloseCodes } from '../../../shared/contract/ai/voice.ts';
+import { background } from '../../../shared/web/background.ts';
 import { backoffMs } from '../chat/backoff.ts';
 import { problemOf, readRefusal } from './hub.ts';
 import type { Problem } from './hub.ts';
@@ -93,7 +94,7 @@ export class Connection {
       if (wasStable) this.#attempt = 0;
       // A connection that lasted is closed with this code because of the frames sent over it.
       if (code === tooMany && !wasStable) this.#onRefused();
-      else void this.#onClosed(code, reason, openedAt !== null);
+      else background(this.#onClosed(code, reason, openedAt !== null));
     });
   }
 

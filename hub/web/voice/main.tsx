@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { background } from '../../../shared/web/background.ts';
 import { chooseLocale } from '../../../shared/web/locale.ts';
 import { loadLanguage } from './language.ts';
 import { App } from './parts/app.tsx';
@@ -44,4 +45,4 @@ async function start(root: Element): Promise<void> {
 
 const rootElement = document.getElementById('voice');
 if (rootElement === null) throw new Error('The page has no element with the id "voice".');
-void start(rootElement);
+background(start(rootElement));

@@ -1,3 +1,4 @@
+import { background } from '../../../shared/web/background.ts';
 import type { CapturedBlock, CaptureOptions } from './capture/processor.ts';
 
 /** Why the microphone cannot be used. */
@@ -89,7 +90,7 @@ export class Microphone {
   close(): void {
     this.#node.port.close();
     stopTracks(this.#stream);
-    void this.#context.close();
+    background(this.#context.close());
   }
 }
 
@@ -147,7 +148,7 @@ function createSource(stream: MediaStream): { context: AudioContext; source: Med
     return { context, source: context.createMediaStreamSource(stream) };
   } catch {
     // Some browsers support only the sample rate of the device.
-    void context.close();
+    background(context.close());
     const deviceContext = new AudioContext({ latencyHint: 'interactive' });
     return { context: deviceContext, source: deviceContext.createMediaStreamSource(stream) };
   }

@@ -1,3 +1,4 @@
+import { background } from '../../../shared/web/background.ts';
 export interface PlayerOptions {
   /** The playback level, from 0 to 1: for each animation frame while audio plays, and 0 at the end. */
   onLevel: (level: number) => void;
@@ -95,13 +96,13 @@ export class Player {
     // With a context at the sample rate of the audio, the browser resamples the whole stream, without seams between
     // pieces.
     if (this.#context?.sampleRate !== sampleRate && !this.isPlaying) {
-      void this.#context?.close();
+      if (this.#context !== null) background(this.#context.close());
       this.#analyser = null;
       this.#context = new AudioContext({ sampleRate, latencyHint: 'interactive' });
-      if (this.#speakerId !== '') void this.#context.setSinkId?.(this.#speakerId).catch(() => undefined);
+      if (this.#speakerId !== '') this.#context.setSinkId?.(this.#speakerId).catch(() => undefined);
     }
     const context = this.#context as AudioContext;
-    if (context.state !== 'running') void context.resume();
+    if (context.state !== 'running') background(context.resume());
     if (this.#analyser === null) {
       this.#analyser = new AnalyserNode(context, { fftSize: this.#samples.length });
       this.#analyser.connect(context.destination);

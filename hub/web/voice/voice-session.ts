@@ -1,4 +1,5 @@
 import type { VoiceFrame } from '../../../shared/contract/ai/voice.ts';
+import { background } from '../../../shared/web/background.ts';
 import type { LevelListeners } from '../kit/level.tsx';
 import { fromBase64, toBase64 } from './base64.ts';
 import { Connection } from './connection.ts';
@@ -56,16 +57,15 @@ export class VoiceSession {
       onLevel: (level) => this.levels.microphone(level),
       onUtterance: (pcm, sampleRate) => this.#sendUtterance(pcm, sampleRate),
       onBlock: (pcm, sampleRate) => this.#sendBlock(pcm, sampleRate),
-      onDevices: () => void this.#listDevices(),
+      onDevices: () => background(this.#listDevices()),
     });
     this.#player = new Player({
       onLevel: (level) => this.levels.answer(level),
       onFirstSound: (turnId, delayMs) => this.#onFirstSound(turnId, delayMs),
       onIdle: () => store.set({ isPlaying: false }),
     });
-    (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener(
-      'devicechange',
-      () => void this.#listDevices(),
+    (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener('devicechange', () =>
+      background(this.#listDevices()),
     );
   }
 
@@ -80,7 +80,7 @@ export class VoiceSession {
 
   /** Reconnects now. */
   retry(): void {
-    if (this.#store.state.signedInUser === null) void this.start();
+    if (this.#store.state.signedInUser === null) background(this.start());
     else {
       // The problem of the session limit stays until a connection is accepted.
       if (this.#store.state.problem !== 'busyHub') this.#store.set({ problem: null });
@@ -119,7 +119,7 @@ export class VoiceSession {
     this.#capture.cancel();
     this.#store.set({ isHandsFree, notice: null });
     this.#sendConfig();
-    if (isHandsFree) void this.#capture.start();
+    if (isHandsFree) background(this.#capture.start());
   }
 
   sendText(text: string): boolean {
@@ -174,7 +174,7 @@ export class VoiceSession {
     this.#sentConfig = '';
     this.#store.set({ connection: 'open', problem: null });
     this.#sendConfig();
-    if (this.#store.state.signedInUser === null) void this.#loadUser();
+    if (this.#store.state.signedInUser === null) background(this.#loadUser());
   }
 
   /** Reads the signed-in user. Returns why voice is unavailable, or null. */

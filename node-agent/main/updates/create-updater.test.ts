@@ -34,6 +34,7 @@ async function create(
   change: Partial<Installation>,
   build = { keys: '', feedUrl: '' },
   load: () => Promise<SystemSignedUpdates> = none,
+  usedPort = port,
 ) {
   const updater = await createUpdater(
     {
@@ -47,7 +48,7 @@ async function create(
       folder: join(home, 'state'),
       ...change,
     },
-    port,
+    usedPort,
     load,
     build,
   );
@@ -142,4 +143,36 @@ describe('the updater of an installation', () => {
       ]);
     },
   );
+
+  test.each([
+    ['the companion cannot be stopped', 'releaseInstance', []],
+    ['the installer does not start', 'quitAndInstall', ['leaves']],
+  ] as const)('reports an update that fails because %s', async (_why, step, expected) => {
+    writeFileSync(join(home, 'resources/app-update.yml'), '');
+    const fail = () => {
+      throw new Error('EACCES\n  at a stack');
+    };
+    const updates: SystemSignedUpdates = {
+      autoDownload: true,
+      autoInstallOnAppQuit: false,
+      allowDowngrade: true,
+      checkForUpdates: () => Promise.resolve({ isUpdateAvailable: true, updateInfo: { version: '2.0.0' } }),
+      downloadUpdate: () => Promise.resolve(),
+      quitAndInstall: step === 'quitAndInstall' ? fail : () => undefined,
+    };
+    const updater = await create(
+      { platform: 'darwin' },
+      undefined,
+      () => Promise.resolve(updates),
+      step === 'releaseInstance' ? { ...port, releaseInstance: async () => fail() } : port,
+    );
+    await updater.check();
+    await expect
+      .poll(() => updater.state)
+      .toMatchObject({
+        state: 'failed',
+        detail: 'The update could not be installed (EACCES). It will be retried later.',
+      });
+    expect(calls.filter((call) => call === 'leaves')).toEqual(expected);
+  });
 });

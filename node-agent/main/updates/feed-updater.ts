@@ -168,7 +168,7 @@ export class FeedUpdater implements Updater {
       version: feed.version,
       detail: 'It will be installed when no command of the hub runs on this machine.',
     });
-    void this.#applyWhenIdle(feed);
+    this.#applyWhenIdle(feed).catch((error: unknown) => this.#report(error));
   }
 
   async #applyWhenIdle(feed: UpdateFeed): Promise<void> {

@@ -39,13 +39,7 @@ export class SignedUpdater implements Updater {
     if (this.#isChecking || this.#state.state === 'ready' || this.#stop.signal.aborted) return this.#work;
     this.#isChecking = true;
     this.#work = this.#checkForUpdate()
-      .catch((error: unknown) =>
-        this.#set({
-          state: 'failed',
-          version: null,
-          detail: `The update check failed (${(error as Error).message.split('\n')[0]?.slice(0, 200)}). It will be retried later.`,
-        }),
-      )
+      .catch((error: unknown) => this.#fail('update check failed', error))
       .finally(() => {
         this.#isChecking = false;
       });
@@ -55,7 +49,13 @@ export class SignedUpdater implements Updater {
   async apply(): Promise<void> {
     if (this.#state.state !== 'ready') return;
     await this.#port.releaseInstance();
-    this.#updates.quitAndInstall(true, true);
+    try {
+      this.#updates.quitAndInstall(true, true);
+    } catch (error) {
+      this.#fail('update could not be installed', error);
+      // The companion has stopped, so the app starts again in its current version.
+      this.#port.exitTo(process.execPath);
+    }
   }
 
   confirmStarted(): void {
@@ -82,10 +82,16 @@ export class SignedUpdater implements Updater {
       version,
       detail: 'It will be installed when no command of the hub runs on this machine.',
     });
-    void this.#port.whenIdle(this.#stop.signal).then(
-      () => this.apply(),
-      () => undefined,
-    );
+    // Without this handler, a failure would restart the app. After a stop, `#set` ignores it.
+    this.#port
+      .whenIdle(this.#stop.signal)
+      .then(() => this.apply())
+      .catch((error: unknown) => this.#fail('update could not be installed', error));
+  }
+
+  #fail(what: string, error: unknown): void {
+    const cause = (error as Error).message.split('\n')[0]?.slice(0, 200);
+    this.#set({ state: 'failed', version: null, detail: `The ${what} (${cause}). It will be retried later.` });
   }
 
   #set(change: Pick<UpdateState, 'state' | 'version' | 'detail'>): void {

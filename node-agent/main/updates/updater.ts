@@ -28,14 +28,15 @@ export interface UpdatePort {
 
 export const checkEveryMs = 6 * 60 * 60_000;
 
-/** Calls `check` soon after the start, and then every few hours until the signal aborts. */
+/** Calls `check`, which reports its own failures, soon after the start, and then every few hours until the signal aborts. */
 export function checkRegularly(check: () => Promise<void>, everyMs: number, signal: AbortSignal): void {
   const schedule = (afterMs: number) => {
     const timer = setTimeout(() => {
-      void check().finally(() => {
+      const scheduleNext = () => {
         // The random part spreads the checks of all installations.
         if (!signal.aborted) schedule(everyMs * (0.9 + Math.random() * 0.2));
-      });
+      };
+      check().then(scheduleNext, scheduleNext);
     }, afterMs);
     timer.unref();
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true });

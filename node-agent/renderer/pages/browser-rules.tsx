@@ -59,14 +59,14 @@ export function BrowserRules() {
         about="A script can do whatever you could do in that page."
         isOn={browser.evaluate}
         isDisabled={action.isBusy}
-        onChange={(allowed) => void action.run(() => store.change({ change: 'browser_evaluate', allowed }))}
+        onChange={(allowed) => action.run(() => store.change({ change: 'browser_evaluate', allowed }))}
       />
       <ToggleRow
         label="Show the browser"
         about="Opens a window in which you can watch what a workflow does."
         isOn={browser.headed}
         isDisabled={action.isBusy}
-        onChange={(headed) => void action.run(() => store.change({ change: 'browser_window', headed }))}
+        onChange={(headed) => action.run(() => store.change({ change: 'browser_window', headed }))}
       />
       <ActionError action={action} />
     </Section>

@@ -102,7 +102,7 @@ export function CheckPage() {
       </div>
       <ActionError action={action} title="The check did not run" />
       <div className="form-end">
-        <Button variant="main" size="big" disabled={chosen.size === 0 || action.isBusy} onClick={() => void run()}>
+        <Button variant="main" size="big" disabled={chosen.size === 0 || action.isBusy} onClick={() => run()}>
           {action.isBusy ? 'Checking…' : 'Run the check'}
         </Button>
       </div>

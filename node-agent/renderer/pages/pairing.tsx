@@ -49,7 +49,7 @@ export function PairingPage() {
         onSubmit={(event) => {
           event.preventDefault();
           setChecked({ hub: true, code: true });
-          if (isReady && problems.hub === null && problems.code === null) void pair();
+          if (isReady && problems.hub === null && problems.code === null) pair();
         }}
       >
         <Field

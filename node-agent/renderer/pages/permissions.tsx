@@ -44,7 +44,7 @@ const PowerRow = memo(function PowerRow({ state }: { state: PowerState }) {
   const withoutSandbox = useCompanionState(({ settings }) => settings.browser.withoutSandbox);
   const isNothingShared = useCompanionState(({ settings }) => power === 'files' && settings.sharedFolders.length === 0);
   const allow = (minutes: number | undefined) =>
-    void action.run(() =>
+    action.run(() =>
       store.change({
         change: 'allow',
         power,
@@ -85,9 +85,7 @@ const PowerRow = memo(function PowerRow({ state }: { state: PowerState }) {
           label={`Allow ${name.toLowerCase()}`}
           isOn={isAllowed}
           isDisabled={action.isBusy}
-          onChange={(isOn) =>
-            isOn ? allow(undefined) : void action.run(() => store.change({ change: 'deny', power }))
-          }
+          onChange={(isOn) => (isOn ? allow(undefined) : action.run(() => store.change({ change: 'deny', power })))}
         />
         <Menu.Root>
           <Menu.Trigger className="button quiet small time">
@@ -109,7 +107,7 @@ const PowerRow = memo(function PowerRow({ state }: { state: PowerState }) {
                 <Menu.Separator className="menu-line" />
                 <Menu.Item
                   className="menu-item"
-                  onClick={() => void action.run(() => store.change({ change: 'deny', power }))}
+                  onClick={() => action.run(() => store.change({ change: 'deny', power }))}
                 >
                   <span className="menu-tick">{!isAllowed && <TickIcon size={16} />}</span>
                   Off
@@ -157,7 +155,7 @@ function SharedFolders() {
                 className="icon-only"
                 aria-label={`Stop sharing ${visibleLine(path)}`}
                 disabled={action.isBusy}
-                onClick={() => void action.run(() => store.change({ change: 'unshare', path }))}
+                onClick={() => action.run(() => store.change({ change: 'unshare', path }))}
               >
                 <CrossIcon size={16} />
               </Button>

@@ -27,20 +27,20 @@ function AddRule() {
   const [minutes, setMinutes] = useState('');
   const [folder, setFolder] = useState('');
   const text = pattern.trim();
-  const add = async () => {
+  const add = () => {
     const limit = minutes === '' ? {} : { minutes: Number(minutes) };
     const folderOption = decision === 'deny' || folder.trim() === '' ? {} : { folder: folder.trim() };
-    if (
-      await action.run(() => store.change({ change: 'add_rule', decision, pattern: text, ...folderOption, ...limit }))
-    )
-      setPattern('');
+    action.run(
+      () => store.change({ change: 'add_rule', decision, pattern: text, ...folderOption, ...limit }),
+      () => setPattern(''),
+    );
   };
   return (
     <form
       className="rule-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (text !== '') void add();
+        if (text !== '') add();
       }}
     >
       <Field
@@ -133,7 +133,7 @@ function RuleRow({ rule }: { rule: ProgramRule }) {
         className="icon-only"
         aria-label="Remove this rule"
         disabled={action.isBusy}
-        onClick={() => void action.run(() => store.change({ change: 'remove_rule', id: rule.id }))}
+        onClick={() => action.run(() => store.change({ change: 'remove_rule', id: rule.id }))}
       >
         <CrossIcon size={16} />
       </Button>
@@ -147,9 +147,11 @@ function AskSwitch() {
   const ask = useCompanionState(({ settings }) => settings.system.ask);
   const action = useAction();
   const [isConfirming, setConfirming] = useState(false);
-  const turn = async (on: boolean) => {
-    if (await action.run(() => store.change({ change: 'ask', ask: on }))) setConfirming(false);
-  };
+  const turn = (on: boolean) =>
+    action.run(
+      () => store.change({ change: 'ask', ask: on }),
+      () => setConfirming(false),
+    );
   const cancel = () => {
     setConfirming(false);
     action.clear();
@@ -161,7 +163,7 @@ function AskSwitch() {
         about="Applies if no rule below matches. Without your answer the program does not run. While this is off, programs run without asking."
         isOn={ask}
         isDisabled={action.isBusy}
-        onChange={(on) => (on ? void turn(true) : setConfirming(true))}
+        onChange={(on) => (on ? turn(true) : setConfirming(true))}
       />
       {!isConfirming && <ActionError action={action} />}
       <Decision isOpen={isConfirming} title="Run programs without asking you?" onClose={cancel}>
@@ -171,7 +173,7 @@ function AskSwitch() {
           <Button size="big" disabled={action.isBusy} onClick={cancel}>
             Keep asking me
           </Button>
-          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void turn(false)}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => turn(false)}>
             Run without asking
           </Button>
         </div>

@@ -43,14 +43,14 @@ function Updates({ update }: { update: UpdateState }) {
           <Button
             variant="main"
             disabled={action.isBusy}
-            onClick={() => void action.run(async () => store.setApp(await store.call('app.applyUpdate', {})))}
+            onClick={() => action.run(async () => store.setApp(await store.call('app.applyUpdate', {})))}
           >
             Restart and update now
           </Button>
         ) : (
           <Button
             disabled={action.isBusy || isInProgress || update.by === 'nobody'}
-            onClick={() => void action.run(async () => store.setApp(await store.call('app.checkForUpdate', {})))}
+            onClick={() => action.run(async () => store.setApp(await store.call('app.checkForUpdate', {})))}
           >
             Check for updates
           </Button>
@@ -69,14 +69,15 @@ function Unpair() {
   const action = useAction();
   const [isConfirming, setConfirming] = useState(false);
   const [isHubUninformed, setHubUninformed] = useState(false);
-  const unpair = async () => {
-    const isDone = await action.run(async () => {
-      const { hubKnows } = await store.call('unpair', {});
-      setHubUninformed(!hubKnows);
-      store.setState(await store.call('state', {}));
-    });
-    if (isDone) setConfirming(false);
-  };
+  const unpair = () =>
+    action.run(
+      async () => {
+        const { hubKnows } = await store.call('unpair', {});
+        setHubUninformed(!hubKnows);
+        store.setState(await store.call('state', {}));
+      },
+      () => setConfirming(false),
+    );
   return (
     <Section title="Pairing">
       {paired === null ? (
@@ -126,7 +127,7 @@ function Unpair() {
               <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
                 Cancel
               </Button>
-              <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void unpair()}>
+              <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => unpair()}>
                 {action.isBusy ? 'Unpairing…' : 'Unpair'}
               </Button>
             </div>
@@ -163,14 +164,14 @@ export function SettingsPage() {
           }
           isOn={startAtLogin === true}
           isDisabled={startAtLogin === null || action.isBusy}
-          onChange={(on) => void action.run(async () => store.setApp(await store.call('app.setStartAtLogin', { on })))}
+          onChange={(on) => action.run(async () => store.setApp(await store.call('app.setStartAtLogin', { on })))}
         />
         <ToggleRow
           label="Keep pictures for a day"
           about="Pictures that were sent stay on this machine for a day. You can see them under Activity."
           isOn={keepPictures}
           isDisabled={action.isBusy}
-          onChange={(keep) => void action.run(() => store.change({ change: 'keep_pictures', keep }))}
+          onChange={(keep) => action.run(() => store.change({ change: 'keep_pictures', keep }))}
         />
         <Row
           title="Pause from anywhere"
@@ -202,7 +203,7 @@ export function SettingsPage() {
               : 'This desktop has no tray, so the window is minimized instead.'
           }
         >
-          <Button disabled={action.isBusy} onClick={() => void action.run(() => store.call('app.quit', {}))}>
+          <Button disabled={action.isBusy} onClick={() => action.run(() => store.call('app.quit', {}))}>
             Quit
           </Button>
         </Row>
@@ -218,7 +219,7 @@ export function SettingsPage() {
             </code>
           }
         >
-          <Button disabled={action.isBusy} onClick={() => void action.run(() => store.call('app.openLogFolder', {}))}>
+          <Button disabled={action.isBusy} onClick={() => action.run(() => store.call('app.openLogFolder', {}))}>
             Open log folder
           </Button>
         </Row>

@@ -51,7 +51,7 @@ function describePrompt(prompt: Prompt): string {
     `prompt     ${id}`,
     `program    ${visibleLine(program)}${reason === 'program_changed' ? '  (CHANGED since you allowed it)' : ''}`,
     `sha256     ${programSha256}`,
-    ...argv.map((word, index) => `${index === 0 ? 'argv' : ''}`.padEnd(11) + visibleLine(JSON.stringify(word))),
+    ...argv.map((word, index) => (index === 0 ? 'argv' : '').padEnd(11) + visibleLine(JSON.stringify(word))),
     `folder     ${visibleLine(cwd)}${reason === 'other_folder' ? '  (your rule permits this in another folder only)' : ''}`,
     ...Object.entries(env).map(([name, value]) => `variable   ${name}=${visibleLine(JSON.stringify(value))}`),
     ...(stdin === null ? [] : [`input      ${stdin.length} characters:`, indented(visibleText(stdin))]),

@@ -50,7 +50,7 @@ async function testInThisProcess(folder: DataFolder, parts: readonly TestPart[],
 /** Tests through the running companion, which has the browser profile open, or in this process if none runs. */
 export async function testHere(folder: DataFolder, parts: readonly TestPart[], run: TestRun): Promise<TestResult[]> {
   using client = await ControlClient.open(folder, run.signal);
-  if (client === null) return testInThisProcess(folder, parts, run);
+  if (client === null) return await testInThisProcess(folder, parts, run);
   await client.subscribe((event) => {
     if (event.event === 'test') run.onResult(event.result);
   });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { background } from '../background.ts';
 import { commandMarker } from '../process-guard.ts';
 import type { ProcessGuard } from '../process-guard.ts';
 import { CommandError } from './handler.ts';
@@ -93,7 +94,7 @@ export async function runTool(
   );
   child.once('close', (code) => ended.resolve(code));
   const onAbort = () => {
-    void guard.end(child, mark);
+    background(guard.end(child, mark), 'end of a program');
     ended.reject(
       timeout.aborted
         ? new CommandError('timeout', `${path} took longer than ${options.timeoutMs / 1000} s.`)

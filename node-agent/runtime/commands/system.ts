@@ -4,6 +4,7 @@ import { homedir, tmpdir, userInfo } from 'node:os';
 import { basename, isAbsolute } from 'node:path';
 import { maxOutputBytes } from '../../../shared/commands/system.ts';
 import { toStorableText } from '../../../shared/json.ts';
+import { background } from '../background.ts';
 import { commandMarker, markedStart } from '../process-guard.ts';
 import type { ProcessGuard } from '../process-guard.ts';
 import { defaultPath, findProgram } from './find-program.ts';
@@ -64,7 +65,7 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       const closed = new Promise<void>((done) => child.once('close', () => done()));
       const onAbort = () => {
         const { reason } = context.signal as { reason?: { code?: string } };
-        void guard.end(child, mark, reason?.code === 'paused' ? 'paused' : 'asked');
+        background(guard.end(child, mark, reason?.code === 'paused' ? 'paused' : 'asked'), 'end of a program');
       };
       context.signal.addEventListener('abort', onAbort, { once: true });
       try {

@@ -18,6 +18,7 @@ import type {
   ControlResult,
 } from '../../../shared/companion/control.ts';
 import { describeIssue } from '../../../shared/issue-messages.ts';
+import { background } from '../background.ts';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { FolderClaim } from '../folder-claim.ts';
@@ -174,7 +175,10 @@ export class ControlServer implements AsyncDisposable {
     if (process.platform === 'win32') return;
     chmodSync(this.#at.path, 0o600);
     this.#inode = inodeOf(this.#at.path);
-    this.#socketTimer ??= setInterval(() => void this.#restoreSocket().catch(() => undefined), socketCheckMs).unref();
+    this.#socketTimer ??= setInterval(
+      () => background(this.#restoreSocket(), 'restoring control.sock'),
+      socketCheckMs,
+    ).unref();
   }
 
   /**
@@ -317,11 +321,12 @@ export class ControlServer implements AsyncDisposable {
         return;
       }
       activeRequests += 1;
-      void this.#answer(request.data, connection, peerKind)
+      const answered = this.#answer(request.data, connection, peerKind)
         .then((answer) => send({ id: request.data.id, ...answer }))
         .finally(() => {
           activeRequests -= 1;
         });
+      background(answered, 'answer to a control request');
     });
     send({ hello: 'outrigger.companion.v3', nonce, pid: process.pid, publicKey });
   }

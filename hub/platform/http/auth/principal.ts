@@ -72,7 +72,7 @@ export const accessTopic = (tenantId: string) => `access:${tenantId}`;
 
 /** Publishes an access change. */
 export const publishAccessChange = (events: Events, tenantId: string): void =>
-  void events.publish(accessTopic(tenantId), {});
+  events.publish(accessTopic(tenantId), {});
 
 /** The actor and environment of a run or a change. Signed-in users act in the live environment. */
 export function runCallerOf(principal: Principal): { actor: string; environment: 'live' | 'test' } {

@@ -4,6 +4,7 @@ import type { Operation } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Events } from '../../events/events.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { background } from '../../process/background.ts';
 import { admitSession } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import { accessTopic } from './principal.ts';
@@ -111,7 +112,7 @@ export class SocketRights implements Disposable {
   #recheck(tenantId: string | null): void {
     if (tenantId === null) this.#due = null;
     else this.#due?.add(tenantId);
-    if (!this.#isChecking) void this.#checkDue();
+    if (!this.#isChecking) background(this.#checkDue(), this.#options.logger, 'check of the access of open sockets');
   }
 
   async #checkDue(): Promise<void> {

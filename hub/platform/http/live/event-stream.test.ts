@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { unawaited } from '../../../../test/fixtures/unawaited.ts';
 import { streamEvents } from './event-stream.ts';
 
 const lineBytes = 64 * 1024;
@@ -13,13 +14,15 @@ async function serveLines(lines: number, stallMs: number) {
   const server = createServer((_request, response) => {
     const disconnected = new AbortController();
     response.on('close', () => disconnected.abort());
-    void streamEvents(response, disconnected.signal, { maxSeconds: 600, stallMs }, async (stream) => {
-      const line = 'x'.repeat(lineBytes);
-      while (!stream.signal.aborted && produced.lines < lines) {
-        produced.lines += 1;
-        await stream.send('line', line);
-      }
-    }).then(ended.resolve);
+    unawaited(
+      streamEvents(response, disconnected.signal, { maxSeconds: 600, stallMs }, async (stream) => {
+        const line = 'x'.repeat(lineBytes);
+        while (!stream.signal.aborted && produced.lines < lines) {
+          produced.lines += 1;
+          await stream.send('line', line);
+        }
+      }).then(ended.resolve),
+    );
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => {

@@ -22,10 +22,12 @@ const caller = {
 const visitors = { refused: async () => new Map<string, AppError>() };
 const right = { right: 'read', isDownload: false };
 
+const logger = pino({ level: 'silent' });
+
 function localEvents(): Events {
-  const local = new LocalEvents(testSecrets, pino({ level: 'silent' }));
+  const local = new LocalEvents(testSecrets, logger);
   return {
-    publish: async (topic, payload) => local.deliver(topic, payload),
+    publish: (topic, payload) => local.deliver(topic, payload),
     subscribe: (topic, listener) => local.subscribe(topic, listener),
     subscribeFamily: (family, listener) => local.subscribeFamily(family, listener),
     isInterrupted: false,
@@ -39,6 +41,7 @@ test('access is checked periodically without an access change, and an unavailabl
     events: localEvents(),
     visitors,
     limits: { perWorkspace: 9, perKey: 9 },
+    logger,
     recheckMs: 5,
   });
   let checks = 0;
@@ -61,6 +64,7 @@ test('streams of one caller with one right share a check', async () => {
     events: localEvents(),
     visitors,
     limits: { perWorkspace: 50, perKey: 50 },
+    logger,
     recheckMs: 1_000_000,
   });
   let checks = 0;
@@ -80,7 +84,13 @@ test('streams of one caller with one right share a check', async () => {
 
 test('checks do not pile up during a slow check, and access changes during a check cause one more check', async () => {
   const events = localEvents();
-  using streams = new LiveStreams({ events, visitors, limits: { perWorkspace: 9, perKey: 9 }, recheckMs: 1_000_000 });
+  using streams = new LiveStreams({
+    events,
+    visitors,
+    limits: { perWorkspace: 9, perKey: 9 },
+    logger,
+    recheckMs: 1_000_000,
+  });
   const checks: PromiseWithResolvers<void>[] = [];
   using stream = streams.open(caller, {
     ...right,
@@ -90,7 +100,7 @@ test('checks do not pile up during a slow check, and access changes during a che
       await running.promise;
     },
   });
-  for (let published = 0; published < 20; published += 1) await events.publish(accessTopic('t'), {});
+  for (let published = 0; published < 20; published += 1) events.publish(accessTopic('t'), {});
   expect(checks).toHaveLength(1);
   checks[0]?.resolve();
   await expect.poll(() => checks.length).toBe(2);
@@ -111,6 +121,7 @@ test('ending a stream iterates over no other stream, and ending the last one of 
     events: { ...events, subscribe },
     visitors,
     limits: { perWorkspace: 99, perKey: 99 },
+    logger,
     recheckMs: 1_000_000,
   });
   const open = ['t', 't', 't', 'u'].map((tenantId, n) =>

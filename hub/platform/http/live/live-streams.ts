@@ -1,5 +1,7 @@
 import { AppError } from '../../../../shared/errors.ts';
 import type { Events } from '../../events/events.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { background } from '../../process/background.ts';
 import type { VisitorAuthenticator } from '../auth/auth.ts';
 import { accessTopic } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -9,6 +11,7 @@ export interface LiveStreamsOptions {
   visitors: Pick<VisitorAuthenticator, 'refused'>;
   /** Maximum open streams and downloads of this process. */
   limits: { perWorkspace: number; perKey: number };
+  logger: Logger;
   /** Interval at which access is checked, also without an access change. */
   recheckMs?: number;
 }
@@ -180,11 +183,12 @@ export class LiveStreams implements Disposable {
 
   #check(id: string, group: Group): void {
     if (group.check !== null) {
-      void this.#checkGroup(group, group.check);
+      background(this.#checkGroup(group, group.check), this.#options.logger, 'check of the access of streams');
       return;
     }
     this.#dueVisitors.add(id);
-    if (!this.#isCheckingVisitors) void this.#checkVisitors();
+    if (!this.#isCheckingVisitors)
+      background(this.#checkVisitors(), this.#options.logger, 'check of the access of visitor streams');
   }
 
   async #checkVisitors(): Promise<void> {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { background } from '../../process/background.ts';
 import { authenticate, cachedDevice } from '../auth/auth.ts';
 import type { PrincipalOf } from '../auth/principal.ts';
 import { errorResponseOf, parsePart } from '../routing/errors.ts';
@@ -108,7 +109,7 @@ export class LongPolls {
       if (match === null) continue;
       const poll = new PendingPoll(this, route, response, requestIdOf(request));
       this.#open.add(poll);
-      void this.#begin(route, request, { ...match.groups }, poll);
+      background(this.#begin(route, request, { ...match.groups }, poll), this.options.logger, 'start of a long poll');
       return true;
     }
     return false;

@@ -9,6 +9,7 @@ import { bearerProtocolPrefix } from '../../../../shared/contract/chat/live.ts';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { background } from '../../process/background.ts';
 import { authenticate } from '../auth/auth.ts';
 import { clientAddress } from '../auth/client-address.ts';
 import { foreignOriginOf, notAllowed, notOwnOrigin } from '../auth/cross-origin.ts';
@@ -168,7 +169,8 @@ export class Sockets implements Disposable {
       // A disconnected client needs no response.
       socket.on('error', destroy);
       this.#upgrading.add(socket);
-      void this.#upgrade(request, socket as Socket, head).finally(() => this.#upgrading.delete(socket));
+      const upgrade = this.#upgrade(request, socket as Socket, head).finally(() => this.#upgrading.delete(socket));
+      background(upgrade, this.#options.logger, 'upgrade to a WebSocket');
     });
   }
 

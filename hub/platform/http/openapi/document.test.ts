@@ -117,7 +117,7 @@ describe('the OpenAPI document', () => {
 
   test('describes every operation and every parameter', () => {
     const bare = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).flatMap(([method, { description = '', parameters = [] }]) => [
+      Object.entries(methods).flatMap(([method, { description, parameters = [] }]) => [
         ...(description === '' ? [`${method} ${path}`] : []),
         ...parameters
           .filter((parameter) => parameter.$ref === undefined && !parameter.description)

@@ -265,7 +265,7 @@ async function executeOperation(
       handled.catch(() => undefined);
       const verified = await confirmed;
       if (!isDeepStrictEqual(verified, principal))
-        return executeOperation(options, route, request, response, received, {
+        return await executeOperation(options, route, request, response, received, {
           ...caller,
           principal: verified,
           confirmed: null,

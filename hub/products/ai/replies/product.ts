@@ -36,7 +36,7 @@ export function createReplies(
     return () => {
       if (waitMs === null) return;
       // If this process runs a worker, it answers its own messages. Otherwise it notifies the other processes.
-      afterCommit(() => (worker === null ? void events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
+      afterCommit(() => (worker === null ? events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
     };
   });
   const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, rateLimiter, logger }));

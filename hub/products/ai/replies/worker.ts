@@ -3,6 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import { chatTopicFamily } from '../../chat/changes/index.ts';
 import type { ChatChange } from '../../chat/changes/index.ts';
 import { TurnSuperseded } from './answer-turn.ts';
@@ -62,7 +63,10 @@ export class ReplyWorker implements AsyncDisposable {
     ];
     this.#timers = [
       setInterval(() => this.#claimDue(), pollIntervalMs),
-      setInterval(() => void this.#renew(), (leaseSeconds * 1_000) / 4),
+      setInterval(
+        () => background(this.#renew(), this.#deps.logger, 'renewal of the leases of AI turns'),
+        (leaseSeconds * 1_000) / 4,
+      ),
     ];
     this.#claimDue();
   }
@@ -184,7 +188,8 @@ export class ReplyWorker implements AsyncDisposable {
     const isSuperseded =
       notice.kind === 'removed' || (notice.kind === 'message' && notice.seq !== null && notice.seq > running.knownSeq);
     if (isSuperseded) running.abort.abort(new TurnSuperseded());
-    else if (notice.kind === 'conversation' && running.mode !== 'shadow') void this.#checkOwner(running);
+    else if (notice.kind === 'conversation' && running.mode !== 'shadow')
+      background(this.#checkOwner(running), this.#deps.logger, 'check of the owner of a conversation');
   }
 
   async #checkOwner({ turn, abort }: RunningTurn): Promise<void> {

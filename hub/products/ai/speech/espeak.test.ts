@@ -206,7 +206,7 @@ describe.skipIf(!hasEspeak)('espeak-ng itself (needs espeak-ng)', () => {
   test('reports whether a voice exists, including variants', async () => {
     const espeak = createEspeak({ voice: null }, speechOptions);
     const names = ['de', 'en-US', 'de+f2', 'nobody', '--version', ''];
-    const found = await Promise.all(names.map((name) => espeak.hasVoice?.(name, never)));
+    const found = await Promise.all(names.map(async (name) => espeak.hasVoice?.(name, never)));
     expect(found).toEqual([true, true, true, false, false, false]);
   });
 

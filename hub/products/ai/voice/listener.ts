@@ -134,7 +134,7 @@ export class SpeechListener {
     utterance.partial = partial;
     utterance.transcribedMs = voicedMs;
     utterance.nextPartialAt = now + partialIntervalMs;
-    void this.#transcribe(speechToText, this.#detector.lastPcm(partialWindowMs), partial.signal).then(
+    this.#transcribe(speechToText, this.#detector.lastPcm(partialWindowMs), partial.signal).then(
       (text) => {
         utterance.partial = null;
         if (this.#utterance === utterance) onText(text);
@@ -177,7 +177,10 @@ export class SpeechListener {
       return;
     }
     // A short aside while the hub speaks. Its text decides whether the speech continues.
-    if (this.#pendingAsides < maxPendingAsides) void this.#transcribeAside(speechToText, pcm, inputAt);
+    if (this.#pendingAsides < maxPendingAsides)
+      this.#transcribeAside(speechToText, pcm, inputAt).catch((error: unknown) => {
+        if (!this.#host.closed.aborted) this.#host.fail(error);
+      });
   }
 
   async #transcribeAside(speechToText: SpeechToText, pcm: Uint8Array, inputAt: number): Promise<void> {
@@ -187,8 +190,6 @@ export class SpeechListener {
       const text = await this.#transcribe(speechToText, pcm, this.#host.closed);
       if (isBackChannel(text)) return this.#host.onBackChannel();
       enqueueAside(text, inputAt);
-    } catch (error) {
-      if (!this.#host.closed.aborted) this.#host.fail(error);
     } finally {
       this.#pendingAsides -= 1;
     }

@@ -9,18 +9,21 @@ export function readAhead<Item>(source: AsyncIterable<Item>): ReadAhead<Item> {
   let end: { error: unknown } | 'whole' | null = null;
   let wake: () => void = () => undefined;
   const read = async () => {
-    try {
-      for await (const item of source) {
-        items.push(item);
-        wake();
-      }
-      end = 'whole';
-    } catch (error) {
-      end = { error };
+    for await (const item of source) {
+      items.push(item);
+      wake();
     }
-    wake();
   };
-  void read();
+  read().then(
+    () => {
+      end = 'whole';
+      wake();
+    },
+    (error: unknown) => {
+      end = { error };
+      wake();
+    },
+  );
   return {
     async next() {
       while (items.length === 0 && end === null)

@@ -133,7 +133,7 @@ test('a detector that failed to load is loaded again for the next caller', async
   };
   vi.resetModules();
   vi.doMock('@echogarden/fvad-wasm', () => ({ default: load }));
-  onTestFinished(() => void vi.doUnmock('@echogarden/fvad-wasm'));
+  onTestFinished(() => vi.doUnmock('@echogarden/fvad-wasm'));
   const fresh = await import('./voice-activity.ts');
   await expect(fresh.openFvad()).rejects.toThrow('out of memory');
   expect(await fresh.openFvad()).toBe(fvad);

@@ -112,7 +112,8 @@ export class VoiceConversation {
     this.#config = mergeConfig(this.#config, change);
     // The current utterance is discarded, because it was detected with the old settings.
     if (change.turnDetection !== undefined || change.sampleRate !== undefined) this.#endStream();
-    if (typeof change.voice === 'string') void this.#checkVoice(change.voice);
+    if (typeof change.voice === 'string')
+      this.#checkVoice(change.voice).catch((error: unknown) => this.#options.connection.fail(error));
   }
 
   /** Resets a voice that the hub does not have and sends an error. */
@@ -226,7 +227,7 @@ export class VoiceConversation {
     this.#waiting.push({ id, position, input, inputAt, isAnnounced: turnId !== null });
     if (input.kind === 'sound') this.#order.open(id, position);
     else this.#order.markSpeech(position);
-    if (!this.#isAnswering) void this.#answer();
+    if (!this.#isAnswering) this.#answer().catch((error: unknown) => this.#options.connection.fail(error));
   }
 
   async #answer(): Promise<void> {

@@ -2,6 +2,7 @@ import { maxVoiceSocketsPerUser } from '../../../../shared/contract/ai/voice.ts'
 import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 
 export interface VoiceSessionLimitOptions {
   db: Database;
@@ -24,7 +25,10 @@ export class VoiceSessionLimit implements Disposable {
 
   constructor(options: VoiceSessionLimitOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.renew(), options.renewMs ?? defaultRenewMs);
+    this.#timer = setInterval(
+      () => background(this.renew(), options.logger, 'renewal of the leases of voice connections'),
+      options.renewMs ?? defaultRenewMs,
+    );
     this.#timer.unref();
   }
 

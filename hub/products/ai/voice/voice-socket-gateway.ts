@@ -3,6 +3,7 @@ import { voiceCloseCodes, maxVoiceSocketsPerUser } from '../../../../shared/cont
 import { AppError } from '../../../../shared/errors.ts';
 import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import { openFvad } from './voice-activity.ts';
 import { VoiceConnection } from './voice-connection.ts';
 import { VoiceConversation } from './voice-conversation.ts';
@@ -33,7 +34,7 @@ export class VoiceSocketGateway {
     const connection = new VoiceConnection(opened, { clock: this.#options.turns.clock, logger: this.#options.logger });
     // Frames that arrive during the set-up wait in the socket.
     opened.socket.pause();
-    void this.#startConversation(opened, connection)
+    this.#startConversation(opened, connection)
       .catch((error: unknown) => {
         connection.fail(error);
         connection.close(1011, 'try again');
@@ -79,7 +80,7 @@ export class VoiceSocketGateway {
     socket.on('close', () => {
       this.#open.delete(conversation);
       conversation.abort();
-      void lease[Symbol.asyncDispose]();
+      background(lease[Symbol.asyncDispose](), this.#options.logger, 'release of the lease of a voice connection');
     });
     this.#followStop(stopping);
     if (stopping.aborted) conversation.stop();

@@ -92,7 +92,7 @@ export async function cancelWithin(
   ];
   const committed = () => {
     afterCommit();
-    for (const id of ids) void deps.events.publish(runTopic(id), { status: 'cancelled' });
+    for (const id of ids) deps.events.publish(runTopic(id), { status: 'cancelled' });
     const { tracing } = deps;
     if (tracing !== null) for (const run of open) new RunTrace(tracing, run).ended('cancelled');
     deps.dispatch(jobs);

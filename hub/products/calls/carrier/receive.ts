@@ -68,7 +68,7 @@ export function carrierReceiver(
     const notedAt = recentlySigned.get(connectionId) ?? 0;
     if (notedAt + noteEveryMs < Date.now()) {
       recentlySigned.set(connectionId, Date.now());
-      void connections
+      connections
         .noteEvent(connectionId)
         .catch((error: unknown) => logger.debug({ err: error }, 'recording the time of a carrier event failed'));
     }

@@ -11,7 +11,7 @@ export const sipModeTopic = 'sip-mode';
 
 /** Publishes a change of the SIP mode. Call it after the commit. */
 export const publishSipModeChange = (events: Events, tenantId: string): void =>
-  void events.publish(sipModeTopic, { tenantId });
+  events.publish(sipModeTopic, { tenantId });
 
 /** Gives each workspace at most one SIP mode at a time. */
 export class SipModes {

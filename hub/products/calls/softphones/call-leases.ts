@@ -2,6 +2,7 @@ import { systemClock, waitFor } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import { closeLostCall } from '../records/index.ts';
 import type { SipDialog, SipServer } from '../sip/index.ts';
 import { deleteCall, readAnswered, renewCalls, writeAnswered, writeDial } from './call-store.ts';
@@ -57,7 +58,10 @@ export class CallLeases implements AsyncDisposable {
 
   constructor(options: CallLeasesOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.renew(), options.renewMs ?? defaultRenewMs);
+    this.#timer = setInterval(
+      () => background(this.renew(), options.logger, 'renewal of the leases of calls'),
+      options.renewMs ?? defaultRenewMs,
+    );
     this.#timer.unref();
   }
 

@@ -20,7 +20,7 @@ export class HungUpCalls implements Disposable {
   watch(dialog: SipDialog | null): void {
     if (dialog === null || this.#isOver || this.#waiting.has(dialog.callId)) return;
     this.#waiting.set(dialog.callId, null);
-    void this.#check(dialog);
+    this.#check(dialog);
   }
 
   [Symbol.dispose](): void {
@@ -28,9 +28,15 @@ export class HungUpCalls implements Disposable {
     for (const timer of this.#waiting.values()) clearTimeout(timer ?? undefined);
   }
 
-  async #check(dialog: SipDialog): Promise<void> {
-    // An unreachable server gives no information about a call.
-    const lasts = await this.#server.knows(dialog).catch(() => true);
+  #check(dialog: SipDialog): void {
+    this.#server.knows(dialog).then(
+      (lasts) => this.#checked(dialog, lasts),
+      // An unreachable server gives no information about a call.
+      () => this.#checked(dialog, true),
+    );
+  }
+
+  #checked(dialog: SipDialog, lasts: boolean): void {
     this.#waiting.delete(dialog.callId);
     if (this.#isOver) return;
     if (!lasts) this.#calls.end(dialog.callId);

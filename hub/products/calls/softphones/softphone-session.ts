@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { sipCloseCodes } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { WebSocket } from '../../../platform/http/live/sockets.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import { SipSyntaxError, headersOf } from '../sip/index.ts';
 import type { SipDialog, SipMessage, SipRequest, SipServer, SipSides } from '../sip/index.ts';
 import type { CallDecision } from './call-audit.ts';
@@ -38,6 +40,7 @@ export interface SoftphoneSessionOptions {
   /** Stores an answered call. */
   track: (dialog: SipDialog) => CallLease;
   onDecision: (call: CallDecision) => void;
+  logger: Logger;
   now: () => number;
 }
 
@@ -79,7 +82,7 @@ export class SoftphoneSession {
     this.#limits = new SoftphoneLimits(options.now);
     browser.on('message', (data) => this.#guard(() => this.#fromBrowser(data as Buffer)));
     upstream.on('message', (data) => this.#fromServer(data as Buffer));
-    browser.on('close', () => void this.#onClose());
+    browser.on('close', () => background(this.#onClose(), options.logger, 'end of a softphone'));
     upstream.on('close', () => browser.close(sipCloseCodes.tryAgain, 'the SIP server is not reachable'));
     upstream.on('error', () => upstream.terminate());
   }
@@ -88,6 +91,10 @@ export class SoftphoneSession {
   end(code: number, reason: string): Promise<void> {
     this.#ending ??= this.#endCalls().finally(() => this.#options.browser.close(code, reason));
     return this.#ending;
+  }
+
+  #endInBackground(code: number, reason: string): void {
+    background(this.end(code, reason), this.#options.logger, 'end of a softphone');
   }
 
   /** Closes the softphone without ending its calls, so that it can resume them on another connection. */
@@ -158,7 +165,7 @@ export class SoftphoneSession {
       return;
     }
     if (!this.#limits.maySend()) {
-      void this.end(sipCloseCodes.tooMany, `more than ${framesPerSecond} messages per second`);
+      this.#endInBackground(sipCloseCodes.tooMany, `more than ${framesPerSecond} messages per second`);
       return;
     }
     if (isKeepAlive(frame)) {
@@ -168,7 +175,7 @@ export class SoftphoneSession {
     const message = readFrame(frame);
     const foreign = findForeignHeader(message, { address, calledAs: (callId) => this.#calls.calledAs(callId) });
     if (foreign !== null) {
-      void this.end(sipCloseCodes.foreign, `${foreign} does not match your SIP user`);
+      this.#endInBackground(sipCloseCodes.foreign, `${foreign} does not match your SIP user`);
       return;
     }
     const ambiguous = isFolded(frame) ? 'a folded line' : findAmbiguousHeader(message);
@@ -217,12 +224,13 @@ export class SoftphoneSession {
     if (!decision.isCounted) return forward(null);
     this.#waiting = [];
     browser.pause();
-    void this.#start(request, dialled, forward).finally(() => {
+    const start = this.#start(request, dialled, forward).finally(() => {
       const frames = this.#waiting ?? [];
       this.#waiting = null;
       browser.resume();
       for (const each of frames) this.#guard(() => this.#fromBrowser(each));
     });
+    background(start, this.#options.logger, 'start of a call');
   }
 
   async #start(request: SipRequest, dialled: string, forward: (lease: CallLease) => void): Promise<void> {
@@ -291,7 +299,7 @@ export class SoftphoneSession {
     // Text frames must be UTF-8, otherwise the receiver closes the connection. RFC 7118 allows binary frames.
     if (side.bufferedAmount <= maxUnsentBytes) side.send(frame, { binary: !isUtf8(frame) });
     else if (this.#ending === null) {
-      void this.end(sipCloseCodes.tryAgain, 'one side does not read its messages');
+      this.#endInBackground(sipCloseCodes.tryAgain, 'one side does not read its messages');
       // A side that does not read would not receive a close frame either.
       side.terminate();
     }

@@ -6,6 +6,7 @@ import type { Events } from '../../../platform/events/events.ts';
 import { actorOf } from '../../../platform/http/auth/principal.ts';
 import type { OpenedSocket, WebSocket } from '../../../platform/http/live/sockets.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { personUsername, workspaceUsername } from '../hosted/index.ts';
@@ -50,9 +51,9 @@ export class SoftphoneSocketGateway implements Disposable {
   constructor(options: SoftphoneSocketGatewayOptions) {
     this.#options = options;
     this.#subscriptions = [
-      options.events.subscribe(sipModeTopic, ({ tenantId }) => void this.#recheck(String(tenantId))),
+      options.events.subscribe(sipModeTopic, ({ tenantId }) => this.#recheckInBackground(String(tenantId))),
       options.events.onReconnect(() =>
-        new Set(this.#open.values()).forEach((tenantId) => void this.#recheck(tenantId)),
+        new Set(this.#open.values()).forEach((tenantId) => this.#recheckInBackground(tenantId)),
       ),
     ];
   }
@@ -61,7 +62,7 @@ export class SoftphoneSocketGateway implements Disposable {
     const { socket } = opened;
     // Frames that arrive before the session starts wait in the connection.
     socket.pause();
-    void this.#connect(opened)
+    this.#connect(opened)
       .catch((error: unknown) => {
         const reason =
           error instanceof SipServerUnreachable
@@ -95,12 +96,11 @@ export class SoftphoneSocketGateway implements Disposable {
       throw new SipServerUnreachable('connecting to the SIP server failed', { cause });
     });
     if (socket.readyState !== socket.OPEN) return upstream.terminate();
-    const audit = new CallAudit(
-      (entry) =>
-        void this.#record(tenantId, actorOf(principal), user.id, entry).catch((error: unknown) =>
-          logger.error({ err: error, requestId }, 'writing a call to the audit log failed'),
-        ),
-    );
+    const audit = new CallAudit((entry) => {
+      this.#record(tenantId, actorOf(principal), user.id, entry).catch((error: unknown) =>
+        logger.error({ err: error, requestId }, 'writing a call to the audit log failed'),
+      );
+    });
     socket.on('close', () => audit[Symbol.dispose]());
     const session = new SoftphoneSession({
       browser: socket,
@@ -111,11 +111,12 @@ export class SoftphoneSocketGateway implements Disposable {
       start: (dialog) => calls.start(owner, dialog),
       track: (dialog) => calls.track(owner, dialog),
       onDecision: (call) => audit.add(call),
+      logger,
       now: this.#options.now,
     });
     this.#add(session, socket, tenantId);
     await this.#resume(session, server, await calls.resume(owner), () => socket.readyState === socket.OPEN);
-    opened.onRevoked((code) => void session.end(sipCloseCodes.revoked, code));
+    opened.onRevoked((code) => background(session.end(sipCloseCodes.revoked, code), logger, 'end of a softphone'));
     this.#followStop(stopping);
     // Changes during the set-up reached no listener, so check again.
     await Promise.all([
@@ -160,6 +161,10 @@ export class SoftphoneSocketGateway implements Disposable {
     if (this.#stopping === stopping) return;
     this.#stopping = stopping;
     stopping.addEventListener('abort', close, { once: true });
+  }
+
+  #recheckInBackground(tenantId: string): void {
+    background(this.#recheck(tenantId), this.#options.logger, 'check whether hosted SIP is on');
   }
 
   async #recheck(tenantId: string): Promise<void> {

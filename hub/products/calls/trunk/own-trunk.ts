@@ -30,7 +30,9 @@ export function createOwnTrunk(
   }: { calls: Pick<Calls, 'merge' | 'countSince'>; modes: SipModes; wake: (tenantId: string) => void },
 ): OwnTrunk {
   const trunks = new OwnTrunks({ db, egress, secrets, modes, wake });
-  modes.define('own', async (tx, tenantId, actor) => void (await trunks.leave(tx, tenantId, actor)));
+  modes.define('own', async (tx, tenantId, actor) => {
+    await trunks.leave(tx, tenantId, actor);
+  });
   return {
     routes: ownTrunkRoutes(trunks),
     keep: (onAttempt) =>
@@ -43,7 +45,7 @@ export function createOwnTrunk(
         clock: systemClock,
         userAgent: 'Outrigger',
         contact: settings.sip.trunkContact,
-        recordMissed: async (call) => void (await calls.merge(call.tenantId, toEvent(call))),
+        recordMissed: (call) => calls.merge(call.tenantId, toEvent(call)),
         countMissed: (tenantId, since, limit) => calls.countSince(tenantId, 'sip_trunk', since, limit),
         onAttempt,
       }),

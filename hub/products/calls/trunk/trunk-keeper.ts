@@ -9,7 +9,7 @@ import type { TrunkRegistrationDependencies } from './trunk-registration.ts';
 export const trunksTopic = 'sip-trunks';
 
 /** Notifies every process that registers trunks about a change. Call it after the commit. */
-export const wakeTrunks = (events: Events): void => void events.publish(trunksTopic, {});
+export const wakeTrunks = (events: Events): void => events.publish(trunksTopic, {});
 
 export interface TrunkKeeperDependencies extends TrunkRegistrationDependencies {
   events: Events;
@@ -91,7 +91,7 @@ export class TrunkKeeper implements AsyncDisposable {
         this.#deps.db,
         registrations.map(({ trunk }) => trunk),
       ).catch(() => undefined);
-      await this.#deps.events.publish(trunksTopic, {});
+      this.#deps.events.publish(trunksTopic, {});
     };
     await Promise.race([end(), late.promise]);
     clearTimeout(timer);
@@ -121,7 +121,7 @@ export class TrunkKeeper implements AsyncDisposable {
         if (before !== undefined) this.#end(before);
         const registration = new TrunkRegistration(this.#deps, trunk, index * spreadMs);
         this.#registrations.set(trunk.id, registration);
-        void registration.ended
+        registration.ended
           .catch((error: unknown) =>
             logger.error({ err: error, trunkId: trunk.id }, 'registering a SIP trunk failed; the hub claims it again'),
           )

@@ -71,7 +71,7 @@ beforeEach(async () => {
     tenantId,
   ]);
   modes = new SipModes();
-  trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => void events.publish(trunksTopic, {}) });
+  trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => events.publish(trunksTopic, {}) });
   modes.define('own', async (tx, tenant, actor) => void (await trunks.leave(tx, tenant, actor)));
 });
 
@@ -374,7 +374,7 @@ describe('a trunk', () => {
     await expect.poll(() => registrar.bindings.size).toBe(0);
     await shows({ state: 'registering', nextAttemptAt: null });
     const asked = registrar.requests.length;
-    await events.publish(trunksTopic, {});
+    events.publish(trunksTopic, {});
     await database.query('SELECT pg_sleep(0.2)');
     expect(registrar.requests).toHaveLength(asked);
     await entitle(true);
@@ -455,7 +455,7 @@ describe('a carrier that', () => {
     const asked = registrar.requests.length;
     expect(asked).toBe(6);
     registrar.password = 'secret "of" the trunk';
-    await events.publish(trunksTopic, {});
+    events.publish(trunksTopic, {});
     await database.query('SELECT pg_sleep(0.2)');
     expect(registrar.requests).toHaveLength(asked);
     const audit = await database.query<{ action: string }>(

@@ -5,6 +5,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { awaySeconds } from '../conversations/index.ts';
 
@@ -43,7 +44,10 @@ export class AgentPresences implements Disposable {
 
   constructor(dependencies: AgentPresencesDependencies) {
     this.#deps = dependencies;
-    this.#timer = setInterval(() => void this.#touch(), dependencies.touchMs ?? defaultTouchMs);
+    this.#timer = setInterval(
+      () => background(this.#touch(), dependencies.logger, 'update of the presence of agents'),
+      dependencies.touchMs ?? defaultTouchMs,
+    );
     this.#timer.unref();
   }
 
@@ -127,7 +131,12 @@ export class AgentPresences implements Disposable {
     if (effective !== 'online') return;
     if (!this.#deps.db.isJoined) await this.#fill(tenantId);
     // Inside the caller's transaction, the assignments would stay locked until it ends.
-    else afterCommit(() => void this.#context.runInAsyncScope(() => this.#fill(tenantId)));
+    else
+      afterCommit(() =>
+        this.#context.runInAsyncScope(() =>
+          background(this.#fill(tenantId), this.#deps.logger, 'assignment of waiting conversations'),
+        ),
+      );
   }
 
   #fill(tenantId: string): Promise<unknown> {

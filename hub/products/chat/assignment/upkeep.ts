@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { accessTopic } from '../../../platform/http/auth/principal.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import type { PeriodicTask } from '../../../platform/process/periodic-tasks.ts';
 import type { ConversationWriter } from '../conversations/index.ts';
 import { conversationColumns } from '../conversations/index.ts';
@@ -63,7 +64,10 @@ export class AssignmentUpkeep implements Disposable {
     // Access changes include removed members. The periodic task covers lost notifications.
     this.#subscription = dependencies.events.subscribeFamily(accessTopic(''), (tenantId) => {
       this.#changedWorkspaces.add(tenantId);
-      this.#timer ??= setTimeout(() => void this.#returnInChangedWorkspaces(), debounceMs).unref();
+      this.#timer ??= setTimeout(
+        () => background(this.#returnInChangedWorkspaces(), dependencies.logger, 'reassignment of conversations'),
+        debounceMs,
+      ).unref();
     });
   }
 

@@ -41,11 +41,11 @@ export const chatTopicFamily = 'chat:';
 
 export const createChatChanges = (events: Events): ChatChanges => ({
   publish(tenantId, conversationId, change) {
-    void events.publish(`${chatTopicFamily}${tenantId}`, { conversationId, ...change });
+    events.publish(`${chatTopicFamily}${tenantId}`, { conversationId, ...change });
     // The access notification closes open connections whose session ended.
     if (change.kind === 'access' || change.kind === 'removed') publishAccessChange(events, tenantId);
   },
   publishPresence(tenantId, userId, presence) {
-    void events.publish(`${chatTopicFamily}${tenantId}`, { kind: 'presence', userId, presence });
+    events.publish(`${chatTopicFamily}${tenantId}`, { kind: 'presence', userId, presence });
   },
 });

@@ -118,7 +118,10 @@ class Thread {
       await failed?.terminate();
       throw this.#isEnded ? busy() : error;
     } finally {
-      this.#idle = setTimeout(() => void this.#stop(), idleMs).unref();
+      this.#idle = setTimeout(() => {
+        // A thread that cannot be terminated is not used again.
+        this.#stop().catch(() => undefined);
+      }, idleMs).unref();
     }
   }
 

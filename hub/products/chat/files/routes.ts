@@ -27,7 +27,8 @@ export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesD
   ) => {
     await files.admit(sender);
     using file = await incoming.read(raw, { ...sender, address }, signal);
-    return files.keep(sender, name, file.bytes, { signal, recheck });
+    // The memory stays reserved until the file is stored.
+    return await files.keep(sender, name, file.bytes, { signal, recheck });
   };
   return implement(resource, {
     uploadInboxFile: ({ principal, params, query, ...exchange }) =>

@@ -59,8 +59,8 @@ export class AgentRooms implements Disposable {
   readonly #presencesOf: PresenceReader;
   readonly #isFollowed: (key: ConversationKey) => boolean;
   readonly #logger: Logger;
-  readonly #syncs = new Refresher((tenantId) => this.#sync(tenantId));
-  readonly #refresher = new Refresher((key) => this.#refresh(key));
+  readonly #syncs: Refresher;
+  readonly #refresher: Refresher;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: {
@@ -78,6 +78,8 @@ export class AgentRooms implements Disposable {
     this.#presencesOf = options.presencesOf;
     this.#isFollowed = options.isFollowed;
     this.#logger = options.logger;
+    this.#syncs = new Refresher((tenantId) => this.#sync(tenantId), options.logger);
+    this.#refresher = new Refresher((key) => this.#refresh(key), options.logger);
     this.#timer = setInterval(() => this.resync(), syncSeconds * 1_000);
     this.#timer.unref();
   }

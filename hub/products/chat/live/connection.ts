@@ -90,7 +90,7 @@ export class StreamConnection implements Connection {
 
   send({ type, bytes, id }: OutgoingFrame): void {
     if (!this.isOpen) return;
-    void this.#stream.sendText(type, bytes.toString(), id);
+    this.#stream.sendText(type, bytes.toString(), id).catch(() => this.close());
     if (this.waitingBytes > maxChatBufferBytes) this.close();
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import type { ConversationKey, FeedPage, LiveReads, WrittenEntry } from './reads.ts';
 
 interface Feed extends ConversationKey {
@@ -73,7 +74,7 @@ export class Feeds {
     feed.writtenTo = Math.max(feed.writtenTo, position);
     if (feed.position !== null && feed.position >= position) return;
     this.#due.add(feed);
-    if (!this.#isReading) void this.#read();
+    if (!this.#isReading) background(this.#read(), this.#logger, 'reading messages for live connections');
   }
 
   forget(conversationId: string): void {

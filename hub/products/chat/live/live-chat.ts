@@ -72,7 +72,7 @@ export class LiveChat implements Disposable {
         this.#onChange(tenantId, payload as unknown as ChatNotification, feeds),
       ),
       events.onReconnect(() => {
-        void this.visitors.resync();
+        this.visitors.resync();
         this.agents.resync();
       }),
       this.visitors,

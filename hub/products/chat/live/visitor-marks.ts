@@ -1,4 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { markRead } from '../conversations/index.ts';
 import { failureOf } from './connection.ts';
@@ -19,17 +21,24 @@ interface Mark {
 export class VisitorMarks {
   readonly #db: Database;
   readonly #changes: ChatChanges;
+  readonly #logger: Logger;
   /** The next mark by conversation, while a write is in progress. Null if there is none. */
   readonly #next = new Map<string, Mark | null>();
 
-  constructor(db: Database, changes: ChatChanges) {
+  constructor(db: Database, changes: ChatChanges, logger: Logger) {
     this.#db = db;
     this.#changes = changes;
+    this.#logger = logger;
   }
 
   note(key: ConversationKey, seq: number, from: Connection): void {
     const next = this.#next.get(key.conversationId);
-    if (next === undefined) void this.#run({ key, seq, from: new Set([from]) });
+    if (next === undefined)
+      background(
+        this.#run({ key, seq, from: new Set([from]) }),
+        this.#logger,
+        'storing the read position of a visitor',
+      );
     else if (next === null) this.#next.set(key.conversationId, { key, seq, from: new Set([from]) });
     else {
       next.seq = Math.max(next.seq, seq);

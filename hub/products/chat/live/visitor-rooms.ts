@@ -3,6 +3,7 @@ import { chatCloseCodes, syncSeconds } from '../../../../shared/contract/chat/li
 import type { VisitorFrame } from '../../../../shared/contract/chat/live.ts';
 import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { background } from '../../../platform/process/background.ts';
 import { CatchUpBuffer } from './catch-up-buffer.ts';
 import { outgoing } from './connection.ts';
 import type { Connection, OutgoingFrame } from './connection.ts';
@@ -45,8 +46,8 @@ export class VisitorRooms implements Disposable {
   readonly #isOnline: (tenantIds: readonly string[]) => Promise<Set<string>>;
   readonly #hasAgents: (tenantId: string) => boolean;
   readonly #logger: Logger;
-  readonly #refresher = new Refresher((id) => this.#refresh(id));
-  readonly #presence = new Refresher((tenantId) => this.#sendPresence([tenantId]));
+  readonly #refresher: Refresher;
+  readonly #presence: Refresher;
   readonly #online = new Map<string, boolean>();
   readonly #catchUpBuffer = new CatchUpBuffer();
   readonly #timer: NodeJS.Timeout;
@@ -66,9 +67,11 @@ export class VisitorRooms implements Disposable {
     this.#isOnline = options.isOnline;
     this.#hasAgents = options.hasAgents;
     this.#logger = options.logger;
+    this.#refresher = new Refresher((id) => this.#refresh(id), options.logger);
+    this.#presence = new Refresher((tenantId) => this.#sendPresence([tenantId]), options.logger);
     this.#timer = setInterval(() => {
       this.#tick = (this.#tick + 1) % syncSeconds;
-      void this.#sync(({ slice }) => slice === this.#tick);
+      this.#syncInBackground(({ slice }) => slice === this.#tick);
     }, 1_000);
     this.#timer.unref();
   }
@@ -107,6 +110,10 @@ export class VisitorRooms implements Disposable {
       this.#counts.delete(room.tenantId);
       this.#online.delete(room.tenantId);
     }
+  }
+
+  catchUpInBackground(key: ConversationKey, subscriber: VisitorSubscriber, given: number): void {
+    background(this.catchUp(key, subscriber, given), this.#logger, 'sending missed messages to a visitor');
   }
 
   /** Sends the messages after `given` (a `seq`), makes the page live, then sends the state of the conversation. */
@@ -194,9 +201,13 @@ export class VisitorRooms implements Disposable {
   }
 
   /** Synchronizes all rooms, for example after a reconnect that may have lost notifications. */
-  resync(): Promise<void> {
+  resync(): void {
     for (const room of this.#rooms.values()) this.written(room);
-    return this.#sync(() => true);
+    this.#syncInBackground(() => true);
+  }
+
+  #syncInBackground(isDue: (room: Room) => boolean): void {
+    background(this.#sync(isDue), this.#logger, 'synchronization of visitor connections');
   }
 
   async #sync(isDue: (room: Room) => boolean): Promise<void> {

@@ -77,7 +77,7 @@ export class VisitorSocketGateway {
       connection.close(chatCloseCodes.invalidFrame, 'frames must be JSON objects that match the protocol');
     else if (frame === 'unknown') return;
     else if (frame.type === 'hello')
-      void this.#live.visitors.catchUp({ tenantId, conversationId }, subscriber, frame.after);
+      this.#live.visitors.catchUpInBackground({ tenantId, conversationId }, subscriber, frame.after);
     else if (frame.type === 'typing')
       this.#changes.publish(tenantId, conversationId, {
         kind: 'typing',

@@ -42,7 +42,8 @@ export function memberPictureRoutes({ pictures, incoming, rateLimiter }: MemberP
     await pictures.assertMember(owner);
     const sender = { tenantId: owner.tenantId, sentBy: owner.actor, address };
     using file = await incoming.read(raw, sender, signal, maxPictureBytes);
-    return pictures.put(owner, file.bytes, { signal, recheck });
+    // The memory stays reserved until the picture is stored.
+    return await pictures.put(owner, file.bytes, { signal, recheck });
   };
   const ofOwn = (principal: Extract<Principal, { kind: 'session' }>): PictureOwner => ({
     tenantId: principal.tenantId,

@@ -199,11 +199,11 @@ export async function useTokens(db: Database, hashes: readonly Buffer[]): Promis
     [JSON.stringify(hashes.map((hash) => hash.toString('hex')))],
   );
   const stale = rows.flatMap(({ id, is_stale: isStale }) => (isStale ? [id] : []));
-  if (stale.length > 0) void noteUse(db, stale).catch(() => undefined);
+  if (stale.length > 0) noteUse(db, stale).catch(() => undefined);
   return new Map(rows.map(({ hash, is_stale: _isStale, ...token }) => [hash, token as FoundToken]));
 }
 
-/** Skips rows locked by concurrent changes. A later request updates them. */
+/** Skips rows locked by concurrent changes. A later request updates them, also after a failure. */
 const noteUse = (db: Database, ids: readonly string[]) =>
   db.systemStatement(
     'note_tokens_used',

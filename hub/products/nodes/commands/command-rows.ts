@@ -145,7 +145,7 @@ export async function endLockedCommand(
     resumption.within(tx, { id: command.runId, waits: command.runWaits }),
     // A read-only command can be repeated after a crash of the database. An action cannot, so its result must be
     // durable.
-    command.acts ? commitDurably(tx) : undefined,
+    command.acts ? commitDurably(tx) : Promise.resolve(),
   ] as const;
   if (isLast) commitBehind(tx);
   const [row] = await Promise.all(writes);

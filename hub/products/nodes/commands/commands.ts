@@ -165,14 +165,15 @@ export class NodeCommands {
     return {
       commandId: id,
       committed: () => {
-        if (!poll.deliver({ response, leases })) void this.returnLeases(request, leases).catch(() => undefined);
+        // If this fails, the leases expire.
+        if (!poll.deliver({ response, leases })) this.returnLeases(request, leases).catch(() => undefined);
       },
     };
   }
 
   /** Wakes the polls of a node. Call it after the commit of the change. */
   announce(nodeId: string): void {
-    void this.#deps.events.publish(nodeTopic(nodeId), {});
+    this.#deps.events.publish(nodeTopic(nodeId), {});
   }
 
   /** Caches the outcome of a command for its run, which the same transaction resumed. */

@@ -54,7 +54,7 @@ export class NodeChannels {
     answered: (poll, result) => {
       const { device } = poll.request;
       const onSendFailure =
-        result.leases.length === 0 ? undefined : () => void this.#deps.polls.returnLeases(device, result);
+        result.leases.length === 0 ? undefined : () => this.#deps.polls.returnLeases(device, result);
       removePoll(poll);
       this.#answer(poll.to, { status: 200, body: result.response }, onSendFailure);
     },
@@ -129,14 +129,14 @@ export class NodeChannels {
     }
     if (request === 'unknown type') {
       // An unknown request also counts towards the rate limit.
-      void opened.limit().catch((error: unknown) => {
+      opened.limit().catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'rate_limited')
           channel.end(channelCloseCodes.tooMany, 'too many requests');
       });
       return;
     }
     channel.requestStarted();
-    if (socket.readyState === socket.OPEN) void this.#serveRequest(channel, request);
+    if (socket.readyState === socket.OPEN) this.#serveRequest(channel, request);
   }
 
   #rateWindowOf(tenantId: string): RateWindow {
@@ -151,14 +151,14 @@ export class NodeChannels {
   #authenticateAll(): void {
     const spreadMs = this.#open.size * reauthenticateMsPerDevice;
     for (const channel of this.#open) {
-      const authenticate = async () => {
+      const authenticate = () => {
         if (!this.#open.has(channel)) return;
-        await channel.opened.authenticate().catch((error: unknown) => {
+        channel.opened.authenticate().catch((error: unknown) => {
           if (error instanceof AppError && error.code === 'device_secret_invalid')
             channel.end(channelCloseCodes.revoked, revokedReason);
         });
       };
-      setTimeout(() => void authenticate(), Math.random() * spreadMs).unref();
+      setTimeout(authenticate, Math.random() * spreadMs).unref();
     }
   }
 
@@ -167,21 +167,20 @@ export class NodeChannels {
     const older = this.#newest.get(nodeId);
     if (older !== undefined) replace(older);
     this.#newest.set(nodeId, channel);
-    void this.#deps.events.publish(channelTopic(nodeId), { channel: channel.id });
+    this.#deps.events.publish(channelTopic(nodeId), { channel: channel.id });
   }
 
-  /** Executes a request and sends its response, or starts its poll. Never rejects. */
-  async #serveRequest(channel: Channel, request: DeviceRequest | InvalidRequest): Promise<void> {
+  /** Executes a request and sends its response, or starts its poll. A failure is sent as the response. */
+  #serveRequest(channel: Channel, request: DeviceRequest | InvalidRequest): void {
     const channelRequest: ChannelRequest = { channel, id: request.id };
-    try {
+    const serve = async () => {
       await channel.opened.limit();
       if ('problem' in request)
         throw new AppError('invalid_json', `The frame cannot be read as JSON: ${request.problem.slice(0, 200)}.`);
       if (request.type === 'poll') this.#poll(channelRequest, parsePart('body', channelPoll, request.body ?? {}));
       else this.#answer(channelRequest, { status: 200, body: await this.#execute(channel, request) });
-    } catch (error) {
-      this.#answerError(channelRequest, error);
-    }
+    };
+    serve().catch((error: unknown) => this.#answerError(channelRequest, error));
   }
 
   #poll(channelRequest: ChannelRequest, query: z.output<typeof channelPoll>): void {

@@ -123,7 +123,7 @@ export class DevicePolls {
     this.#polls.add(waiting);
     this.#deps.commands.waitingPolls.add(waiting);
     if (runningIsComplete && idleState?.isIdle(running) === true) this.#startWaiting(waiting);
-    else void this.#query(waiting, runningIsComplete, false);
+    else this.#startQuery(waiting, runningIsComplete, false);
     return poll;
   }
 
@@ -155,8 +155,8 @@ export class DevicePolls {
   }
 
   /** Returns the leases of a response that could not be sent. If this fails, the leases expire. */
-  async returnLeases(device: DeviceIdentity, { leases }: PollResult): Promise<void> {
-    await this.#deps.commands.returnLeases(device, leases).catch(() => undefined);
+  returnLeases(device: DeviceIdentity, { leases }: PollResult): void {
+    this.#deps.commands.returnLeases(device, leases).catch(() => undefined);
   }
 
   /** Ends polls that a new poll of the same device replaces, and the oldest poll when the device has too many. */
@@ -181,7 +181,7 @@ export class DevicePolls {
   }
 
   #wake(poll: WaitingPoll, isEvent = true): void {
-    if (poll.isWaiting) void this.#query(poll, false, isEvent);
+    if (poll.isWaiting) this.#startQuery(poll, false, isEvent);
     else poll.isWoken = true;
   }
 
@@ -210,12 +210,18 @@ export class DevicePolls {
     const { isInterrupted } = this.#deps.events;
     const checkIntervalMs = isInterrupted ? interruptedCheckIntervalMs : missedCheckIntervalMs;
     if (!this.#isCheckingMissed && performance.now() - this.#missedCheckedAt >= checkIntervalMs)
-      void this.#wakeMissed(isInterrupted);
+      // After an error, the next check finds the commands.
+      this.#wakeMissed(isInterrupted)
+        .catch(() => undefined)
+        .finally(() => {
+          this.#isCheckingMissed = false;
+          this.#missedCheckedAt = performance.now();
+        });
     this.#deadlineTimer =
       this.#polls.size === 0 ? undefined : setTimeout(() => this.#endExpired(), deadlineCheckIntervalMs);
   }
 
-  /** Wakes the polls of nodes with a pending command whose event was lost. Never rejects. */
+  /** Wakes the polls of nodes with a pending command whose event was lost. */
   async #wakeMissed(isInterrupted: boolean): Promise<void> {
     this.#isCheckingMissed = true;
     const { secrets, commands } = this.#deps;
@@ -224,12 +230,9 @@ export class DevicePolls {
       if (isWaiting && (isInterrupted || request.idleState !== null)) nodeIds.add(request.device.nodeId);
     const all = [...nodeIds];
     for (let from = 0; from < all.length; from += maxNodesPerCheck) {
-      // After an error the next check finds the commands.
-      const toWake = await secrets.findNodesToWake(all.slice(from, from + maxNodesPerCheck)).catch(() => []);
+      const toWake = await secrets.findNodesToWake(all.slice(from, from + maxNodesPerCheck));
       for (const nodeId of toWake) for (const poll of commands.waitingPolls.of(nodeId)) this.#wake(poll);
     }
-    this.#isCheckingMissed = false;
-    this.#missedCheckedAt = performance.now();
   }
 
   #finish(poll: WaitingPoll, result: PollResult): void {
@@ -245,37 +248,39 @@ export class DevicePolls {
   }
 
   /**
-   * Queries the database until the poll ends or must wait. Never rejects.
+   * Queries the database until the poll ends or must wait. A failure ends the poll.
    * @param isEvent whether a change event arrived, so that the check-in is skipped.
    */
+  #startQuery(poll: WaitingPoll, isRunningComplete: boolean, isEvent: boolean): void {
+    this.#query(poll, isRunningComplete, isEvent).catch((error: unknown) => {
+      this.#remove(poll);
+      poll.callbacks.failed(poll, error);
+    });
+  }
+
   async #query(poll: WaitingPoll, isRunningComplete: boolean, isEvent: boolean): Promise<void> {
     const { request } = poll;
     poll.isWaiting = false;
-    try {
-      // Only the first query may use `isRunningComplete`: a command that is leased later may not have arrived yet.
-      for (let [isComplete, hasEvent] = [isRunningComplete, isEvent]; ; [isComplete, hasEvent] = [false, true]) {
-        poll.isWoken = false;
-        const { idleState } = request;
-        const [changes, at] = [idleState?.changes ?? 0, performance.now()];
-        const result =
-          !hasEvent && (await this.#checkIn(request)) === 'nothing'
-            ? emptyResult()
-            : await this.#leaseCommands(poll, isComplete);
-        const { commands, withdrawn } = result.response;
-        if (isComplete && commands.length < request.max && withdrawn.length === 0)
-          idleState?.recordPoll(changes, at, [...request.running, ...commands.map(({ id }) => id)]);
-        const hasContent = commands.length > 0 || withdrawn.length > 0;
-        if (hasContent || poll.isEnding || request.deadline <= performance.now()) {
-          this.#finish(poll, result);
-          return;
-        }
-        if (!poll.isWoken) break;
+    // Only the first query may use `isRunningComplete`: a command that is leased later may not have arrived yet.
+    for (let [isComplete, hasEvent] = [isRunningComplete, isEvent]; ; [isComplete, hasEvent] = [false, true]) {
+      poll.isWoken = false;
+      const { idleState } = request;
+      const [changes, at] = [idleState?.changes ?? 0, performance.now()];
+      const result =
+        !hasEvent && (await this.#checkIn(request)) === 'nothing'
+          ? emptyResult()
+          : await this.#leaseCommands(poll, isComplete);
+      const { commands, withdrawn } = result.response;
+      if (isComplete && commands.length < request.max && withdrawn.length === 0)
+        idleState?.recordPoll(changes, at, [...request.running, ...commands.map(({ id }) => id)]);
+      const hasContent = commands.length > 0 || withdrawn.length > 0;
+      if (hasContent || poll.isEnding || request.deadline <= performance.now()) {
+        this.#finish(poll, result);
+        return;
       }
-      this.#startWaiting(poll);
-    } catch (error) {
-      this.#remove(poll);
-      poll.callbacks.failed(poll, error);
+      if (!poll.isWoken) break;
     }
+    this.#startWaiting(poll);
   }
 
   /**

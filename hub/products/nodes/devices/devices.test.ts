@@ -22,7 +22,7 @@ beforeEach(() => {
   local = new LocalEvents(testSecrets, pino({ level: 'silent' }));
   queriedNodes = [];
   events = {
-    publish: async (topic, payload) => local.deliver(topic, payload),
+    publish: (topic, payload) => local.deliver(topic, payload),
     subscribe: (topic, listener) => local.subscribe(topic, listener),
     subscribeFamily: (family, listener) => local.subscribeFamily(family, listener),
     isInterrupted: false,

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
 import type { PartProps } from './part-props.ts';
 
 /** Shows that an AI assistant answers, and a button that hands the conversation over to a person. */
@@ -24,7 +25,7 @@ export function Assistant({ chat, state }: PartProps) {
   return (
     <div class="assistant">
       <p dir="auto">{assistant.disclosure === '' ? words.assisted : assistant.disclosure}</p>
-      <button type="button" class="second" disabled={isAsking} onClick={() => void ask()}>
+      <button type="button" class="second" disabled={isAsking} onClick={() => background(ask())}>
         {words.askPerson}
       </button>
       <p class="failure" role="alert">

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
 import { canStillBeSent } from '../uploads.ts';
 import { FileIcon, StarIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
@@ -52,7 +53,14 @@ export function ClosedConversation({ chat, state, takesFocus }: PartProps & { ta
       <p class="failure" role="alert">
         {failure}
       </p>
-      <button type="button" class="main" data-first ref={startButton} disabled={isBusy} onClick={() => void begin()}>
+      <button
+        type="button"
+        class="main"
+        data-first
+        ref={startButton}
+        disabled={isBusy}
+        onClick={() => background(begin())}
+      >
         {words.newConversation}
       </button>
     </section>
@@ -97,7 +105,7 @@ function Rating({ chat, state: { language, conversation } }: PartProps) {
     }
   };
   return (
-    <form class="rating" onSubmit={(event) => void rate(event)}>
+    <form class="rating" onSubmit={(event) => background(rate(event))}>
       <fieldset>
         <legend>{words.rate}</legend>
         <div class="stars">

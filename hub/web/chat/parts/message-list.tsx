@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
+import { background } from '../../../../shared/web/background.ts';
 import type { Chat } from '../chat.ts';
 import type { Language } from '../language.ts';
 import type { Chunk } from '../messages.ts';
@@ -45,7 +46,7 @@ export function MessageList({ chat, state }: PartProps) {
     const isNowAtEnd = fromEnd < atEndWithinPx;
     setAtEnd(isNowAtEnd);
     chat.setAtEnd(isNowAtEnd);
-    if (list.scrollHeight - list.clientHeight - fromEnd < loadOlderWithinPx) void chat.loadOlder();
+    if (list.scrollHeight - list.clientHeight - fromEnd < loadOlderWithinPx) background(chat.loadOlder());
   };
   // With few or short messages the list cannot be scrolled, so older messages are loaded without a scroll event.
   useEffect(onScroll, [chunks.length, hasOlder]);

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
 import { LinkOffIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
@@ -19,7 +20,7 @@ export function ProblemPage({ chat, state: { problem, language } }: PartProps) {
       </h2>
       <p>{words[`${problem}Text`]}</p>
       {problem === 'unreachable' && (
-        <button type="button" class="main" onClick={() => void chat.start()}>
+        <button type="button" class="main" onClick={() => background(chat.start())}>
           {words.retry}
         </button>
       )}

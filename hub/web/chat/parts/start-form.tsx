@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
 import { HubError } from '../api.ts';
 import type { Language } from '../language.ts';
 import type { PartProps } from './part-props.ts';
@@ -58,7 +59,7 @@ export function StartForm({ chat, state: { settings, language, draft } }: PartPr
 
   return (
     <main class="start">
-      <form onSubmit={(event) => void begin(event)}>
+      <form onSubmit={(event) => background(begin(event))}>
         {greeting !== null && greeting !== '' && (
           <p class="greeting" dir="auto">
             {greeting}

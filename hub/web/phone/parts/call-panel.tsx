@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
 import { Level } from '../../kit/level.tsx';
 import type { Language } from '../language.ts';
 import type { CallView } from '../state.ts';
@@ -66,7 +67,7 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
       )}
       <div class="ends">
         {isIncoming && (
-          <button type="button" class="round take" onClick={() => void phone.answer()}>
+          <button type="button" class="round take" onClick={() => background(phone.answer())}>
             <CallIcon />
             <span>{words.answer}</span>
           </button>

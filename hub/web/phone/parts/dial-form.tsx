@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
 import { canCall } from '../state.ts';
 import { lastText } from './announcements.tsx';
 import { CallIcon } from './icons.tsx';
@@ -19,7 +20,7 @@ export function DialForm({ phone, state }: PartProps) {
       class="dial"
       onSubmit={(event) => {
         event.preventDefault();
-        void phone.dial();
+        background(phone.dial());
       }}
     >
       {last !== null && (

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CallRecord } from '../../../../shared/contract/calls/records.ts';
+import { background } from '../../../../shared/web/background.ts';
 import { peerOf, callListItemOf } from '../peers.ts';
 import type { Peer, CallListItem } from '../peers.ts';
 import { canCall } from '../state.ts';
@@ -33,7 +34,7 @@ function Row({ phone, state, peer, other = null, detail, icon }: RowProps) {
           class="again"
           aria-label={language.format(language.words.callName, { name })}
           disabled={!canCall(state)}
-          onClick={() => void phone.callPeer(peer)}
+          onClick={() => background(phone.callPeer(peer))}
         >
           <CallIcon />
         </button>

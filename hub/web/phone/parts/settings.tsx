@@ -1,3 +1,4 @@
+import { background } from '../../../../shared/web/background.ts';
 import type { Device } from '../../voice/state.ts';
 import type { Language } from '../language.ts';
 import type { PartProps } from './part-props.ts';
@@ -15,7 +16,7 @@ export function Settings({ phone, state }: PartProps) {
           value={microphoneId}
           devices={microphones}
           language={language}
-          onChoose={(id) => void phone.setMicrophone(id)}
+          onChoose={(id) => background(phone.setMicrophone(id))}
         />
         {speakers.length > 0 && (
           <DeviceSelect
@@ -23,7 +24,7 @@ export function Settings({ phone, state }: PartProps) {
             value={speakerId}
             devices={speakers}
             language={language}
-            onChoose={(id) => void phone.setSpeaker(id)}
+            onChoose={(id) => background(phone.setSpeaker(id))}
           />
         )}
       </div>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { background } from '../../../../shared/web/background.ts';
 import type { Device } from '../state.ts';
 import type { PartProps } from './part-props.ts';
 
@@ -33,11 +34,15 @@ export function Settings({ session, state }: PartProps) {
           />
           <small id="voice-hint">{words.voiceHint}</small>
         </label>
-        <Choice label={words.microphone} value={microphoneId} onChoose={(value) => void session.setMicrophone(value)}>
+        <Choice
+          label={words.microphone}
+          value={microphoneId}
+          onChoose={(value) => background(session.setMicrophone(value))}
+        >
           <Devices devices={microphones} state={state} />
         </Choice>
         {speakers.length > 0 && (
-          <Choice label={words.speaker} value={speakerId} onChoose={(value) => void session.setSpeaker(value)}>
+          <Choice label={words.speaker} value={speakerId} onChoose={(value) => background(session.setSpeaker(value))}>
             <Devices devices={speakers} state={state} />
           </Choice>
         )}

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
 import { canInterrupt } from '../state.ts';
 import { MicrophoneIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
@@ -17,11 +18,11 @@ export function TalkButton({ session, state }: PartProps) {
   }, [session]);
 
   const press = () => {
-    if (isHandsFree) void session.toggleListening();
+    if (isHandsFree) background(session.toggleListening());
     else if (isListening) session.endUtterance();
     else {
       pressedAt.current = performance.now();
-      void session.startUtterance();
+      background(session.startUtterance());
     }
   };
   const release = () => {

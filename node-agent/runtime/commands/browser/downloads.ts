@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Download, Page, Request } from 'playwright-core';
+import { background } from '../../background.ts';
 
 /** Size limit of a download, in bytes. It equals the limit of an artifact. */
 export const maxDownloadBytes = 256 * 1024 * 1024;
@@ -99,24 +100,23 @@ export class Downloads implements Disposable {
       state: 'running',
       error: null,
       saveAs: (path) => download.saveAs(path),
-      discard: async () => {
-        await download.cancel().catch(() => undefined);
-        await this.#remove(download);
-      },
+      discard: () => this.#discard(download),
     };
     this.#files.set(download, fileOf(download));
     this.#running.add(download);
-    void this.#end(download, pending);
+    background(this.#end(download, pending), 'end of a download');
     return pending;
   }
 
   /** Cancels a download that no command may return, and removes its file. */
   refuse(download: Download): void {
     this.#files.set(download, fileOf(download));
-    void download
-      .cancel()
-      .catch(() => undefined)
-      .then(() => this.#remove(download));
+    background(this.#discard(download), 'removal of a download');
+  }
+
+  async #discard(download: Download): Promise<void> {
+    await download.cancel().catch(() => undefined);
+    await this.#remove(download);
   }
 
   async #remove(download: Download): Promise<void> {
@@ -159,7 +159,7 @@ export class Downloads implements Disposable {
         (reportedSizes.get(download) ?? 0) > this.#maxBytes || (index === 0 && total > maxPendingBytes);
       if (!isTooLarge) break;
       this.#tooLarge.add(download);
-      void download.cancel().catch(() => undefined);
+      download.cancel().catch(() => undefined);
     }
     // The browser also writes downloads that it does not report, such as those of a window whose opener is closed.
     this.#overflows = unreportedBytes > this.#maxBytes ? this.#overflows + 1 : 0;

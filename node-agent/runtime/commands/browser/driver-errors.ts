@@ -10,7 +10,7 @@ export function onDriverError(handle: (error: Error) => void): Disposable {
     handle(error);
   };
   process.on('uncaughtException', onUncaught);
-  return { [Symbol.dispose]: () => void process.off('uncaughtException', onUncaught) };
+  return { [Symbol.dispose]: () => process.off('uncaughtException', onUncaught) };
 }
 
 /**

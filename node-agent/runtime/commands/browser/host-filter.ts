@@ -173,7 +173,10 @@ export class HostFilter implements AsyncDisposable {
     const address = request.url ?? '';
     // Closes the connection without a response, as a server that cannot be reached would.
     const end = () => request.socket.destroy();
-    if (!URL.canParse(address)) return void end();
+    if (!URL.canParse(address)) {
+      end();
+      return;
+    }
     const url = new URL(address);
     const destination = destinationOf(url);
     try {
@@ -229,14 +232,20 @@ export class HostFilter implements AsyncDisposable {
 
   async #tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const address = `https://${request.url ?? ''}/`;
-    if (!URL.canParse(address)) return void socket.destroy();
+    if (!URL.canParse(address)) {
+      socket.destroy();
+      return;
+    }
     const destination = destinationOf(new URL(address));
     try {
       const route = await this.#route(destination, true);
       if (socket.destroyed) return;
       const { upstream, early } = await connectTo(destination, route);
       this.#problems.delete(keyOf(destination));
-      if (socket.destroyed) return void upstream.destroy();
+      if (socket.destroyed) {
+        upstream.destroy();
+        return;
+      }
       this.#trackConnection(socket, {
         destination,
         address: 'proxy' in route ? null : (upstream.remoteAddress ?? null),

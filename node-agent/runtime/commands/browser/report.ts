@@ -45,9 +45,11 @@ export async function report(
   pages.expectedOpens = [];
   pages.expectsDownload = false;
   await Promise.all(
-    pages.opened.map((opened) =>
-      opened.entry?.page.waitForLoadState('domcontentloaded', { timeout: remaining(openedMs) }).catch(() => undefined),
-    ),
+    pages.opened.map(async ({ entry: openedEntry }) => {
+      await openedEntry?.page
+        .waitForLoadState('domcontentloaded', { timeout: remaining(openedMs) })
+        .catch(() => undefined);
+    }),
   );
   const title = await titleOf(page);
   const isRunning = () => pages.downloads.some(({ state }) => state === 'running');

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import type { BrowserContext, CDPSession, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
+import { background } from '../../background.ts';
 import { CommandError } from '../handler.ts';
 import { becomesDownload, Downloads, maxDownloadBytes, maxPendingDownloads } from './downloads.ts';
 import { onDriverError } from './driver-errors.ts';
@@ -308,10 +309,8 @@ export class BrowserSession implements AsyncDisposable {
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
     const filter = await HostFilter.listen(() => this.#settings ?? settings);
     let browser: RunningBrowser | undefined;
-    const downloads = new Downloads(
-      `${this.#profile}-downloads`,
-      this.limits.maxDownloadBytes,
-      () => void this.#fail(browser, 'its pages downloaded more than the limit of the browser'),
+    const downloads = new Downloads(`${this.#profile}-downloads`, this.limits.maxDownloadBytes, () =>
+      this.#failInBackground(browser, 'its pages downloaded more than the limit of the browser'),
     );
     let context: BrowserContext | undefined;
     let startPage: Page | undefined;
@@ -335,17 +334,17 @@ export class BrowserSession implements AsyncDisposable {
     }
     this.#filter = filter;
     this.#windows = windows;
-    const guard = onDriverError((error) => void this.#fail(browser, `the browser failed: ${error.message}`));
+    const guard = onDriverError((error) => this.#failInBackground(browser, `the browser failed: ${error.message}`));
     const heapBytes = getHeapStatistics().used_heap_size;
     browser = { context, filter, downloads, startPage, windows, guard, heapBytes };
-    context.on('close', () => void this.#onBrowserEnd(browser));
+    context.on('close', () => background(this.#onBrowserEnd(browser), 'clean-up after a browser'));
     context.on('requestfailed', (request) => this.#noteFailedNavigation(request));
     context.on('page', (page) => {
       page.on('download', (download) => this.#isOfRun(page) || downloads.refuse(download));
-      void this.#closeUnowned(browser, page);
+      background(this.#closeUnowned(browser, page), 'closing a page');
     });
     clearInterval(this.#reaper);
-    this.#reaper = setInterval(() => void this.#reap(browser), reapIntervalMs);
+    this.#reaper = setInterval(() => background(this.#reap(browser), 'check of idle pages'), reapIntervalMs);
     this.#reaper.unref();
     return browser;
   }
@@ -385,8 +384,10 @@ export class BrowserSession implements AsyncDisposable {
     const entry = pages.add(page, opener);
     browser.downloads.follow(page);
     page.on('close', () => pages.remove(entry));
-    page.on('crash', () => void this.close(entry, 'it crashed'));
-    page.on('dialog', (dialog) => void this.#answerDialog(entry, dialog).catch(() => undefined));
+    page.on('crash', () => background(this.close(entry, 'it crashed'), 'closing a page'));
+    page.on('dialog', (dialog) => {
+      this.#answerDialog(entry, dialog).catch(() => undefined);
+    });
     page.on('download', (download) => this.#trackDownload(browser, entry, download));
     const session = page.context().newCDPSession(page);
     entry.identified = this.#identify(browser, entry, session).catch(() => undefined);
@@ -411,7 +412,7 @@ export class BrowserSession implements AsyncDisposable {
       return;
     }
     pages.noteOpened(null, popup.url());
-    void popup.close().catch(() => undefined);
+    popup.close().catch(() => undefined);
   }
 
   #trackDownload(browser: RunningBrowser, { page, pages }: OpenPage, download: Download): void {
@@ -476,6 +477,10 @@ export class BrowserSession implements AsyncDisposable {
     ]);
   }
 
+  #failInBackground(browser: RunningBrowser | undefined, why: string): void {
+    background(this.#fail(browser, why), 'end of a browser');
+  }
+
   /** Kills a browser that failed or exceeded a limit. Does nothing if another browser has replaced it. */
   async #fail(browser: RunningBrowser | undefined, why: string): Promise<void> {
     const current = await this.#running?.catch(() => undefined);
@@ -506,7 +511,8 @@ export class BrowserSession implements AsyncDisposable {
       const browser = await running.catch(() => undefined);
       if (browser === undefined) return;
       this.#removePages(why);
-      if (graceMs !== undefined) void browser.filter[Symbol.asyncDispose]();
+      if (graceMs !== undefined)
+        background(browser.filter[Symbol.asyncDispose](), 'closing the connections of a browser');
       await browser.context.close().catch(() => undefined);
       await this.#release(browser);
     } finally {
@@ -548,7 +554,7 @@ export class BrowserSession implements AsyncDisposable {
       await this.#fail(browser, 'its pages sent more data than the companion can read');
       return;
     }
-    for (const page of browser.context.pages()) void this.#closeUnowned(browser, page);
+    for (const page of browser.context.pages()) background(this.#closeUnowned(browser, page), 'closing a page');
     browser.windows.check();
     const idleSeconds = this.#settings?.idleSeconds ?? 300;
     const now = performance.now();
@@ -559,7 +565,7 @@ export class BrowserSession implements AsyncDisposable {
     );
     for (const pages of this.#owners.values())
       if (pages.open.size === 0 && now - pages.touchedAt > idleSeconds * 1000)
-        for (const download of pages.downloads.splice(0)) void download.discard();
+        for (const download of pages.downloads.splice(0)) background(download.discard(), 'removal of a download');
     if (idle.length > 0) this.#usedAt = now;
     const isEmpty = this.#entries().length === 0 && this.#openings.size === 0;
     if (!isEmpty) this.#usedAt = now;

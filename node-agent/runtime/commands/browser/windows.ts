@@ -1,4 +1,5 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { background } from '../../background.ts';
 import type { RunPages } from './run-pages.ts';
 
 /** Pages that Chromium shows in its own user interface. */
@@ -74,7 +75,7 @@ export class Windows {
   /** Closes the windows that belong to no run or exceed a limit. One check runs at a time. */
   check(): void {
     this.#needsCheck = true;
-    if (!this.#isChecking) void this.#checkWhileNeeded();
+    if (!this.#isChecking) background(this.#checkWhileNeeded(), 'check of the windows of a browser');
   }
 
   async #checkWhileNeeded(): Promise<void> {
@@ -102,7 +103,7 @@ export class Windows {
       if (runs.has(target.id)) continue;
       const pages = runOf(target);
       if (pages !== null && this.#options.hasCapacity(pages)) this.#owned.set(target.id, pages);
-      else void this.#close(target.id).catch(() => undefined);
+      else this.#close(target.id).catch(() => undefined);
     }
   }
 
