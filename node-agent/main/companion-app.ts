@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { app, globalShortcut, session } from 'electron';
 import type { AppState, PairingLink } from '../../shared/companion/app.ts';
+import type { CompanionState } from '../../shared/companion/state.ts';
 import { AuditLog } from '../runtime/audit.ts';
 import { background } from '../runtime/background.ts';
 import { ControlRefusal } from '../runtime/control/client.ts';
@@ -16,7 +17,6 @@ import type { Autostart } from './autostart.ts';
 import { AppError, createCallRouter } from './call-router.ts';
 import { CompanionWindow } from './companion-window.ts';
 import { createHostHandlers, readOffer } from './host-handlers.ts';
-import { whenIdle } from './idle.ts';
 import { findAutostart, openUpdater, pauseCommandOf, startDetached } from './installation.ts';
 import { readPairingLink } from './pairing-link.ts';
 import { PromptNotice } from './prompt-notice.ts';
@@ -295,4 +295,32 @@ export class CompanionApp {
       this.#log.write('no shortcut', (error as Error).message);
     }
   }
+}
+
+const pollIntervalMs = 2_000;
+
+/** Resolves when no command runs, no prompt is open and the window is hidden. Rejects when the signal aborts. */
+function whenIdle(
+  companion: () => CompanionState | null,
+  isWindowVisible: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const isIdle = () => {
+    const state = companion();
+    return !isWindowVisible() && (state === null || (state.running.length === 0 && state.prompts.length === 0));
+  };
+  return new Promise((done, fail) => {
+    const stop = () => {
+      clearInterval(timer);
+      fail(signal.reason as Error);
+    };
+    const timer = setInterval(() => {
+      if (!isIdle()) return;
+      clearInterval(timer);
+      signal.removeEventListener('abort', stop);
+      done();
+    }, pollIntervalMs).unref();
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
 }

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
 import { readStateFile, writeStateFile } from '../process/state-file.ts';
-import { accessFile, database, freePort, storedAccess, urlOf } from './access.ts';
-import type { Access } from './access.ts';
 import { findPostgresPrograms } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
 import { clusterBase, initialiseCluster, superuser } from './cluster-folder.ts';
@@ -33,6 +33,8 @@ export interface PostgresServer extends AsyncDisposable {
   superuserUrl: string;
 }
 
+/** Name of the hub's database on the embedded server. */
+const database = 'outrigger';
 const readyDeadlineMs = 60_000;
 const stopDeadlineMs = 20_000;
 /** Delays between attempts to start double from the first to the second value. */
@@ -72,6 +74,25 @@ wait $child
 code=$?
 kill $watch 2>/dev/null
 exit $code`;
+
+/**
+ * Port and passwords of the embedded server of a data folder. They are stored so that the command line can connect to a
+ * running server.
+ */
+const storedAccess = z.object({
+  port: z.int().min(1).max(65_535),
+  /** Password of the superuser. */
+  password: z.string().min(1),
+  /** Password of the hub's role. Missing in data folders of earlier versions, whose hub was the superuser. */
+  hubPassword: z.string().min(1).optional(),
+});
+type Access = Required<z.output<typeof storedAccess>>;
+
+const accessFile = (home: string) => join(home, 'postgres.json');
+
+function urlOf(port: number, user: string, password: string, name = database): string {
+  return `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${name}`;
+}
 
 /** URL of the embedded server of a data folder, as last started; null when there was none. */
 export function readPostgresUrl(home: string): string | null {
@@ -304,4 +325,25 @@ class Server implements PostgresServer {
       return '';
     }
   }
+}
+
+/**
+ * Returns the preferred port if it is free, else another free port below 32768. Systems use ports from 32768 for
+ * outgoing connections, so a port below it is still free when PostgreSQL restarts after a crash.
+ */
+async function freePort(wanted: number | undefined): Promise<number> {
+  const listen = (port: number) =>
+    new Promise<number | null>((done) => {
+      const probe = createServer();
+      probe.once('error', () => done(null));
+      probe.listen(port, '127.0.0.1', () => {
+        const address = probe.address();
+        probe.close(() => done(typeof address === 'object' && address !== null ? address.port : null));
+      });
+    });
+  let port = wanted === undefined ? null : await listen(wanted);
+  for (let tries = 0; port === null && tries < 20; tries += 1) port = await listen(randomInt(20_000, 32_000));
+  port ??= await listen(0);
+  if (port === null) throw new AppError('unavailable', 'No free port for the embedded database.');
+  return port;
 }

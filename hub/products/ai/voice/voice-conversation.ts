@@ -10,7 +10,6 @@ import { AppError } from '../../../../shared/errors.ts';
 import { parsePart } from '../../../platform/http/routing/errors.ts';
 import { parseJsonText } from '../../../platform/http/routing/json-text.ts';
 import { newId } from '../../../platform/ids.ts';
-import { mergeConfig } from './config.ts';
 import { SpeechListener } from './listener.ts';
 import type { ListenerHost } from './listener.ts';
 import { decodeBase64, containsVoice, durationSeconds, SoundStream, readWholeSound } from './sound.ts';
@@ -294,3 +293,15 @@ export class VoiceConversation {
     this.#options.connection.close(1001, 'the hub stops');
   }
 }
+
+const withoutUndefined = <Part extends object>(part: Part) =>
+  Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof Part]: Exclude<Part[Key], undefined>;
+  };
+
+/** Applies a change. Fields that the change leaves out keep their values. */
+const mergeConfig = (config: VoiceConfig, { turnDetection = {}, ...change }: VoiceConfigChange): VoiceConfig => ({
+  ...config,
+  ...withoutUndefined(change),
+  turnDetection: { ...config.turnDetection, ...withoutUndefined(turnDetection) },
+});

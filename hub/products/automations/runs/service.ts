@@ -14,7 +14,6 @@ import type { Events } from '../../../platform/events/events.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
 import type { Tracing } from '../../../platform/observability/tracing/tracing.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
-import { selectRuns, refused } from './bulk.ts';
 import { cancelAudited, cancelWithin } from './cancel.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import { presentFlow, presentSummary } from './present.ts';
@@ -22,7 +21,7 @@ import { QueueCapacity } from './queue-capacity.ts';
 import { RunReader } from './reader.ts';
 import { asReplay, asRetry, rerunRuns } from './rerun.ts';
 import type { RerunPlan } from './rerun.ts';
-import { listRuns } from './store.ts';
+import { listRunIds, listRuns } from './store.ts';
 import type { RunFilter } from './store.ts';
 
 export interface AcceptedRun {
@@ -57,6 +56,15 @@ type CancelBody = z.output<typeof runsResource.cancelAutomationRuns.body>;
 type RetryBody = z.output<typeof runsResource.retryAutomationRuns.body>;
 type BulkAnswer = z.input<typeof runsResource.cancelAutomationRuns.response>;
 type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
+
+/** The runs of a bulk operation. */
+interface SelectedRuns {
+  ids: string[];
+  /** Whether a filter selected the runs. Then runs that the filter no longer matches are omitted from the response. */
+  byFilter: boolean;
+  /** The id of the last selected run when the filter matches older runs; otherwise null. */
+  next: string | null;
+}
 
 /** Lists, reads, cancels and retries runs for callers. Only the engine executes them. */
 export class Runs {
@@ -251,3 +259,39 @@ function limitReached(reason: string): AppError {
     retryAfterSeconds: 5,
   });
 }
+
+/**
+ * The runs with the given ids, without duplicates, or the newest runs that a filter matches, in states that the
+ * operation allows.
+ */
+async function selectRuns(
+  tx: Transaction,
+  tenantId: string,
+  { ids, filter, limit }: CancelBody | RetryBody,
+  statuses: readonly RunStatus[],
+): Promise<SelectedRuns> {
+  if (ids !== undefined) return { ids: [...new Set(ids.map((id) => id.toLowerCase()))], byFilter: false, next: null };
+  const found: string[] = [];
+  // One query per state, each with its own index range. A query for several states would read every run of the
+  // workspace.
+  for (const status of filter?.status === undefined ? statuses : [filter.status]) {
+    const rows = await listRunIds(
+      tx,
+      tenantId,
+      {
+        status,
+        workflowId: filter?.workflowId,
+        from: filter?.from === undefined ? undefined : new Date(filter.from),
+        to: filter?.to === undefined ? undefined : new Date(filter.to),
+      },
+      limit + 1,
+      filter?.olderThan,
+    );
+    found.push(...rows);
+  }
+  const newest = found.toSorted().toReversed();
+  const chosen = newest.slice(0, limit);
+  return { ids: chosen, byFilter: true, next: newest.length > limit ? (chosen.at(-1) ?? null) : null };
+}
+
+const refused = (id: string, { code, message }: AppError) => ({ id, ok: false as const, code, message });

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { headerOf, headersOf } from '../sip/index.ts';
+import { headerOf, headersOf, listOf, parseAddress } from '../sip/index.ts';
 import type { SipDialog, SipMessage, SipRequest, SipResponse, SipSides } from '../sip/index.ts';
 import type { CallLease } from './call-leases.ts';
 import { callIdOf, isInDialog, methodOf, pairOf, tagOf } from './dialog-identifiers.ts';
 import { addressOf } from './own-addresses.ts';
-import { RemoteSide } from './remote-side.ts';
 import { refuse } from './sip-frames.ts';
 
 interface Call {
@@ -44,6 +43,9 @@ export type Destination =
 const [maxCalls, maxCallsWithEmergency] = [16, 256];
 /** Unanswered requests, refused calls that wait for their ACK, and remote sides per call. */
 const [maxAnswerable, maxRefused, maxRemotes] = [256, 64, 16];
+/** Recent Contacts that requests may use. A request can be in transit when the Contact changes. */
+const maxTargets = 4;
+const maxRoutes = 32;
 
 /** Longer than the SIP server waits for a softphone to answer. */
 const maxRingMs = 240_000;
@@ -287,4 +289,53 @@ function setBounded<Value>(map: Map<string, Value>, key: string, value: Value, m
   map.delete(key);
   map.set(key, value);
   if (map.size > most) map.delete(map.keys().next().value as string);
+}
+
+/** Contacts and routes of the remote side of a call. */
+class RemoteSide {
+  /** Contacts, newest last. */
+  #targets: string[];
+  readonly #routes: Set<string>;
+
+  constructor({ targets, routes }: SipSides = { targets: [], routes: [] }) {
+    this.#targets = targets;
+    this.#routes = new Set(routes);
+  }
+
+  update(message: SipMessage): void {
+    const contacts = listOf(message, 'contact');
+    const [contact = ''] = contacts;
+    const { uri } = parseAddress(contact);
+    if (contacts.length === 1 && locationOf(uri) !== null)
+      this.#targets = [...this.#targets.filter((each) => each !== uri), uri].slice(-maxTargets);
+    for (const value of listOf(message, 'record-route'))
+      if (this.#routes.size < maxRoutes) this.#routes.add(parseAddress(value).uri.toLowerCase());
+  }
+
+  /** The known Contact that a URI is equivalent to, or null. */
+  targetLike(uri: string): string | null {
+    const location = locationOf(uri);
+    return (
+      (location === null ? undefined : this.#targets.findLast((target) => locationOf(target) === location)) ?? null
+    );
+  }
+
+  /** Whether all Route headers of a request are routes of this call. */
+  hasRoutesOf(request: SipRequest): boolean {
+    return listOf(request, 'route').every((value) => {
+      const uri = /^<([^<>"\s]+)>(?:;[^<>"]*)?$/.exec(value)?.[1]?.toLowerCase() ?? '';
+      return this.#routes.has(uri) || this.#routes.has(uri.split(';', 1)[0] as string);
+    });
+  }
+}
+
+/** User, host and port of a URI. Null for an invalid URI. */
+function locationOf(uri: string): string | null {
+  const [, user, host] = /^sips?:(?:([^@;?\s]*)@)?([^@;?\s]+)(?:[;?]\S*)?$/i.exec(uri) ?? [];
+  if (host === undefined) return null;
+  try {
+    return `${decodeURIComponent(user ?? '')}@${host.toLowerCase()}`;
+  } catch {
+    return null;
+  }
 }

@@ -25,7 +25,6 @@ import {
   withAddress,
   withoutRoute,
 } from './sip-frames.ts';
-import { framesPerSecond, SoftphoneLimits } from './softphone-limits.ts';
 
 export interface SoftphoneSessionOptions {
   browser: WebSocket;
@@ -51,6 +50,11 @@ const methodsOutsideCalls = ['REGISTER', 'INVITE', 'OPTIONS'];
 const maxUnsentBytes = 512 * 1024;
 /** Refused calls that wait for their ACK. */
 const maxRefused = 64;
+/** New calls per minute and softphone. */
+const maxDialsPerMinute = 30;
+/** Frames in a burst, and frames per second afterwards. */
+const maxFramesPerBurst = 200;
+const framesPerSecond = 50;
 const endTimeoutMs = 1_200;
 const limitReasons: Record<DialLimit, string> = {
   concurrent_calls: 'Too Many Calls At Once',
@@ -308,5 +312,31 @@ export class SoftphoneSession {
   #expectAck(callId: string): void {
     this.#refused.add(callId);
     if (this.#refused.size > maxRefused) this.#refused.delete(this.#refused.values().next().value as string);
+  }
+}
+
+/** Rate limits of one softphone. */
+class SoftphoneLimits {
+  readonly #now: () => number;
+  #dials: number[] = [];
+  #frames = { left: maxFramesPerBurst, at: 0 };
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  maySend(): boolean {
+    const now = this.#now();
+    const since = Math.max(0, now - this.#frames.at) / 1_000;
+    this.#frames = { left: Math.min(maxFramesPerBurst, this.#frames.left + since * framesPerSecond) - 1, at: now };
+    return this.#frames.left >= 0;
+  }
+
+  mayDial(): boolean {
+    const now = this.#now();
+    this.#dials = this.#dials.filter((at) => at > now - 60_000);
+    if (this.#dials.length >= maxDialsPerMinute) return false;
+    this.#dials.push(now);
+    return true;
   }
 }

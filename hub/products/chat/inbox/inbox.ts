@@ -18,7 +18,6 @@ import type {
 } from '../conversations/index.ts';
 import { readInboxConversation, readInboxDetail, readInboxMessages } from './reads.ts';
 import { presentInboxMessage } from './rows.ts';
-import type { Viewing } from './viewing.ts';
 import { countViews, inboxFilter, inboxView } from './views.ts';
 
 type Operations = typeof resource;
@@ -30,6 +29,19 @@ type BodyOf<Id extends keyof Operations> = Operations[Id] extends { body: z.ZodT
 export interface Agent {
   tenantId: string;
   userId: string;
+}
+
+/** The current viewers of conversations. The state is in memory and expires after some seconds. */
+interface Viewing {
+  /** Publishes whether a member views a conversation and types in it. */
+  show(
+    tenantId: string,
+    conversationId: string,
+    member: { userId: string; name: string | null },
+    activity: { viewing: boolean; typing: boolean },
+  ): void;
+  /** User ids of the current viewers. */
+  viewersOf(tenantId: string, conversationId: string): string[];
 }
 
 export interface InboxDependencies {
