@@ -174,7 +174,7 @@ test('a command that was leased to a poll as its run let go, and of which nobody
   const poll = new WaitingPoll(
     {
       device: { tenantId, nodeId },
-      secretHash: null,
+      secretHash: 'h',
       isConfirmed: true,
       max: 3,
       running: [],

@@ -4444,6 +4444,7 @@ export interface Operations {
   listChatConversations: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -4488,6 +4489,7 @@ export interface Operations {
         id: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page, or a `seq`: only later messages */
         after?: string;
@@ -4515,6 +4517,7 @@ export interface Operations {
   listChatVisitors: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -4532,6 +4535,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -4646,6 +4650,7 @@ export interface Operations {
         id: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** Returns only messages after this `seq` (in the inbox: position), oldest first */
         after?: string;
@@ -4751,6 +4756,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -4888,6 +4894,7 @@ export interface Operations {
         tenantId: string;
       };
       query: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -4907,6 +4914,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5006,6 +5014,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5109,6 +5118,7 @@ export interface Operations {
         channelId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5194,6 +5204,7 @@ export interface Operations {
   listVisitorMessages: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** Returns only messages after this `seq` (in the inbox: position), oldest first */
         after?: string;
@@ -5287,6 +5298,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5426,6 +5438,7 @@ export interface Operations {
         id: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5476,6 +5489,7 @@ export interface Operations {
   listAiRuns: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5546,6 +5560,7 @@ export interface Operations {
   listAutomationWorkflows: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5613,6 +5628,7 @@ export interface Operations {
         id: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5679,6 +5695,7 @@ export interface Operations {
   listAutomationsAlias: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5699,6 +5716,7 @@ export interface Operations {
   listAutomationSequences: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5766,6 +5784,7 @@ export interface Operations {
   listAutomationRuns: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5861,6 +5880,7 @@ export interface Operations {
   listAutomationFlows: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5911,6 +5931,7 @@ export interface Operations {
   listAutomationApprovals: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -5959,6 +5980,7 @@ export interface Operations {
   listAutomationAgents: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6008,6 +6030,7 @@ export interface Operations {
   listAutomationToolProfiles: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6101,6 +6124,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6161,6 +6185,7 @@ export interface Operations {
   listAutomationSessions: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6194,6 +6219,7 @@ export interface Operations {
         id: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `transcript.meta.nextCursor` of the previous page */
         after?: string;
@@ -6221,6 +6247,7 @@ export interface Operations {
   listAutomationMemory: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6252,6 +6279,7 @@ export interface Operations {
   listAutomationChannels: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6333,6 +6361,7 @@ export interface Operations {
   listAutomationMessages: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6356,6 +6385,7 @@ export interface Operations {
   listAutomationLogs: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6447,6 +6477,7 @@ export interface Operations {
   listAutomationSkills: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6559,6 +6590,7 @@ export interface Operations {
   listHubPacks: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6611,6 +6643,7 @@ export interface Operations {
   listAutomationNodes: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6735,6 +6768,7 @@ export interface Operations {
         id: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6754,6 +6788,7 @@ export interface Operations {
         id: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6915,6 +6950,7 @@ export interface Operations {
   listVoiceCalls: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -6954,6 +6990,7 @@ export interface Operations {
   listCalls: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `nextCursor` of the previous page: the id of its last call */
         cursor?: string;
@@ -7001,6 +7038,7 @@ export interface Operations {
   listCallConnections: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7122,6 +7160,7 @@ export interface Operations {
   growthListWorkflows: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7157,6 +7196,7 @@ export interface Operations {
   growthListSequences: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7175,6 +7215,7 @@ export interface Operations {
   growthListAgents: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7211,6 +7252,7 @@ export interface Operations {
   growthListRuns: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7230,6 +7272,7 @@ export interface Operations {
   growthListSessions: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7245,6 +7288,7 @@ export interface Operations {
   growthListApprovals: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7260,6 +7304,7 @@ export interface Operations {
   growthListChannels: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7354,6 +7399,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7375,6 +7421,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7402,6 +7449,7 @@ export interface Operations {
   listContactLists: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7437,6 +7485,7 @@ export interface Operations {
         id: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7484,6 +7533,7 @@ export interface Operations {
   listCampaigns: {
     input?: {
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7653,6 +7703,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
@@ -7725,6 +7776,7 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
+        /** Maximum number of items in the response */
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;

@@ -48,7 +48,8 @@ export const listQuery = z.strictObject({
     .int('must be a whole number from 1 to 100')
     .min(1, 'must be from 1 to 100')
     .max(100, 'must be from 1 to 100')
-    .default(50),
+    .default(50)
+    .describe('Maximum number of items in the response'),
   cursor: text(1, 500).describe('`meta.nextCursor` of the previous page').optional(),
 });
 

@@ -65,8 +65,6 @@ export const rules: Rule[] = [
       'pino',
       'ajv',
       '@redocly/openapi-core',
-      '@stoplight/spectral-core',
-      '@stoplight/spectral-rulesets',
       ...testing,
     ],
     forbids: { from: 'hub/a.test.ts', target: 'node-agent/runtime/cli.ts' },

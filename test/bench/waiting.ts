@@ -49,7 +49,7 @@ async function addDevices(database: PgClient, count: number): Promise<{ id: stri
   const devices = Array.from({ length: count }, () => ({ id: v7(), secret: randomBytes(24).toString('base64url') }));
   await database.query(
     `insert into nodes (id, tenant_id, name, allow_system, allow_browser, secret_hash, paired_at, last_seen_at)
-     select made.id, t.id, 'device', false, false, decode(hash, 'hex'), now(), now()
+     select made.id, t.id, 'device ' || made.id, false, false, decode(hash, 'hex'), now(), now()
      from unnest($1::uuid[], $2::text[]) as made(id, hash), tenants t where t.name = 'demo'`,
     [devices.map(({ id }) => id), devices.map(({ secret }) => createHash('sha256').update(secret).digest('hex'))],
   );

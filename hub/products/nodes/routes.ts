@@ -57,7 +57,9 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
       async pollAutomationNodeCommands({ principal, query, signal, raw: { request, response } }) {
         // A HEAD response has no body, so the hub must not lease commands for it.
         const effectiveQuery = request.method === 'HEAD' ? { ...query, max: 0 } : query;
-        const result = await polls.poll(principal, effectiveQuery, signal);
+        const { secretHash } = principal;
+        const context = { secretHash, isConfirmed: true, idleState: null };
+        const result = await polls.poll(principal, effectiveQuery, signal, context);
         if (result.leases.length > 0) onSendFailure(response, () => polls.returnLeases(principal, result));
         return result.response;
       },

@@ -75,7 +75,7 @@ export const sessions = defineResource({
     summary: 'Get a session with its transcript',
     params: idParams,
     query: z.strictObject({
-      limit: z.coerce.number().int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(50),
+      limit: listQuery.shape.limit,
       after: text(1, 500).optional().describe('`transcript.meta.nextCursor` of the previous page'),
     }),
     response: named(

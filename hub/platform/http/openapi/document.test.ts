@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import spectralCore from '@stoplight/spectral-core';
-import spectralRulesets from '@stoplight/spectral-rulesets';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../../../shared/contract/api.ts';
@@ -115,18 +113,6 @@ describe('the OpenAPI document', () => {
     expect(described.find(({ operationId }) => operationId === operation)?.responses).toHaveProperty(status);
   });
 
-  test('describes every operation and every parameter', () => {
-    const bare = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).flatMap(([method, { description, parameters = [] }]) => [
-        ...(description === '' ? [`${method} ${path}`] : []),
-        ...parameters
-          .filter((parameter) => parameter.$ref === undefined && !parameter.description)
-          .map(({ name }) => `${method} ${path}: ${name}`),
-      ]),
-    );
-    expect(bare).toEqual([]);
-  });
-
   test('describes every property of every schema', () => {
     const { schemas } = document.components;
     const bare: string[] = [];
@@ -148,13 +134,13 @@ describe('the OpenAPI document', () => {
     expect(bare).toEqual([]);
   });
 
-  test('has no findings of the OpenAPI linters', { timeout: 240_000 }, async () => {
-    const config = await createConfig({ extends: ['recommended'] });
-    const ofRedocly = await lintFromString({ source, absoluteRef: '/openapi.json', config });
-    expect(ofRedocly.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
-    const spectral = new spectralCore.Spectral();
-    spectral.setRuleset({ extends: [spectralRulesets.oas as never], rules: {} });
-    expect((await spectral.run(source)).map(({ code, message, path }) => [code, message, path.join('/')])).toEqual([]);
+  test('has no findings of the OpenAPI linter', { timeout: 240_000 }, async () => {
+    const config = await createConfig({
+      extends: ['recommended'],
+      rules: { 'operation-description': 'error', 'operation-tag-defined': 'error', 'parameter-description': 'error' },
+    });
+    const findings = await lintFromString({ source, absoluteRef: '/openapi.json', config });
+    expect(findings.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
   });
 
   test.each(operations.map((operation) => [operation.id, operation] as const))(
@@ -254,11 +240,19 @@ describe('the OpenAPI document', () => {
       expect(JSON.stringify(document.components.schemas[name]), name).toMatch(/"additionalProperties":false|"oneOf"/);
   });
 
-  test('has schemas that a JSON Schema validator compiles', () => {
+  test('has schemas that a JSON Schema validator compiles, and that their defaults match', () => {
     const ajv = new Ajv({ strict: false, validateFormats: false });
     ajv.addSchema({ $id: '/openapi.json', components: document.components });
     for (const name of Object.keys(document.components.schemas))
       expect(() => ajv.compile({ $ref: `/openapi.json#/components/schemas/${name}` }), name).not.toThrow();
+    const wrong: Schema[] = [];
+    visit(
+      JSON.parse(source.replaceAll('"#/components/', '"/openapi.json#/components/')),
+      ({ default: value, ...schema }) => {
+        if (value !== undefined && !ajv.validate(schema, value)) wrong.push({ ...schema, default: value });
+      },
+    );
+    expect(wrong).toEqual([]);
   });
 
   test('describes `Last-Event-ID` only for streams whose events have ids', () => {
@@ -273,18 +267,6 @@ describe('the OpenAPI document', () => {
       'streamVisitorEvents',
       'streamWorkspaceEvents',
     ]);
-  });
-
-  test('contains no reference to a missing definition', () => {
-    const missing: string[] = [];
-    visit(document, ({ $ref }) => {
-      const found = $ref
-        ?.slice(2)
-        .split('/')
-        .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
-      if ($ref !== undefined && found === undefined) missing.push($ref);
-    });
-    expect(missing).toEqual([]);
   });
 
   test('maps every discriminator value to a schema', () => {

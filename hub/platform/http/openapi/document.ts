@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
 import { operations } from '../../../../shared/contract/api.ts';
 import { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
@@ -7,8 +8,8 @@ import { acceptedPermissions } from '../../../../shared/contract/define.ts';
 import type { Caller, Operation } from '../../../../shared/contract/define.ts';
 import { nodeChannel } from '../../../../shared/contract/nodes/channel.ts';
 import { errorCodes, reasonPhrase } from '../../../../shared/errors.ts';
-import { SchemaComponents } from './components.ts';
-import type { Json } from './components.ts';
+import { describeSchemas } from './components.ts';
+import type { DescribedSchemas, Json } from './components.ts';
 import { errorCodesOf } from './error-codes.ts';
 import { Examples } from './examples.ts';
 import { parametersOf, sharedParameters } from './parameters.ts';
@@ -132,39 +133,40 @@ const multipartResult = {
 const contentOf = (types: readonly string[], content: Json): Json =>
   Object.fromEntries(types.map((type) => [type, content]));
 
-function requestOf(operation: Operation, components: SchemaComponents): Json | null {
+/** The media type object of a schema, with an example. */
+type MediaType = (schema: z.ZodType) => Json;
+
+function requestOf(operation: Operation, json: MediaType): Json | null {
   if (operation.upload === true) return { required: false, content: { 'application/octet-stream': bytes } };
   if (operation.bodyTypes !== undefined)
-    return { required: true, content: contentOf(operation.bodyTypes, { schema: { type: 'object' } }) };
+    return { required: true, content: contentOf(operation.bodyTypes, { schema: { type: 'object' }, example: {} }) };
   if (operation.body === undefined) return null;
   return {
     required: operation.bodyOptional !== true,
     content: {
-      'application/json': { schema: components.describe(operation.body, 'input') },
+      'application/json': json(operation.body),
       ...(operation.multipart === true ? { 'multipart/form-data': multipartResult } : {}),
     },
   };
 }
 
-function responseOf(operation: Operation, components: SchemaComponents): Json {
-  const types = operation.binaryResponse === undefined ? [] : [operation.binaryResponse].flat();
+function responseOf(operation: Operation, json: MediaType): Json {
+  const types = [operation.binaryResponse ?? []].flat();
   if (operation.streamedEvent !== undefined)
     return {
       description: `Server-sent events. Each has the lines \`event:\` with its type, ${operation.resumable === true ? '`id:` for `Last-Event-ID`, ' : ''}and \`data:\` with JSON of this schema`,
-      content: contentOf(types, { schema: components.describe(operation.streamedEvent, 'output') }),
+      content: contentOf(types, json(operation.streamedEvent)),
     };
-  if (types.length > 0) {
-    const json =
-      operation.binaryJson === undefined
-        ? {}
-        : { 'application/json': { schema: components.describe(operation.binaryJson, 'output') } };
-    return { description: 'Content', content: { ...contentOf(types, bytes), ...json } };
-  }
+  const schema = jsonResponseOf(operation);
   return {
-    description: 'OK',
-    content: { 'application/json': { schema: components.describe(operation.response, 'output') } },
+    description: types.length > 0 ? 'Content' : 'OK',
+    content: { ...contentOf(types, bytes), ...(schema === undefined ? {} : { 'application/json': json(schema) }) },
   };
 }
+
+/** The schema of the response as JSON, or of the data of each event. */
+const jsonResponseOf = ({ streamedEvent, binaryResponse, binaryJson, response }: Operation): z.ZodType | undefined =>
+  streamedEvent ?? (binaryResponse === undefined ? response : binaryJson);
 
 /** The response to a request with `Range`. */
 const rangeOf = (operation: Operation): Json => ({
@@ -178,16 +180,6 @@ const rangeOf = (operation: Operation): Json => ({
   },
   content: contentOf([operation.binaryResponse ?? []].flat(), bytes),
 });
-
-/** Adds an example to a body. */
-function withExample(body: Json, examples: Examples): Json {
-  const { content } = body as { content: Record<string, { schema: Json }> };
-  const type = ['application/json', 'text/event-stream'].find((each) => content[each] !== undefined);
-  const shown = type === undefined ? undefined : content[type];
-  return type === undefined || shown === undefined || shown.schema['format'] === 'binary'
-    ? body
-    : { ...body, content: { ...content, [type]: { ...shown, example: examples.of(shown.schema) } } };
-}
 
 const sharedHeaders: Record<string, Json> = {
   'X-Request-ID': {
@@ -240,20 +232,24 @@ const describeSocket = (operation: Operation): Json => ({
 
 /** The OpenAPI 3.0.3 document of all operations. */
 export function openApiDocument(): Json {
-  const components = new SchemaComponents();
-  components.describe(errorBody, 'output');
-  const described = operations.map((operation) => ({
-    operation,
-    request: requestOf(operation, components),
-    answer: responseOf(operation, components),
-  }));
-  const { schemas, refer } = components.finish();
+  const { input, output, components } = describeSchemas(
+    operations.flatMap(({ params, query, body }) => [params, query, body].filter((schema) => schema !== undefined)),
+    [errorBody, ...operations.map(jsonResponseOf).filter((schema) => schema !== undefined)],
+  );
+  const examples = new Examples((reference) => components[reference.split('/').at(-1) as string]);
+  const mediaTypeIn =
+    (schemas: DescribedSchemas['input']): MediaType =>
+    (contractSchema) => {
+      const schema = schemas.get(contractSchema) as Json;
+      return { schema, example: examples.of(schema) };
+    };
   const paths: Record<string, Json> = {};
-  const examples = new Examples((reference) => schemas[reference.split('/').at(-1) as string]);
-  for (const { operation, request, answer } of described) {
-    const codes = errorCodesOf(operation);
-    const parameters = parametersOf(operation);
-    const statuses = [...new Set(codes.map((code) => errorCodes[code].status))].toSorted((left, right) => left - right);
+  for (const operation of operations) {
+    const parameters = parametersOf(operation, input);
+    const request = requestOf(operation, mediaTypeIn(input));
+    const statuses = [...new Set(errorCodesOf(operation).map((code) => errorCodes[code].status))].toSorted(
+      (left, right) => left - right,
+    );
     (paths[operation.path] ??= {})[operation.method.toLowerCase()] = {
       operationId: operation.id,
       tags: [operation.tag],
@@ -261,9 +257,9 @@ export function openApiDocument(): Json {
       description: descriptionOf(operation),
       security: operation.callers.flatMap((caller) => callerSecurity[caller]),
       ...(parameters.length === 0 ? {} : { parameters }),
-      ...(request === null ? {} : { requestBody: withExample(refer(request, 'input'), examples) }),
+      ...(request === null ? {} : { requestBody: request }),
       responses: {
-        200: { ...withExample(refer(answer, 'output'), examples), headers: headersOf(operation) },
+        200: { ...responseOf(operation, mediaTypeIn(output)), headers: headersOf(operation) },
         ...(operation.ranges === true ? { 206: rangeOf(operation) } : {}),
         ...Object.fromEntries(
           statuses.map((status) => [status, { $ref: `#/components/responses/${errorResponses.get(status)}` }]),
@@ -313,7 +309,7 @@ export function openApiDocument(): Json {
             ];
           }),
       ),
-      schemas,
+      schemas: components,
     },
   };
 }

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { id, listQuery } from '../../../../shared/contract/common.ts';
 import { allowsCaller } from '../../../../shared/contract/define.ts';
 import type { Operation } from '../../../../shared/contract/define.ts';
-import { SchemaComponents } from './components.ts';
-import type { Json } from './components.ts';
+import { describeSchemas } from './components.ts';
+import type { DescribedSchemas, Json } from './components.ts';
 import { parameterDescription } from './parameter-descriptions.ts';
 
 const idempotencyKey: Json = {
@@ -30,54 +30,55 @@ const lastEventId: Json = {
   schema: { type: 'string', maxLength: 200 },
 };
 
+const tenant = z.strictObject({ tenantId: id });
+const described = describeSchemas([tenant, listQuery], []).input;
+const [tenantId] = parametersIn('path', tenant, described);
+const pages = parametersIn('query', listQuery, described);
+
 /** Parameters that several operations share, by name in the document. */
 export const sharedParameters: Record<string, Json> = {
   IdempotencyKey: idempotencyKey,
   IfMatch: ifMatch,
-  TenantId: parametersIn('path', z.strictObject({ tenantId: id }))[0] as Json,
-  ...Object.fromEntries(
-    ['Limit', 'Cursor'].map((name) => [
-      name,
-      parametersIn('query', listQuery).find((parameter) => parameter['name'] === name.toLowerCase()) as Json,
-    ]),
-  ),
+  TenantId: tenantId as Json,
+  Limit: pages.find(({ name }) => name === 'limit') as Json,
+  Cursor: pages.find(({ name }) => name === 'cursor') as Json,
 };
 const sharedParameterNames = new Map(
   Object.entries(sharedParameters).map(([name, parameter]) => [JSON.stringify(parameter), name]),
 );
 
-function parametersIn(location: 'path' | 'query', schema: z.ZodObject | undefined, operationPath = ''): Json[] {
+function parametersIn(
+  location: 'path' | 'query',
+  schema: z.ZodObject | undefined,
+  schemas: DescribedSchemas['input'],
+  operationPath = '',
+): Json[] {
   if (schema === undefined) return [];
-  const { properties = {}, required = [] } = new SchemaComponents().describe(schema, 'input') as {
+  const { properties = {}, required = [] } = schemas.get(schema) as {
     properties?: Record<string, Json>;
     required?: string[];
   };
   return Object.entries(properties).map(([name, property]) => {
-    const { description = parameterDescription(location, name, operationPath), ...rest } = property;
+    const { description = parameterDescription(location, name, operationPath), allOf, ...rest } = property;
     return {
       name,
       in: location,
       required: location === 'path' || required.includes(name),
       ...(description === undefined ? {} : { description }),
-      schema: withComponentReference(rest),
+      // A reference has no description of its own.
+      schema: Array.isArray(allOf) ? allOf[0] : rest,
     };
   });
-}
-
-/** Replaces a reference to a definition by a reference to the component. A named schema is also used in a body. */
-function withComponentReference({ allOf, ...rest }: Json): Json {
-  const [{ $ref } = {} as Json] = Array.isArray(allOf) ? (allOf as Json[]) : [];
-  return typeof $ref === 'string' ? { $ref: $ref.replace('#/definitions/', '#/components/schemas/') } : rest;
 }
 
 /** Only for callers with their own scope of idempotency keys: see `idempotentCallerOf`. */
 export const acceptsIdempotencyKey = (operation: Operation) =>
   operation.method === 'POST' && allowsCaller(operation, 'token', 'hook', 'session');
 
-export function parametersOf(operation: Operation): Json[] {
+export function parametersOf(operation: Operation, schemas: DescribedSchemas['input']): Json[] {
   const parameters = [
-    ...parametersIn('path', operation.params, operation.path),
-    ...parametersIn('query', operation.query, operation.path),
+    ...parametersIn('path', operation.params, schemas, operation.path),
+    ...parametersIn('query', operation.query, schemas, operation.path),
     ...(acceptsIdempotencyKey(operation) ? [idempotencyKey] : []),
     ...(operation.ifMatch === undefined ? [] : [ifMatch]),
     ...(operation.resumable === true ? [lastEventId] : []),

@@ -12,8 +12,8 @@ export interface PollCallbacks<To> {
 /** The parameters of a poll and its device. */
 export interface PollRequest {
   device: DeviceIdentity;
-  /** Base64 hash of the secret with which the device is authenticated again; null when only the node is known. */
-  secretHash: string | null;
+  /** Base64 hash of the secret with which the device is authenticated again. */
+  secretHash: string;
   /** Whether the device is already authenticated. */
   isConfirmed: boolean;
   max: number;

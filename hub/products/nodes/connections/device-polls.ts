@@ -18,8 +18,8 @@ export type PollQuery = z.output<typeof resource.pollAutomationNodeCommands.quer
 
 /** The authentication state and the cached idle state of a polling device. */
 export interface PollContext {
-  /** Base64 hash of the secret with which the device is authenticated again; null when only the node is known. */
-  secretHash: string | null;
+  /** Base64 hash of the secret with which the device is authenticated again. */
+  secretHash: string;
   isConfirmed: boolean;
   idleState: NodeIdleState | null;
 }
@@ -45,7 +45,6 @@ const deadlineCheckIntervalMs = 250;
 
 const noCommands: string[] = [];
 const emptyResult = (): PollResult => ({ response: { commands: [], withdrawn: [] }, leases: [] });
-const nodeOnlyContext: PollContext = { secretHash: null, isConfirmed: true, idleState: null };
 
 /**
  * The polls of devices in this process. To save memory, a waiting poll has no timer, subscription or promise of its
@@ -128,12 +127,7 @@ export class DevicePolls {
   }
 
   /** Starts a poll and returns its result, which is empty once `signal` aborts. */
-  poll(
-    device: DeviceIdentity,
-    query: PollQuery,
-    signal: AbortSignal,
-    context: PollContext = nodeOnlyContext,
-  ): Promise<PollResult> {
+  poll(device: DeviceIdentity, query: PollQuery, signal: AbortSignal, context: PollContext): Promise<PollResult> {
     if (signal.aborted) return Promise.resolve(emptyResult());
     const { promise, resolve, reject } = Promise.withResolvers<PollResult>();
     const poll = this.begin(
@@ -204,7 +198,7 @@ export class DevicePolls {
     const until = performance.now() + deadlineCheckIntervalMs;
     for (const poll of this.#polls) {
       if (!poll.isWaiting || poll.request.deadline > until) continue;
-      if (poll.request.secretHash !== null) this.#deps.secrets.pollTimedOut(poll.request.device.nodeId);
+      this.#deps.secrets.pollTimedOut(poll.request.device.nodeId);
       this.#finish(poll, emptyResult());
     }
     const { isInterrupted } = this.#deps.events;
@@ -288,7 +282,7 @@ export class DevicePolls {
    */
   async #checkIn(request: WaitingPoll['request']): Promise<'nothing' | 'something'> {
     const { device, secretHash, isConfirmed, running, deadline } = request;
-    if (secretHash === null || (isConfirmed && running.length > 0)) return 'something';
+    if (isConfirmed && running.length > 0) return 'something';
     const checkedIn = await this.#deps.secrets.checkIn(
       { nodeId: device.nodeId, secretHash },
       deadline > performance.now(),

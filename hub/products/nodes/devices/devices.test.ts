@@ -6,10 +6,16 @@ import type { Events } from '../../../platform/events/events.ts';
 import type { PollResult, NodeCommands } from '../commands/index.ts';
 import { WaitingPolls } from '../commands/waiting-polls.ts';
 import { DevicePolls } from '../connections/device-polls.ts';
-import type { DeviceSecrets } from './device-secrets.ts';
 
 const nothing: PollResult = { response: { commands: [], withdrawn: [] }, leases: [] };
 const query = { wait: 25, max: 1, running: [], runningIsComplete: false };
+const context = { secretHash: 'h', isConfirmed: false, idleState: null };
+/** A paired device that always has open commands, so that each of its polls queries them. */
+const pairedDevice = {
+  checkIn: async () => ({ tenantId: 't', nodeId: 'n', secretHash: 'h', hasOpenCommands: true }),
+  pollTimedOut: () => undefined,
+  findNodesToWake: async () => [],
+};
 
 let local: LocalEvents;
 let queriedNodes: string[];
@@ -37,14 +43,16 @@ beforeEach(() => {
     },
     waitingPolls,
   } as unknown as NodeCommands;
-  polls = new DevicePolls({ events, commands, secrets: undefined as unknown as DeviceSecrets });
+  polls = new DevicePolls({ events, commands, secrets: pairedDevice });
 });
 afterEach(() => {
   vi.useRealTimers();
 });
 
 const startPolls = (count: number, signal: AbortSignal) =>
-  Array.from({ length: count }, (_value, index) => polls.poll({ tenantId: 't', nodeId: `n${index}` }, query, signal));
+  Array.from({ length: count }, (_value, index) =>
+    polls.poll({ tenantId: 't', nodeId: `n${index}` }, query, signal, context),
+  );
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 test('after missed events, waiting polls query the database spread over time', async () => {
@@ -97,7 +105,6 @@ test('an event that arrives during the query of a poll makes the poll query agai
     findNodesToWake: async () => [],
   };
   const own = new DevicePolls({ events, commands, secrets });
-  const context = { secretHash: 'h', isConfirmed: false, idleState: null };
   const end = new AbortController();
   const poll = own.poll({ tenantId: 't', nodeId: 'n' }, query, end.signal, context);
   local.deliver('node:n', {});
@@ -118,7 +125,6 @@ test('a poll without open commands ends after the shared check-in, and a poll of
     findNodesToWake: async () => [],
   };
   const own = new DevicePolls({ events, commands, secrets });
-  const context = { secretHash: 'h', isConfirmed: false, idleState: null };
   const poll = (wait: number) =>
     own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait }, new AbortController().signal, context);
   expect(await poll(0)).toEqual(nothing);
@@ -129,12 +135,10 @@ test('a poll without open commands ends after the shared check-in, and a poll of
 });
 
 test('a long poll finds a command whose event was lost within 30 s', async () => {
-  const secrets = { checkIn: async () => null, pollTimedOut: () => undefined, findNodesToWake: async () => ['n'] };
-  const own = new DevicePolls({ events, commands, secrets });
+  const own = new DevicePolls({ events, commands, secrets: { ...pairedDevice, findNodesToWake: async () => ['n'] } });
   const end = new AbortController();
   const poll = own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait: 600 }, end.signal, {
-    secretHash: null,
-    isConfirmed: true,
+    ...context,
     idleState: own.watch('n'),
   });
   await settle();
@@ -147,7 +151,7 @@ test('a long poll finds a command whose event was lost within 30 s', async () =>
 
 test('a new poll of a device with a single poll ends the previous poll', async () => {
   const { signal } = new AbortController();
-  const poll = () => polls.poll({ tenantId: 't', nodeId: 'n' }, { ...query, runningIsComplete: true }, signal);
+  const poll = () => polls.poll({ tenantId: 't', nodeId: 'n' }, { ...query, runningIsComplete: true }, signal, context);
   const older = poll();
   await settle();
   const newer = poll();
