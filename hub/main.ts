@@ -2,6 +2,8 @@
 import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { AppError } from '../shared/errors.ts';
 import { onStopRequest } from '../shared/node/process-lifetime.ts';
 import { createApp, version } from './app.ts';
@@ -13,7 +15,6 @@ import { explainError } from './platform/observability/describe-error.ts';
 import { createLogger } from './platform/observability/logger.ts';
 import { commandLines } from './platform/process/command-lines.ts';
 import { FolderLock, prepareDataFolder, waitForFolder } from './platform/process/data-folder.ts';
-import { collectStartupGarbage } from './platform/process/startup-garbage.ts';
 
 // Node.js opens its inspector on SIGUSR1. A program of the same user, such as an approved command, could then run code
 // as the hub.
@@ -27,6 +28,9 @@ Starts the hub. Settings come from the environment and from .env; docs/reference
   --port    port to listen on, instead of PORT
   --version, --help
 `;
+
+/** Delay of the first garbage collection, when clients of a restarted hub have reconnected. */
+const firstCollectionMs = 30_000;
 
 /** Limit of the whole shutdown, as a multiple of the limit for requests. */
 const stopDeadlineFactor = 3;
@@ -106,6 +110,15 @@ async function greet(app: App, config: Config): Promise<void> {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
+/**
+ * Collects garbage once. V8 then collects again at a size near that of an idle hub, instead of after hundreds of MB. A
+ * minute after a load of 6,000 runs, a hub has about 400 MB without this collection, and 180 to 250 MB with it.
+ */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
+
 async function main(): Promise<void> {
   const config = readConfig();
   const logger = createLogger(config.log);
@@ -126,7 +139,7 @@ async function main(): Promise<void> {
   await greet(app, config);
   // Flushed here, because a killed process writes nothing at its end.
   flushCompileCache();
-  collectStartupGarbage();
+  setTimeout(collectGarbage, firstCollectionMs).unref();
   await stop.promise;
   // Each part has its own shutdown deadline. This limit applies to all of them together, so that a supervisor does not
   // wait longer.

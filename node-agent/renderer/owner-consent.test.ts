@@ -42,6 +42,34 @@ describe.skipIf(browser === null)('consents of the owner in the window (needs Ch
     ]);
   });
 
+  test('allowing a variable that can load code needs a confirmation, and other variables do not', async () => {
+    await using opened = await host.open(companion, { reducedMotion: 'reduce' });
+    const { page } = opened;
+    await page.getByRole('tab', { name: 'Permissions' }).click();
+    const names = page.getByLabel('Variables that workflows may set').first();
+    const dialog = page.getByRole('alertdialog', { name: 'Let workflows set this variable?' });
+    await names.fill('API_TOKEN');
+    await names.press('Enter');
+    await page.getByRole('button', { name: 'Remove API_TOKEN' }).waitFor();
+    await names.fill('LD_PRELOAD');
+    await names.press('Enter');
+    await dialog.getByText('LD_PRELOAD can make an approved program run other code').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await names.fill('LD_PRELOAD');
+    await names.press('Enter');
+    await dialog.getByRole('button', { name: 'Allow the variable' }).click();
+    await page.getByRole('button', { name: 'Remove API_TOKEN' }).click();
+    await expect
+      .poll(() => companion.of('change'))
+      .toEqual([
+        { change: 'variables', mode: 'add', names: ['API_TOKEN'] },
+        { change: 'variables', mode: 'add', names: ['LD_PRELOAD'], isRisky: true },
+        { change: 'variables', mode: 'remove', names: ['API_TOKEN'] },
+      ]);
+  });
+
   test('sharing a home folder needs a confirmation, and cancelling it shares nothing', async () => {
     companion.chosenFolder = '/home/ann';
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });

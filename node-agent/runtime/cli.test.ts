@@ -110,6 +110,47 @@ test('hosts adds to a list, and removes a host only with --remove', async () => 
   expect((await runCli('hosts', '--private')).stdout).toContain('private    none');
 });
 
+test('variables adds names and removes them, and status and the log show them', async () => {
+  expect((await say('variables')).stdout).toBe('You allowed no variables.\n');
+  await say('variables', 'allow', 'API_TOKEN', 'REGION');
+  expect((await say('variables', 'remove', 'REGION')).code).toBe(0);
+  expect(JSON.parse((await say('variables', '--json')).stdout)).toEqual(['API_TOKEN']);
+  expect((await say('status')).stdout).toContain('variables  API_TOKEN\n');
+  const entries = JSON.parse((await say('audit', '--json')).stdout) as { type: string; summary: string }[];
+  expect(entries.map(({ summary }) => summary)).toEqual([
+    'variables add names ["API_TOKEN","REGION"]',
+    'variables remove names ["REGION"]',
+  ]);
+  expect(await say('variables', 'remove', 'REGION')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('REGION is not in the list, which has API_TOKEN') as string,
+  });
+});
+
+test.each(['OUTRIGGER_COMPANION_HOME', 'outrigger_home', 'A-B', 'A=B', ''])(
+  'variables refuses the name "%s", which cannot be allowed',
+  async (name) => {
+    expect(await say('variables', 'allow', 'API_TOKEN', name)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`"${name}" must be the name of a variable, such as API_TOKEN`) as string,
+    });
+    expect(JSON.parse((await say('variables', '--json')).stdout)).toEqual([]);
+  },
+);
+
+test.each(['LD_PRELOAD', 'PATH', 'Path', 'NODE_OPTIONS', 'GIT_SSH_COMMAND', 'https_proxy'])(
+  'variables allows %s, which can load code, only after a confirmation',
+  async (name) => {
+    expect(await say('variables', 'allow', name)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${name} can make an approved program run other code`) as string,
+    });
+    expect(JSON.parse((await say('variables', '--json')).stdout)).toEqual([]);
+    await say('variables', 'allow', name, '--yes');
+    expect(JSON.parse((await say('variables', '--json')).stdout)).toEqual([name]);
+  },
+);
+
 test.each(['{', '{ "capture": 1 }'])(
   'with invalid settings (%s) status and doctor show everything else, and pause says how to repair them',
   async (text) => {

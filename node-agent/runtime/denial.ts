@@ -1,9 +1,12 @@
+import type { z } from 'zod';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
+import type { systemRun } from '../../shared/commands/system.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { navigationProblem } from './commands/browser/host-rules.ts';
 import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { CommandError } from './commands/handler.ts';
 import { programProblem } from './commands/system.ts';
+import { variableProblem } from './commands/variables.ts';
 
 /** Whether a command reads shared folders. `whyNotShared` compares the opened path with the settings. */
 export const isFileCommand = (type: string) => type === 'node.files_list' || type === 'node.files_read';
@@ -57,8 +60,11 @@ export function denialOf(definition: CommandDefinition, input: unknown, settings
     if (unsafe !== null) return denied(unsafe);
   }
   if (type === 'system.run') {
-    const problem = programProblem((input as { argv: [string] }).argv[0], settings.system.programs);
+    const { argv, env = {} } = input as z.output<typeof systemRun.input>;
+    const problem = programProblem(argv[0] as string, settings.system.programs);
     if (problem !== null) return denied(problem);
+    const refusedVariable = variableProblem(env, settings.system.variables);
+    if (refusedVariable !== null) return new CommandError('denied_by_policy', refusedVariable);
   }
   if (type === 'browser.navigate') {
     const problem = navigationProblem((input as { url: string }).url, settings.browser);

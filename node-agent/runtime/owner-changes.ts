@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, relative } from 'node:path';
-import { wideShareWarning } from '../../shared/companion/consent-warnings.ts';
+import { isRiskyVariable, riskyVariableWarning, wideShareWarning } from '../../shared/companion/consent-warnings.ts';
 import type { OwnerChange } from '../../shared/companion/control.ts';
-import { maxRules, setAllowed } from '../../shared/companion/settings.ts';
+import { allowedVariable, maxRules, maxVariables, setAllowed } from '../../shared/companion/settings.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
 import { parsePrivateEntry } from './commands/browser/addresses.ts';
@@ -97,7 +97,7 @@ export function isWideFolder(real: string): boolean {
   return dirname(real) === real || (!relativePath.startsWith('..') && !isAbsolute(relativePath));
 }
 
-/** Applies a change to a list of hosts. @throws CompanionError when a host to remove is not in the list. */
+/** Applies a change to a list. @throws CompanionError when an entry to remove is not in the list. */
 function changeList(
   list: string[],
   named: string[] | undefined,
@@ -106,10 +106,10 @@ function changeList(
   if (named === undefined) return list;
   if (mode === 'replace') return named;
   if (mode === 'add') return [...new Set([...list, ...named])];
-  const unknown = named.find((host) => !list.includes(host));
+  const unknown = named.find((entry) => !list.includes(entry));
   if (unknown !== undefined)
-    throw new CompanionError(`${unknown} is not in the list, which has ${list.join(', ') || 'no host'}.`);
-  return list.filter((host) => !named.includes(host));
+    throw new CompanionError(`${unknown} is not in the list, which has ${list.join(', ') || 'no entry'}.`);
+  return list.filter((entry) => !named.includes(entry));
 }
 
 /** The real path of the folder of a rule. @throws CompanionError when there is no such folder. */
@@ -165,6 +165,22 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
     case 'programs':
       settings.system.programs = change.programs;
       return;
+    case 'variables': {
+      const wrong = change.mode === 'add' && change.names.find((name) => !allowedVariable.safeParse(name).success);
+      if (typeof wrong === 'string')
+        throw new CompanionError(
+          `"${wrong}" must be the name of a variable, such as API_TOKEN, and must not begin with OUTRIGGER_.`,
+        );
+      const risky = change.mode === 'add' ? change.names.filter(isRiskyVariable) : [];
+      if (risky.length > 0 && change.isRisky !== true)
+        throw new CompanionError(
+          `${risky.join(', ')} ${riskyVariableWarning} Confirm with: outrigger-companion variables allow ${change.names.join(' ')} --yes`,
+        );
+      settings.system.variables = changeList(settings.system.variables, change.names, change.mode);
+      if (settings.system.variables.length > maxVariables)
+        throw new CompanionError(`At most ${maxVariables} variables can be allowed; remove some first.`);
+      return;
+    }
     case 'add_rule': {
       const words = wordsOf(change.pattern);
       if (words === null || words.length === 0)

@@ -11,6 +11,7 @@ import { addPromptCommands } from './cli/prompt-commands.ts';
 import { addServiceCommands } from './cli/service-commands.ts';
 import { addSettingsCommands } from './cli/settings-commands.ts';
 import { addTestCommand } from './cli/test-command.ts';
+import { addVariableCommands } from './cli/variable-commands.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { isMoved } from './commands/files.ts';
 import { askCompanion } from './control/client.ts';
@@ -145,6 +146,7 @@ program
           ({ id, folder: path = '' }) =>
             `MOVED      ${visibleLine(path)} leads to another folder now, so rule ${id} permits nothing: put the folder back, or run outrigger-companion rules remove ${id}.`,
         ),
+      ...(settings.system.variables.length > 0 ? [`variables  ${settings.system.variables.join(', ')}`] : []),
       ...(settings.system.ask ? [`asked      before each program that no rule decides`] : []),
       ...(settings.system.allowed && !settings.system.ask ? [`UNATTENDED ${unattended}`] : []),
       ...(running?.edited
@@ -167,6 +169,7 @@ program
   });
 
 addSettingsCommands(context);
+addVariableCommands(context);
 addPromptCommands(context);
 addTestCommand(context);
 addServiceCommands(context);

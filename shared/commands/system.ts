@@ -5,6 +5,9 @@ import { defineCommand } from './define.ts';
 const noNul = (value: string) => !value.includes('\u0000');
 const argument = z.string().max(32_768).refine(noNul, 'must not contain a NUL character');
 
+/** The name of an environment variable. */
+export const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name');
+
 /** stdout and stderr are each truncated at this number of bytes. */
 export const maxOutputBytes = 1024 * 1024;
 
@@ -33,9 +36,11 @@ export const systemRun = defineCommand({
       .optional()
       .describe("Working folder, as an absolute path; the owner's home folder when omitted"),
     env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name'), argument)
+      .record(variableName, argument)
       .optional()
-      .describe('Variables that are added to a minimal environment'),
+      .describe(
+        'Variables that are added to a minimal environment: `INPUT_*`, language, time zone and terminal, and names that the owner of the node allows',
+      ),
     timeoutMs: z.int().min(100).max(600_000).optional().describe('Timeout in milliseconds; 60,000 when omitted'),
     stdin: z
       .string()

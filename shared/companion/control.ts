@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { powers } from './settings.ts';
+import { maxVariables, powers } from './settings.ts';
 import { auditVerdict, companionState, historyEntry, ownFiles, promptAnswers, systemPermission } from './state.ts';
 
 /**
@@ -54,6 +54,14 @@ export const ownerChange = z.discriminatedUnion('change', [
   /** Whether the owner is asked about programs that no rule decides. */
   z.strictObject({ change: z.literal('ask'), ask: z.boolean() }),
   z.strictObject({ change: z.literal('programs'), programs: z.array(z.string().min(1).max(4_096)).max(1_000) }),
+  /** Variables that workflows may set for programs. */
+  z.strictObject({
+    change: z.literal('variables'),
+    mode: z.enum(['add', 'remove']),
+    names: z.array(z.string().min(1).max(300)).min(1).max(maxVariables),
+    /** The owner's confirmation for names that are known to be able to load code. */
+    isRisky: z.boolean().optional(),
+  }),
   z.strictObject({
     change: z.literal('add_rule'),
     decision: z.enum(['allow', 'deny']),
@@ -103,6 +111,8 @@ export function onlyDenies(change: OwnerChange): boolean {
       return change.ask;
     case 'add_rule':
       return change.decision === 'deny';
+    case 'variables':
+      return change.mode === 'remove';
     default:
       return false;
   }

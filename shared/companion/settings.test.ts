@@ -23,6 +23,7 @@ const permissions: Record<string, [more: unknown, less: unknown] | null> = {
   'system.ask': [false, true],
   // Deny rules are merged from both; allow rules only if both have them.
   'system.rules': null,
+  'system.variables': [['TOKEN', 'API_KEY'], ['TOKEN']],
   'browser.allowed': [true, false],
   'browser.headed': null,
   'browser.allowHosts': [['example.org', 'example.com'], ['example.org']],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { variableName } from '../commands/system.ts';
 import { timestamp } from '../contract/common.ts';
 
 /** Powers that an owner can allow or deny separately. */
@@ -8,6 +9,13 @@ export type Power = (typeof powers)[number];
 /** Maximum length of a program pattern, in characters. */
 const maxPatternLength = 2_000;
 export const maxRules = 500;
+
+/** A variable that the owner allows workflows to set. The companion uses `OUTRIGGER_*` itself. */
+export const allowedVariable = variableName.refine(
+  (name) => !/^OUTRIGGER_/i.test(name),
+  'must not begin with OUTRIGGER_, which the companion uses',
+);
+export const maxVariables = 500;
 
 /**
  * A rule of the owner about which programs may start. Deny rules are evaluated before allow rules. An `exact` rule
@@ -92,6 +100,8 @@ export function settingsSchema(
         /** Whether a prompt asks the owner about programs that no rule decides. */
         ask: z.boolean().default(false),
         rules: z.array(programRule).max(maxRules).default([]),
+        /** Variables that workflows may set for programs, in addition to the harmless ones that are always allowed. */
+        variables: z.array(allowedVariable).max(maxVariables).default([]),
       })
       .prefault({}),
     browser: z
@@ -204,6 +214,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
       1,
     );
   both.system.rules = rules;
+  both.system.variables = other.system.variables.filter((name) => one.system.variables.includes(name));
   const hosts = intersectAllowLists(one.browser.allowHosts, other.browser.allowHosts);
   both.browser.allowHosts = hosts ?? [...one.browser.allowHosts];
   if (hosts === null) both.browser.allowed = false;

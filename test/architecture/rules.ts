@@ -239,7 +239,6 @@ export const rules: Rule[] = [
       'hub/platform/process/data-folder.ts',
       'hub/platform/observability/describe-error.ts',
       'hub/platform/observability/logger.ts',
-      'hub/platform/process/startup-garbage.ts',
       node,
     ],
     forbids: { from: 'hub/main.ts', target: 'hub/products/core/index.ts' },

@@ -295,8 +295,8 @@ describe('files', () => {
 describe('system.run', () => {
   test('runs the approved program without a shell and returns its output', async () => {
     const run = await system({
-      argv: ['sh', '-c', 'echo "$GREETING; $0 $1"; cat; echo oops >&2; exit 3', 'a b', '$(id)'],
-      env: { GREETING: 'ahoy' },
+      argv: ['sh', '-c', 'echo "$INPUT_GREETING; $0 $1"; cat; echo oops >&2; exit 3', 'a b', '$(id)'],
+      env: { INPUT_GREETING: 'ahoy' },
       stdin: 'from stdin\n',
       cwd: companion.shared,
       failOnExitCode: false,
@@ -354,11 +354,11 @@ describe('system.run', () => {
 
   test('shows node, arguments and environment to the approver, and runs nothing when rejected', async () => {
     const file = join(companion.shared, 'never');
-    const runId = await begin([{ skillId: 'system.run', input: { argv: ['touch', file], env: { A: '1' } } }]);
+    const runId = await begin([{ skillId: 'system.run', input: { argv: ['touch', file], env: { INPUT_A: '1' } } }]);
     const approval = await approve(runId, 'rejected');
     expect(approval).toMatchObject({
       kind: 'system.run',
-      request: { nodeId: companion.nodeId, argv: ['touch', file], env: { A: '1' } },
+      request: { nodeId: companion.nodeId, argv: ['touch', file], env: { INPUT_A: '1' } },
     });
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'approval_rejected' } });
     expect(() => readFileSync(file)).toThrow();
@@ -425,7 +425,7 @@ describe('system.run', () => {
     await expect.poll(() => processesWith('sleep\u00003232')).toEqual([]);
   });
 
-  test('has a minimal environment and refuses variables that load code', async () => {
+  test('has a minimal environment and refuses variables that the owner did not allow', async () => {
     const run = await system({ argv: ['env'] });
     const names = (output(run)['stdout'] as string)
       .trim()
@@ -490,7 +490,7 @@ describe('the owner', () => {
     expect(await one('node.ping')).toMatchObject({ error: { code: 'paused' } });
     await companion.cli('resume');
     expect(await one('node.ping')).toMatchObject({ status: 'succeeded' });
-    await system({ argv: ['true'], stdin: 'my-secret-input', env: { TOKEN: 'my-secret-value' } });
+    await system({ argv: ['true'], stdin: 'my-secret-input', env: { INPUT_TOKEN: 'my-secret-value' } });
     const audit = await companion.cli('audit', '--json');
     const lines = JSON.parse(audit.stdout) as { type: string; outcome: string; approvedBy: string | null }[];
     expect(lines.at(-1)).toMatchObject({

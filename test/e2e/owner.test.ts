@@ -73,7 +73,7 @@ describe('an owner who turned on prompts', () => {
     const input = {
       argv: ['sh', '-c', 'cat; echo "$1"', 'sh', 'a b'],
       cwd: companion.shared,
-      env: { A: '1' },
+      env: { INPUT_A: '1' },
       stdin: 'in\n',
     };
     const runId = await begin(input);
@@ -81,7 +81,7 @@ describe('an owner who turned on prompts', () => {
     expect(prompt).toMatchObject({
       argv: input.argv,
       cwd: companion.shared,
-      env: { A: '1' },
+      env: { INPUT_A: '1' },
       stdin: 'in\n',
       program: expect.stringMatching(/^\/(usr\/)?bin\/(da)?sh$/) as string,
       programSha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
@@ -130,7 +130,7 @@ describe('an owner who turned on prompts', () => {
     expect((await settled(await begin({ argv: ['echo', 'same'] }))).status).toBe('succeeded');
     const [rule] = (JSON.parse(await cli('rules', '--json')) as { rules: { until: string; pattern: string }[] }).rules;
     expect(rule?.pattern).toBe('echo same');
-    for (const other of [{ argv: ['echo', 'other'] }, { argv: ['echo', 'same'], env: { A: '1' } }]) {
+    for (const other of [{ argv: ['echo', 'other'] }, { argv: ['echo', 'same'], env: { INPUT_A: '1' } }]) {
       const otherRun = await begin(other);
       await cli('answer', (await prompted()).id, 'deny');
       expect((await settled(otherRun)).status).toBe('failed');
@@ -169,6 +169,48 @@ describe('an owner who turned on prompts', () => {
     await cli('pause');
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'paused' } });
     expect(await prompts()).toEqual([]);
+  });
+});
+
+describe('the variables of a program', () => {
+  const printed = { argv: ['printenv', 'API_TOKEN'], env: { API_TOKEN: 'secret' } };
+  const refused = {
+    status: 'failed',
+    error: {
+      code: 'denied_by_policy',
+      message: expect.stringContaining('outrigger-companion variables allow API_TOKEN') as string,
+    },
+  };
+
+  test('are refused without a prompt until the owner allows their names, and again after the owner removes them', async () => {
+    await cli('allow', 'system', '--ask');
+    expect(await settled(await begin(printed))).toMatchObject(refused);
+    expect(await prompts()).toEqual([]);
+    await cli('ask', 'off', '--yes');
+    await cli('variables', 'allow', 'API_TOKEN');
+    expect(await settled(await begin(printed))).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ output: { stdout: 'secret\n' } }],
+    });
+    await companion.stop();
+    await companion.start();
+    expect((await settled(await begin(printed))).status).toBe('succeeded');
+    const runId = await begin({ argv: ['sleep', '3473'], env: { API_TOKEN: 'secret' } });
+    await expect.poll(() => processesWith('sleep\u00003473').length).toBe(1);
+    await cli('variables', 'remove', 'API_TOKEN');
+    expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+    expect(await settled(await begin(printed))).toMatchObject(refused);
+  });
+
+  test('that another program adds to settings.json stay refused until the owner accepts them', async () => {
+    await cli('allow', 'system', '--no-ask', '--yes');
+    const edited = JSON.parse(readFileSync(settings(), 'utf8')) as { system: { variables: string[] } };
+    edited.system.variables = ['API_TOKEN'];
+    writeFileSync(settings(), JSON.stringify(edited));
+    expect(await settled(await begin(printed))).toMatchObject(refused);
+    writeFileSync(settings(), JSON.stringify(edited));
+    await cli('settings', 'accept');
+    expect((await settled(await begin(printed))).status).toBe('succeeded');
   });
 });
 

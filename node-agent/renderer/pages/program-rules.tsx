@@ -1,5 +1,9 @@
 import { useState } from 'react';
-import { withoutAskingWarning } from '../../../shared/companion/consent-warnings.ts';
+import {
+  isRiskyVariable,
+  riskyVariableWarning,
+  withoutAskingWarning,
+} from '../../../shared/companion/consent-warnings.ts';
 import type { ProgramRule } from '../../../shared/companion/settings.ts';
 import { useAction, useCompanionState, useNow, useStore } from '../companion-context.tsx';
 import { ActionError, Badge, Button, Choice, Empty, Field, Line, Section, ToggleRow } from '../controls.tsx';
@@ -182,7 +186,57 @@ function AskSwitch() {
   );
 }
 
-/** Which programs may run: the ask switch, the rules, and the list of permitted programs. */
+/** The variables that workflows may set. Those that can load code are allowed only after a confirmation. */
+function Variables() {
+  const store = useStore();
+  const variables = useCompanionState(({ settings }) => settings.system.variables);
+  const action = useAction();
+  const [risky, setRisky] = useState<string[]>([]);
+  const allow = (names: string[], isRisky: boolean) =>
+    store.change({ change: 'variables', mode: 'add', names, ...(isRisky ? { isRisky } : {}) });
+  const edit = async (next: string[]) => {
+    const added = next.filter((name) => !variables.includes(name));
+    const removed = variables.filter((name) => !next.includes(name));
+    if (added.some(isRiskyVariable)) setRisky(added);
+    else if (added.length > 0) await allow(added, false);
+    else if (removed.length > 0) await store.change({ change: 'variables', mode: 'remove', names: removed });
+  };
+  const cancel = () => {
+    setRisky([]);
+    action.clear();
+  };
+  const confirm = async () => {
+    if (await action.run(() => allow(risky, true))) setRisky([]);
+  };
+  return (
+    <>
+      <ListEditor
+        label="Variables that workflows may set"
+        hint="Names such as API_TOKEN. Variables that begin with INPUT_, and those of language, time zone and terminal, are always permitted."
+        placeholder="API_TOKEN"
+        items={variables}
+        empty="The list is empty: every other variable is refused."
+        onChange={edit}
+      />
+      <Decision isOpen={risky.length > 0} title="Let workflows set this variable?" onClose={cancel}>
+        <p>
+          <Line text={risky.join(', ')} /> {riskyVariableWarning}
+        </p>
+        <ActionError action={action} title="The setting was not changed" />
+        <div className="popup-end">
+          <Button size="big" disabled={action.isBusy} onClick={cancel}>
+            Cancel
+          </Button>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void confirm()}>
+            Allow the variable
+          </Button>
+        </div>
+      </Decision>
+    </>
+  );
+}
+
+/** Which programs may run: the ask switch, the rules, the list of permitted programs, and the variables that they may get. */
 export function ProgramRules() {
   const store = useStore();
   const system = useCompanionState(({ settings }) => settings.system);
@@ -210,6 +264,7 @@ export function ProgramRules() {
         empty="The list is empty: every program is permitted."
         onChange={(programs) => store.change({ change: 'programs', programs })}
       />
+      <Variables />
     </Section>
   );
 }

@@ -10,7 +10,6 @@ import type { ProcessGuard } from '../process-guard.ts';
 import { defaultPath, findProgram } from './find-program.ts';
 import { CommandError } from './handler.ts';
 import type { CommandHandlers } from './handler.ts';
-import { unsafeVariable } from './variables.ts';
 
 /** Time after the exit of a program in which its children can still write to its output. */
 const drainMs = 250;
@@ -22,12 +21,6 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
   return {
     'system.run': async (input, context) => {
       const { argv, cwd = homedir(), env = {}, stdin } = input;
-      const variable = unsafeVariable(env);
-      if (variable !== null)
-        throw new CommandError(
-          'denied_by_policy',
-          `The variable ${variable} may not be set: it can make a program run other code than was approved. Pass its value in argv, where the approver sees it.`,
-        );
       checkFolder(cwd);
       const program = findProgram(argv[0] as string);
       context.signal.throwIfAborted();
