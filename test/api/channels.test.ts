@@ -266,7 +266,7 @@ describe('an inbound call', () => {
     ]);
   });
 
-  test('with long names of senders or messages that share a prefix keeps them apart', async () => {
+  test('distinguishes long sender names and message ids that share a prefix', async () => {
     const { id } = await channel('webhook', 'Long');
     const { id: workflowId } = await workflowFor(id);
     const say = async (end: string) =>

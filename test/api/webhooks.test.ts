@@ -900,7 +900,7 @@ describe('deliveries', () => {
     expect(history.map(({ attempt, response }) => [attempt, response])).toEqual([[1, 'answer 2']]);
   });
 
-  test('with an unreadable secret fail like others with the reason, and occupy no slot of their address', async () => {
+  test('with an unreadable secret fail with the reason, and use no slot of their address', async () => {
     const { api, params, receiver, webhook, tenantId, conversation, write, deliveries, becomeDue } = await scene();
     await api.call('createWebhook', {
       params: { tenantId },
