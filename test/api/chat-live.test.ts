@@ -58,7 +58,7 @@ async function createConversation(own = workspace) {
   const [token = ''] = await beginVisitors(database, own.tenantId, [id]);
   const sendMessage = (content: string, hub = here) =>
     hub.client(own.keys.chat as string).call('sendChatMessage', { params: { id }, body: { content } });
-  return { id, token, say: sendMessage };
+  return { id, token, sendMessage: sendMessage };
 }
 async function join(own = workspace) {
   const email = `agent.${process.hrtime.bigint()}@example.org`;
@@ -91,7 +91,7 @@ const assigneesOf = async (own: TestWorkspace) =>
 
 describe('the live connection of a visitor', () => {
   test('sends missed messages and then new ones, on each process, each once and in order', async () => {
-    const { token, say: sendMessage } = await createConversation();
+    const { token, sendMessage } = await createConversation();
     for (let n = 1; n <= 120; n += 1) await sendMessage(String(n));
     const pages = [
       await openVisitor(here.url, token, 0),
@@ -107,7 +107,7 @@ describe('the live connection of a visitor', () => {
   });
 
   test('sends messages that were written while notifications were lost', async () => {
-    const { token, say: sendMessage } = await createConversation();
+    const { token, sendMessage } = await createConversation();
     const page = await openVisitor(here.url, token);
     await sendMessage('first');
     await expect.poll(() => textsOf(page)).toEqual(['first']);
@@ -119,7 +119,7 @@ describe('the live connection of a visitor', () => {
   });
 
   test('never sends a note; an agent receives it in order', async () => {
-    const { id, token, say: sendMessage } = await createConversation();
+    const { id, token, sendMessage } = await createConversation();
     const page = await openVisitor(here.url, token);
     const agent = await openAgent(there.url, workspace.tenantId, workspace.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
@@ -144,7 +144,7 @@ describe('the live connection of a visitor', () => {
   });
 
   test('is an event stream where WebSockets are blocked, and resumes after the last event', async () => {
-    const { token, say: sendMessage } = await createConversation();
+    const { token, sendMessage } = await createConversation();
     for (const text of ['one', 'two']) await sendMessage(text);
     const texts = (stream: { received: { event: string; data: object }[] }) =>
       stream.received.flatMap(({ event, data }) =>
@@ -213,7 +213,7 @@ describe('the live connection of a visitor', () => {
     'is closed when its client does not read, and delivers everything after a reconnect',
     { timeout: 60_000 },
     async () => {
-      const { token, say: sendMessage } = await createConversation();
+      const { token, sendMessage } = await createConversation();
       const page = await openVisitor(here.url, token);
       await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
       page.socket.pause();
@@ -298,7 +298,7 @@ describe('the live connection of an agent', () => {
 
   test('sends the read marks of a visitor, and sends the presence of agents to the visitor', async () => {
     const own = await here.workspace();
-    const { id, token, say: sendMessage } = await createConversation(own);
+    const { id, token, sendMessage } = await createConversation(own);
     const visitor = await openVisitor(here.url, token);
     await sendMessage('hello');
     const agent = await openAgent(there.url, own.tenantId, own.jwt);
@@ -319,7 +319,7 @@ describe('the live connection of an agent', () => {
   });
 
   test('answers a frame that could not be carried out with an error', async () => {
-    const { id, token, say: sendMessage } = await createConversation();
+    const { id, token, sendMessage } = await createConversation();
     const visitor = await openVisitor(here.url, token);
     await sendMessage('hello');
     await expect.poll(() => textsOf(visitor)).toEqual(['hello']);
@@ -336,7 +336,7 @@ describe('the live connection of an agent', () => {
 
   test('sends no message again after the page of its visitor is closed', async () => {
     const own = await here.workspace();
-    const { token, say: sendMessage } = await createConversation(own);
+    const { token, sendMessage } = await createConversation(own);
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     for (const round of ['one', 'two', 'three']) {
@@ -356,7 +356,7 @@ describe('the live connection of an agent', () => {
 
   test('lists the changes during lost notifications in its sync, and also works as an event stream', async () => {
     const own = await here.workspace();
-    const { id, say: sendMessage } = await createConversation(own);
+    const { id, sendMessage } = await createConversation(own);
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
     const stream = await openStream(`${there.url}/tenants/${own.tenantId}/chat/events`, own.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
