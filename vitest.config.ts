@@ -7,24 +7,25 @@ export default defineConfig({
     globalSetup: ['test/fixtures/global-setup.ts'],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // Limits of what hangs, not of what is slow: a busy machine takes several times as long.
+    // Limits for tests that hang, not for slow ones: a busy machine takes several times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
-    // Twice the longest lease (20 s) and more: what a process leaves undone on a busy machine, another one repeats after its lease.
+    // More than twice the longest lease (20 s). On a busy machine, another process repeats unfinished work after its
+    // lease.
     expect: { poll: { timeout: 50_000, interval: 50 } },
-    // Programs that tests start keep what was compiled, as they do when their launcher starts them.
+    // Programs that tests start use the compile cache, as their launcher does.
     env: { NODE_ENV: 'test', NODE_COMPILE_CACHE: resolve('node_modules/.cache/compile') },
     projects: [
       {
         extends: true,
         test: {
           name: 'in process',
-          // More than the cores of a small machine: some of them wait for what takes its time.
+          // More than the cores of a small machine, because some workers wait.
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
           include: ['shared/**/*.test.ts', 'hub/**/*.test.ts', 'test/*.test.ts', 'test/api/**/*.test.ts'],
-          // Loading the hub takes longer than most of these files: a worker loads it once.
+          // Loading the hub takes longer than most of these files, so each worker loads it only once.
           isolate: false,
         },
       },
@@ -40,7 +41,7 @@ export default defineConfig({
           name,
           // Some tests start and end several hubs, which takes long on a busy machine.
           testTimeout: 180_000,
-          // More than the cores of a small machine: most of them wait.
+          // More than the cores of a small machine, because most workers wait.
           maxWorkers: 4,
           sequence: { groupOrder: 1 },
           include: [files],

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md').toSorted()];
 
-/** The anchors that a page's headings have. */
+/** The anchors of the headings of a page. */
 const anchorsOf = (path: string) =>
   [...readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

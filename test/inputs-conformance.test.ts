@@ -58,7 +58,7 @@ const { value: anyValue } = fc.letrec<{ value: JsonValue }>((tie) => ({
   ),
 }));
 
-/** Values that fit a schema, or nearly do. */
+/** Values that fit a schema or almost fit it. */
 function near(given: JsonObject): fc.Arbitrary<JsonValue> {
   const {
     type,

@@ -4,7 +4,7 @@ import { parseTurn } from '../hub/engine/agent-protocol.ts';
 import { TemplateError, splitTemplate } from '../shared/template.ts';
 import { CountingText } from './fixtures/counting-text.ts';
 
-/** Characters looked at for each character of the text. */
+/** Characters that the parser reads per character of the text. */
 function workPerCharacter(text: string, parse: (text: CountingText) => unknown): number {
   const counting = new CountingText(text);
   try {

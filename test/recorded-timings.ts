@@ -3,15 +3,15 @@ import { relative } from 'node:path';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
-/** Seconds that each test file took in a recorded run, by its path. `npm test -- --record-timings` writes the file. */
+/** Duration of each test file in a recorded run, in seconds by path. `npm test -- --record-timings` writes the file. */
 const timingsPath = 'test/timings.json';
 
 type Timings = Record<string, number>;
 
-/** The duration that is assumed for a file without a recorded one, in seconds. */
+/** Assumed duration of a file without a recorded one, in seconds. */
 const unknownSeconds = 20;
 
-/** Runs the longest files first, so that no worker is still busy with one when all others are done. */
+/** Runs the longest files first, so that all workers finish at about the same time. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const timings = JSON.parse(readFileSync(timingsPath, 'utf8')) as Timings;

@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { recordTimings } from './recorded-timings.ts';
 
 /**
- * Runs the checks of `npm test` and prints one line with their counts at the end: the tools, the format, the linters and the types
- * beside the tests.
+ * Runs the checks of `npm test`: tools, format, linters and types besides the tests. Prints one line with the counts at
+ * the end.
  *
  *     npm test                      everything
  *     npm run test:fast             format, linters, types, and the tests that run in one process (also: test:e2e, test:chaos, test:app)
@@ -45,10 +45,10 @@ interface Tally {
   skipped: string[];
 }
 
-/** As shells tell what was interrupted. */
+/** The exit code of shells for an interrupted program. */
 const stoppedCode = 130;
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const printLine = (line: string) => process.stdout.write(`${line}\n`);
 
 const running = new Set<ChildProcess>();
 let isStopping = false;
@@ -58,8 +58,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     for (const child of running) child.kill(signal);
   });
 
-/** Ends with this process; once it is told to stop nothing begins any more. */
-function own<Child extends ChildProcess>(child: Child): Child {
+/** Registers a child that gets the signals of this process. */
+function register<Child extends ChildProcess>(child: Child): Child {
   running.add(child);
   child.once('close', () => running.delete(child));
   return child;
@@ -67,7 +67,7 @@ function own<Child extends ChildProcess>(child: Child): Child {
 
 function run(command: string, args: string[], env = process.env): Promise<number> {
   if (isStopping) return Promise.resolve(stoppedCode);
-  const child = own(spawn(command, args, { stdio: 'inherit', env }));
+  const child = register(spawn(command, args, { stdio: 'inherit', env }));
   return new Promise((done) => {
     child.once('error', () => done(127));
     child.once('exit', (code) => done(code ?? stoppedCode));
@@ -75,22 +75,25 @@ function run(command: string, args: string[], env = process.env): Promise<number
 }
 
 async function check(tally: Tally, title: string, command: string, args: string[]): Promise<void> {
-  say(`\n== ${title}`);
+  printLine(`\n== ${title}`);
   const startedAt = performance.now();
   const code = await run(command, args);
   if (code === 0) {
     tally.passed += 1;
-    say(`${title}: fine (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+    printLine(`${title}: fine (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
   } else {
     tally.failed.push(`${title} (exit code ${code})`);
   }
 }
 
-/** Checks the types beside the tests, in what they leave of the machine: most of them wait now and then. Resolves at its end. */
+/**
+ * Type-checks in parallel to the tests with a low priority, because most tests wait now and then. Resolves when it
+ * ends.
+ */
 function checkTypes(tally: Tally): Promise<void> {
   const startedAt = performance.now();
-  // One checker more does much of the work of the first again, and one project more takes its memory.
-  const child = own(
+  // Another checker repeats much of the work of the first, and another builder needs the same memory again.
+  const child = register(
     spawn('nice', ['-n', '10', 'tsc', '-b', '--builders', '1', '--checkers', '2'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
@@ -106,7 +109,7 @@ function checkTypes(tally: Tally): Promise<void> {
       if (code === 0) tally.passed += 1;
       else tally.failed.push(`types (exit code ${code})`);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-      say(`\n== types\n${found}types: ${code === 0 ? `fine (${seconds} s)` : 'not fine'}\n`);
+      printLine(`\n== types\n${found}types: ${code === 0 ? `fine (${seconds} s)` : 'not fine'}\n`);
       done();
     });
   });
@@ -143,7 +146,7 @@ const timingsOf = (report: JsonReport) =>
 interface Arguments {
   tier: string | undefined;
   isRecorded: boolean;
-  /** Files and options for vitest. */
+  /** Files and options that are passed to vitest. */
   chosen: string[];
 }
 
@@ -157,7 +160,7 @@ function readArguments(words: string[]): Arguments {
   };
 }
 
-/** Removes a folder to which what was interrupted may still write until it has ended. */
+/** Removes a folder. Interrupted programs may still write to it until they end. */
 async function remove(folder: string): Promise<void> {
   for (let triesLeft = 40; ; triesLeft -= 1) {
     try {
@@ -165,7 +168,7 @@ async function remove(folder: string): Promise<void> {
       return;
     } catch (error) {
       if (triesLeft === 0) {
-        say(`${folder} could not be removed (${(error as Error).message}); remove it yourself.`);
+        printLine(`${folder} could not be removed (${(error as Error).message}); remove it yourself.`);
         return;
       }
       await delay(250);
@@ -178,12 +181,12 @@ async function main(): Promise<number> {
   const { tier: tierName = 'all', isRecorded, chosen } = readArguments(process.argv.slice(2));
   const tier = tiers[tierName];
   if (tier === undefined) {
-    say(`There is no tier "${tierName}". Use one of ${Object.keys(tiers).join(', ')}.`);
+    printLine(`There is no tier "${tierName}". Use one of ${Object.keys(tiers).join(', ')}.`);
     return 2;
   }
   const isChecked = tier.isChecked && chosen.length === 0;
   const tally: Tally = { passed: 0, failed: [], skipped: [] };
-  say('== tools');
+  printLine('== tools');
   await run('bash', ['test/setup.sh']);
   if (isChecked) {
     await check(tally, 'format', 'oxfmt', ['--check']);
@@ -192,10 +195,11 @@ async function main(): Promise<number> {
   }
   if (isStopping) return stoppedCode;
   const types = isChecked ? checkTypes(tally) : undefined;
-  say('\n== tests');
-  // All that tests put among temporary files goes with it, also where they were interrupted. Its name leaves room for the paths of sockets.
+  printLine('\n== tests');
+  // Contains all temporary files of the tests, so that they are removed even after an interruption. Socket paths have a
+  // length limit, so the name is short.
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-'));
-  // Some of what they start runs as another account.
+  // Some programs that tests start run as another user.
   chmodSync(folder, 0o711);
   const reportPath = join(folder, 'report.json');
   try {
@@ -219,10 +223,10 @@ async function main(): Promise<number> {
     await remove(folder);
   }
   await types;
-  if (tally.skipped.length > 0) say(`\nSkipped:\n${tally.skipped.map((name) => `  ${name}`).join('\n')}`);
-  if (tally.failed.length > 0) say(`\nFailed:\n${tally.failed.map((name) => `  ${name}`).join('\n')}`);
-  say(`\nIn ${Math.round((performance.now() - startedAt) / 1000)} s`);
-  say(`${tally.passed} passed, ${tally.failed.length} failed, ${tally.skipped.length} skipped`);
+  if (tally.skipped.length > 0) printLine(`\nSkipped:\n${tally.skipped.map((name) => `  ${name}`).join('\n')}`);
+  if (tally.failed.length > 0) printLine(`\nFailed:\n${tally.failed.map((name) => `  ${name}`).join('\n')}`);
+  printLine(`\nIn ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  printLine(`${tally.passed} passed, ${tally.failed.length} failed, ${tally.skipped.length} skipped`);
   return tally.failed.length === 0 && tally.passed > 0 ? 0 : 1;
 }
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs the programs that the tests and the demo use, where they are missing: a browser, a virtual screen, ffmpeg, PulseAudio,
-# Redis, PgBouncer, espeak-ng, Kamailio, rtpengine and sipp, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
+# Installs missing programs for the tests and the demo from the packages of the system: a browser, a virtual screen, ffmpeg,
+# PulseAudio, Redis, PgBouncer, espeak-ng, Kamailio, rtpengine and sipp. It prints what it installs and why. It starts no
+# services.
 #
-#   test/setup.sh           install what is missing (Debian or Ubuntu, as root), else name the command that does
+#   test/setup.sh           install missing programs (Debian or Ubuntu, as root), otherwise print the command
 #   test/setup.sh --check   only report
 set -euo pipefail
 
@@ -68,7 +69,7 @@ fi
 
 echo "Installing from the system's packages: ${missing[*]} fonts-dejavu-core"
 export DEBIAN_FRONTEND=noninteractive
-# A package that brings a service must not start it: the tests start their own, and end them.
+# Packages must not start their services, because the tests start and stop their own.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' >"$policy"

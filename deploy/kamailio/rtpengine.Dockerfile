@@ -1,4 +1,4 @@
-# Audio of the SIP server of a hub: docs/guides/run-a-sip-server.md says what it needs.
+# The audio relay of the SIP server of a hub. See docs/guides/run-a-sip-server.md.
 FROM debian:bookworm-slim
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends rtpengine-daemon \

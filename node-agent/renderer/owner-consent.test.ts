@@ -54,7 +54,7 @@ describe.skipIf(browser === null)('consents of the owner in the window (needs Ch
     await names.fill('LD_PRELOAD');
     await names.press('Enter');
     await dialog.getByText('LD_PRELOAD can make an approved program run other code').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
     await names.fill('LD_PRELOAD');

@@ -111,17 +111,17 @@ test('hosts adds to a list, and removes a host only with --remove', async () => 
 });
 
 test('variables adds names and removes them, and status and the log show them', async () => {
-  expect((await say('variables')).stdout).toBe('You allowed no variables.\n');
-  await say('variables', 'allow', 'API_TOKEN', 'REGION');
-  expect((await say('variables', 'remove', 'REGION')).code).toBe(0);
-  expect(JSON.parse((await say('variables', '--json')).stdout)).toEqual(['API_TOKEN']);
-  expect((await say('status')).stdout).toContain('variables  API_TOKEN\n');
-  const entries = JSON.parse((await say('audit', '--json')).stdout) as { type: string; summary: string }[];
+  expect((await runCli('variables')).stdout).toBe('You allowed no variables.\n');
+  await runCli('variables', 'allow', 'API_TOKEN', 'REGION');
+  expect((await runCli('variables', 'remove', 'REGION')).code).toBe(0);
+  expect(JSON.parse((await runCli('variables', '--json')).stdout)).toEqual(['API_TOKEN']);
+  expect((await runCli('status')).stdout).toContain('variables  API_TOKEN\n');
+  const entries = JSON.parse((await runCli('audit', '--json')).stdout) as { type: string; summary: string }[];
   expect(entries.map(({ summary }) => summary)).toEqual([
     'variables add names ["API_TOKEN","REGION"]',
     'variables remove names ["REGION"]',
   ]);
-  expect(await say('variables', 'remove', 'REGION')).toMatchObject({
+  expect(await runCli('variables', 'remove', 'REGION')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('REGION is not in the list, which has API_TOKEN') as string,
   });
@@ -130,24 +130,24 @@ test('variables adds names and removes them, and status and the log show them', 
 test.each(['OUTRIGGER_COMPANION_HOME', 'outrigger_home', 'A-B', 'A=B', ''])(
   'variables refuses the name "%s", which cannot be allowed',
   async (name) => {
-    expect(await say('variables', 'allow', 'API_TOKEN', name)).toMatchObject({
+    expect(await runCli('variables', 'allow', 'API_TOKEN', name)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`"${name}" must be the name of a variable, such as API_TOKEN`) as string,
     });
-    expect(JSON.parse((await say('variables', '--json')).stdout)).toEqual([]);
+    expect(JSON.parse((await runCli('variables', '--json')).stdout)).toEqual([]);
   },
 );
 
 test.each(['LD_PRELOAD', 'PATH', 'Path', 'NODE_OPTIONS', 'GIT_SSH_COMMAND', 'https_proxy'])(
   'variables allows %s, which can load code, only after a confirmation',
   async (name) => {
-    expect(await say('variables', 'allow', name)).toMatchObject({
+    expect(await runCli('variables', 'allow', name)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(`${name} can make an approved program run other code`) as string,
     });
-    expect(JSON.parse((await say('variables', '--json')).stdout)).toEqual([]);
-    await say('variables', 'allow', name, '--yes');
-    expect(JSON.parse((await say('variables', '--json')).stdout)).toEqual([name]);
+    expect(JSON.parse((await runCli('variables', '--json')).stdout)).toEqual([]);
+    await runCli('variables', 'allow', name, '--yes');
+    expect(JSON.parse((await runCli('variables', '--json')).stdout)).toEqual([name]);
   },
 );
 

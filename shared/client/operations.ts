@@ -468,7 +468,7 @@ export interface Approval {
   requestHash: string;
   /** `pending` until it is decided or expires */
   status: 'pending' | 'approved' | 'rejected' | 'expired';
-  /** Email addresses of those who may decide; empty when every caller with the permission may */
+  /** Email addresses of those who may decide; empty when every caller with the permission may decide */
   approvers: string[];
   /** Number of approvers who must approve */
   required: number;
@@ -4217,7 +4217,7 @@ export interface WebhookDelivery {
   responseStatus: number | null;
   /** Duration of the last attempt, in milliseconds; null before the first */
   responseMs: number | null;
-  /** Why the last attempt failed; null when it did not */
+  /** Why the last attempt failed; null when it succeeded */
   lastError: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -4240,7 +4240,7 @@ export interface WebhookDeliveryDetail {
   responseStatus: number | null;
   /** Duration of the last attempt, in milliseconds; null before the first */
   responseMs: number | null;
-  /** Why the last attempt failed; null when it did not */
+  /** Why the last attempt failed; null when it succeeded */
   lastError: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;

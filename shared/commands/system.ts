@@ -66,8 +66,8 @@ export const systemRun = defineCommand({
 });
 
 /**
- * The text whose SHA-256 an approval is bound to: node, arguments, folder, environment, input and timeout. The hub
- * hashes it at the approval, the device hashes the command before it runs it. The hashes must be equal.
+ * The text that identifies an approved command: node, arguments, folder, environment, input and timeout. The approval
+ * contains its SHA-256. The device hashes the command before running it, and the hashes must be equal.
  */
 export function approvedRequestText(nodeId: string, input: z.output<typeof systemRun.input>): string {
   const { argv, cwd, env, stdin, timeoutMs } = input;

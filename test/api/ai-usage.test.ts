@@ -274,13 +274,14 @@ test('a used-up budget hands conversations over to an agent and rejects suggesti
   await setBudget(15);
   model.reply = () => scripted({ reply: 'We open at nine.' });
   const visitor = await scene.visitor();
-  const say = (content: string) => visitor.api.call('sendVisitorMessage', { body: { content, clientId: content } });
-  const heard = async () =>
+  const sendQuestion = (content: string) =>
+    visitor.api.call('sendVisitorMessage', { body: { content, clientId: content } });
+  const senderTypes = async () =>
     (await visitor.api.call('listVisitorMessages', { query: {} })).data.map(({ senderType }) => senderType);
-  await say('When?');
-  await expect.poll(heard).toEqual(['visitor', 'ai']);
-  await say('And on Sundays?');
-  await expect.poll(heard).toEqual(['visitor', 'ai', 'visitor', 'ai']);
+  await sendQuestion('When?');
+  await expect.poll(senderTypes).toEqual(['visitor', 'ai']);
+  await sendQuestion('And on Sundays?');
+  await expect.poll(senderTypes).toEqual(['visitor', 'ai', 'visitor', 'ai']);
   const place = { tenantId: workspace.tenantId, id: visitor.conversationId };
   const notes = (
     await workspace.session.call('listInboxMessages', { params: place, query: { limit: 100 } })
@@ -309,11 +310,11 @@ test('admins receive one mail per day at 80 % and one at 100 % of the budget', a
   for (const hub of [...hubs, ...hubs]) await hub.app.sweep();
   await expect.poll(subjects).toHaveLength(2);
   expect(subjects()[1]).toContain("Today's budget for models is used up");
-  const told = await database.query<{ details: unknown }>(
+  const auditEntries = await database.query<{ details: unknown }>(
     "SELECT details FROM audit_log WHERE tenant_id = $1 AND action = 'ai_budget.reached' ORDER BY id",
     [workspace.tenantId],
   );
-  expect(told).toMatchObject([{ details: { percent: 80 } }, { details: { percent: 100 } }]);
+  expect(auditEntries).toMatchObject([{ details: { percent: 80 } }, { details: { percent: 100 } }]);
 });
 
 test('the SLO shows the results of models and the metrics their cost, without names of workspaces or models', async () => {
@@ -393,7 +394,7 @@ test('members can read usage and budget, and admins can set valid budgets', asyn
     to: '2026-01-31',
     data: [],
   });
-  const stranger = await hubs[0].workspace();
+  const otherWorkspace = await hubs[0].workspace();
   await workspace.session.call('addMember', {
     ...inIt(),
     body: { email: `agent-${workspace.email}`, password: 'correct horse battery', role: 'agent' },
@@ -407,7 +408,7 @@ test('members can read usage and budget, and admins can set valid budgets', asyn
     ['PUT', 'budget', whole],
   ] as const) {
     expect((await as(method, at(what), null, body)).status).toBe(401);
-    expect((await as(method, at(what), stranger.jwt, body)).status).toBe(404);
+    expect((await as(method, at(what), otherWorkspace.jwt, body)).status).toBe(404);
     expect((await as(method, at(what), workspace.keys.ai as string, body)).status).toBe(method === 'GET' ? 200 : 401);
     expect((await as(method, at(what), agent, body)).status).toBe(method === 'PUT' ? 403 : 200);
     expect((await as(method, at(what), workspace.jwt, body)).status).toBe(200);

@@ -229,8 +229,8 @@ describe('an inbound call', () => {
     const raw = JSON.stringify({ text: 'hi', from: 'ann' });
     expect((await inbound(id, { 'x-service-automation-token': secret }, raw)).status).toBe(200);
     expect((await inbound(id, { 'x-api-key': workspace.key }, raw)).status).toBe(200);
-    const stranger = await hub.workspace();
-    expect((await inbound(id, { 'x-api-key': stranger.key }, raw)).status).toBe(404);
+    const otherWorkspace = await hub.workspace();
+    expect((await inbound(id, { 'x-api-key': otherWorkspace.key }, raw)).status).toBe(404);
     expect((await inbound(id, { 'x-service-automation-token': 'something-else-altogether' }, raw)).status).toBe(401);
     expect(
       (await inbound('01890000-0000-7000-8000-000000000000', { 'x-service-automation-token': secret }, raw)).body,
@@ -266,10 +266,10 @@ describe('an inbound call', () => {
     ]);
   });
 
-  test('with long names of senders or messages that share a prefix keeps them apart', async () => {
+  test('distinguishes long sender names and message ids that share a prefix', async () => {
     const { id } = await channel('webhook', 'Long');
     const { id: workflowId } = await workflowFor(id);
-    const say = async (end: string) =>
+    const sendInbound = async (end: string) =>
       (
         await inbound(
           id,
@@ -277,7 +277,7 @@ describe('an inbound call', () => {
           JSON.stringify({ text: end, from: `${'x'.repeat(600)}${end}`, messageId: `${'m'.repeat(600)}${end}` }),
         )
       ).body['sessionId'];
-    const sessions = [await say('a'), await say('b')];
+    const sessions = [await sendInbound('a'), await sendInbound('b')];
     expect(new Set(sessions).size).toBe(2);
     expect((await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data.length).toBe(2);
   });
@@ -300,18 +300,20 @@ describe('an inbound call', () => {
     model.reply = ({ messages }) =>
       `FINAL: ${messages[0]?.content.split('\n')[0]} ${messages.filter(({ role }) => role === 'user').length}`;
     const headers = { 'x-telegram-bot-api-secret-token': secret };
-    const say = async (update: number, text: string) => {
+    const sendInbound = async (update: number, text: string) => {
       const { body } = await inbound(id, headers, telegramUpdate(update, text));
       return own.api.call('getAutomationRun', {
         params: { id: (body['runIds'] as string[])[0] as string },
         query: { waitSeconds: 25 },
       });
     };
-    expect(await say(1, 'hello')).toMatchObject({
+    expect(await sendInbound(1, 'hello')).toMatchObject({
       status: 'succeeded',
       stepsResultJson: [{ outputText: 'You are Provider. 1' }, { status: 'succeeded' }],
     });
-    expect(await say(2, '/help me')).toMatchObject({ stepsResultJson: [{ outputText: 'You are Helper. 2' }, {}] });
+    expect(await sendInbound(2, '/help me')).toMatchObject({
+      stepsResultJson: [{ outputText: 'You are Helper. 2' }, {}],
+    });
     expect(calls.map(({ path, body }) => [path, body['chat_id'], body['text']])).toEqual([
       ['/bot12:abc/sendMessage', '42', 'You are Provider. 1'],
       ['/bot12:abc/sendMessage', '42', 'You are Helper. 2'],
@@ -428,7 +430,7 @@ describe('an outbound message', () => {
 
   test('needs only a provider that has one active channel; with two channels it needs a name', async () => {
     const own = await hub.workspace();
-    const say = async () => {
+    const sendInbound = async () => {
       const { id } = await own.api.call('createAutomationWorkflow', {
         body: { name: 'out', stepsJson: [{ type: 'deliver', provider: 'slack', to: 'you', text: '{{payload}}' }] },
       });
@@ -437,11 +439,11 @@ describe('an outbound message', () => {
         query: { waitSeconds: 25 },
       });
     };
-    expect(await say()).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+    expect(await sendInbound()).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
     await channel('slack', 'one', own);
-    expect(await say()).toMatchObject({ status: 'succeeded' });
+    expect(await sendInbound()).toMatchObject({ status: 'succeeded' });
     await channel('slack', 'two', own);
-    expect(await say()).toMatchObject({ status: 'failed', error: { code: 'validation_failed' } });
+    expect(await sendInbound()).toMatchObject({ status: 'failed', error: { code: 'validation_failed' } });
   });
 });
 

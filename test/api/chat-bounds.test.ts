@@ -226,14 +226,14 @@ describe('a new message', () => {
     const visitor = await scene.visitor();
     const page = await openVisitor(hub.url, visitor.token);
     await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
-    const held = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     const read = hub.app.db.read.bind(hub.app.db);
     const holding = (tx: Transaction) =>
       new Proxy(tx, {
         get: (target, name) =>
           name === 'query'
             ? async (...parameters: Parameters<Transaction['query']>) => {
-                if (parameters[0] === 'list_presences') await held.promise;
+                if (parameters[0] === 'list_presences') await blocked.promise;
                 return target.query(...parameters);
               }
             : Reflect.get(target, name),
@@ -245,7 +245,7 @@ describe('a new message', () => {
     await scene.api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content: 'hello' } });
     await expect.poll(() => textsOf(page)).toEqual(['hello']);
     expect(agent.frames.some(({ type }) => type === 'sync')).toBe(false);
-    held.resolve();
+    blocked.resolve();
     spy.mockRestore();
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     expect([textsOf(page), textsOf(agent)]).toEqual([['hello'], ['hello']]);

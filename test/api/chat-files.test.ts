@@ -365,7 +365,7 @@ describe('an upload is rejected', () => {
     await use(0.9);
     expect((await upload(visitor, Buffer.from('two'))).body).toMatchObject({
       code: 'storage_full',
-      message: expect.stringContaining('room for files of visitors is full') as string,
+      message: expect.stringContaining('storage for files of visitors is full') as string,
     });
     expect((await asAgent()).status).toBe(200);
     await use(1);

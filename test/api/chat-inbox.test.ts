@@ -32,7 +32,8 @@ afterAll(() => hub[Symbol.asyncDispose]());
 const params = () => ({ tenantId });
 const inParams = (id: string) => ({ tenantId, id });
 const open = async (name: string) => (await chat.call('createChatConversation', { body: { name } })).id;
-const say = (id: string, content: string) => chat.call('sendChatMessage', { params: { id }, body: { content } });
+const sendMessage = (id: string, content: string) =>
+  chat.call('sendChatMessage', { params: { id }, body: { content } });
 const views = async (view: string) =>
   (await agents.call('listInboxConversations', { params: params(), query: { view: view as 'all' } })).data.map(
     ({ id }) => id,
@@ -249,7 +250,7 @@ describe('the views of the inbox', () => {
 describe('a reply', () => {
   test('is a message of the agent to the visitor; a note is visible to agents only', async () => {
     const id = await open('reply');
-    await say(id, 'hello');
+    await sendMessage(id, 'hello');
     const reply = await agents.call('sendInboxMessage', { params: inParams(id), body: { content: 'hi' } });
     const note = await agents.call('sendInboxMessage', {
       params: inParams(id),
@@ -257,7 +258,7 @@ describe('a reply', () => {
     });
     expect(reply).toMatchObject({ seq: 2, position: 2, private: false, senderType: 'agent', senderId: adminId });
     expect(note).toMatchObject({ seq: null, position: 3, private: true });
-    await say(id, 'more');
+    await sendMessage(id, 'more');
     const all = await agents.call('listInboxMessages', { params: inParams(id), query: {} });
     expect(all.data.map(({ content, seq, position }) => [content, seq, position])).toEqual([
       ['hello', 1, 1],
@@ -284,7 +285,7 @@ describe('a reply', () => {
   test('is rejected once if another agent has replied since', async () => {
     const id = await open('newer');
     const { api } = await colleague();
-    await say(id, 'question');
+    await sendMessage(id, 'question');
     const first = await api.call('sendInboxMessage', {
       params: inParams(id),
       body: { content: 'theirs', lastSeenSeq: 1 },
@@ -343,7 +344,7 @@ describe('a reply', () => {
 describe('the messages of a conversation', () => {
   test('are paged backward from the newest and forward from a position, each message once', async () => {
     const id = await open('pages');
-    for (let index = 1; index <= 7; index += 1) await say(id, `m${index}`);
+    for (let index = 1; index <= 7; index += 1) await sendMessage(id, `m${index}`);
     const contents = (page: { data: { content: string }[] }) => page.data.map(({ content }) => content);
     const newest = await agents.call('listInboxMessages', { params: inParams(id), query: { limit: 3 } });
     expect(contents(newest)).toEqual(['m5', 'm6', 'm7']);

@@ -51,14 +51,14 @@ afterAll(async () => {
 const password = 'correct horse battery';
 let people = 0;
 /** Creates a conversation of a visitor and a session token for it. */
-async function talk(own = workspace) {
+async function createConversation(own = workspace) {
   people += 1;
   const chat = here.client(own.keys.chat as string);
   const { conversationId: id } = await chat.call('createChatSession', { body: { externalId: `person ${people}` } });
   const [token = ''] = await beginVisitors(database, own.tenantId, [id]);
-  const say = (content: string, hub = here) =>
+  const sendMessage = (content: string, hub = here) =>
     hub.client(own.keys.chat as string).call('sendChatMessage', { params: { id }, body: { content } });
-  return { id, token, say };
+  return { id, token, sendMessage: sendMessage };
 }
 async function join(own = workspace) {
   const email = `agent.${process.hrtime.bigint()}@example.org`;
@@ -70,7 +70,7 @@ async function join(own = workspace) {
   return { id, email, token, client: here.client(token) };
 }
 /** Makes a change without notifications, so that processes notice it only by polling. */
-async function unheard(change: () => Promise<unknown>): Promise<void> {
+async function changeSilently(change: () => Promise<unknown>): Promise<void> {
   await database.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'outrigger-events' AND datname = current_database()",
   );
@@ -91,15 +91,15 @@ const assigneesOf = async (own: TestWorkspace) =>
 
 describe('the live connection of a visitor', () => {
   test('sends missed messages and then new ones, on each process, each once and in order', async () => {
-    const { token, say } = await talk();
-    for (let n = 1; n <= 120; n += 1) await say(String(n));
+    const { token, sendMessage } = await createConversation();
+    for (let n = 1; n <= 120; n += 1) await sendMessage(String(n));
     const pages = [
       await openVisitor(here.url, token, 0),
       await openVisitor(there.url, token, 118),
       await openVisitor(here.url, token, 1_000),
     ];
     expect(pages.map(({ socket }) => socket.protocol)).toEqual(Array.from(pages, () => visitorProtocol));
-    await Promise.all(Array.from({ length: 30 }, (_, n) => say(`more ${n}`, n % 2 === 0 ? here : there)));
+    await Promise.all(Array.from({ length: 30 }, (_, n) => sendMessage(`more ${n}`, n % 2 === 0 ? here : there)));
     const from = (first: number) => Array.from({ length: 151 - first }, (_, n) => first + n);
     await expect.poll(() => pages.map(seqsOf)).toEqual([from(1), from(119), from(121)]);
     expect(pages[0]?.frames.map(({ type }) => type)).toEqual(expect.arrayContaining(['conversation', 'sync']));
@@ -107,23 +107,23 @@ describe('the live connection of a visitor', () => {
   });
 
   test('sends messages that were written while notifications were lost', async () => {
-    const { token, say } = await talk();
+    const { token, sendMessage } = await createConversation();
     const page = await openVisitor(here.url, token);
-    await say('first');
+    await sendMessage('first');
     await expect.poll(() => textsOf(page)).toEqual(['first']);
-    await unheard(() => say('second', there));
+    await changeSilently(() => sendMessage('second', there));
     await expect.poll(() => textsOf(page)).toEqual(['first', 'second']);
-    await say('third', there);
+    await sendMessage('third', there);
     await expect.poll(() => textsOf(page)).toEqual(['first', 'second', 'third']);
     page.end();
   });
 
   test('never sends a note; an agent receives it in order', async () => {
-    const { id, token, say } = await talk();
+    const { id, token, sendMessage } = await createConversation();
     const page = await openVisitor(here.url, token);
     const agent = await openAgent(there.url, workspace.tenantId, workspace.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
-    await say('before');
+    await sendMessage('before');
     const writer = new MessageWriter(new ChatEvents(), { publish: () => undefined, publishPresence: () => undefined });
     await here.app.db.workspace(workspace.tenantId, (tx) =>
       writer.write(
@@ -134,7 +134,7 @@ describe('the live connection of a visitor', () => {
         { actor: 'user:x', environment: 'live' },
       ),
     );
-    await say('after');
+    await sendMessage('after');
     await expect.poll(() => textsOf(agent)).toEqual(['before', 'secret', 'after']);
     await expect.poll(() => textsOf(page)).toEqual(['before', 'after']);
     const again = await openVisitor(there.url, token);
@@ -144,20 +144,20 @@ describe('the live connection of a visitor', () => {
   });
 
   test('is an event stream where WebSockets are blocked, and resumes after the last event', async () => {
-    const { token, say } = await talk();
-    for (const text of ['one', 'two']) await say(text);
+    const { token, sendMessage } = await createConversation();
+    for (const text of ['one', 'two']) await sendMessage(text);
     const texts = (stream: { received: { event: string; data: object }[] }) =>
       stream.received.flatMap(({ event, data }) =>
         event === 'message' ? [(data as { message: { content: string } }).message.content] : [],
       );
     const first = await openStream(`${here.url}/widget/v1/events?after=1`, token);
-    await say('three', there);
+    await sendMessage('three', there);
     await expect.poll(() => texts(first)).toEqual(['two', 'three']);
     first.end();
     expect(first.lastEventId).toBe('3');
-    await say('four');
+    await sendMessage('four');
     const second = await openStream(`${there.url}/widget/v1/events`, token, first.lastEventId);
-    await say('five');
+    await sendMessage('five');
     await expect.poll(() => texts(second)).toEqual(['four', 'five']);
     second.end();
   });
@@ -167,8 +167,8 @@ describe('the live connection of a visitor', () => {
     ['is over', (id: string) => expireVisitorSessions(database, { conversationId: id })],
     ['is of a visitor who is blocked', (id: string) => blockVisitorOf(database, id)],
   ])('is closed on both processes once the session %s, also without a notification', async (_what, change) => {
-    const { id, token } = await talk();
-    const other = await talk();
+    const { id, token } = await createConversation();
+    const other = await createConversation();
     const pages = [await openVisitor(here.url, token), await openVisitor(there.url, token)];
     const bystander = await openVisitor(here.url, other.token);
     await change(id);
@@ -178,7 +178,7 @@ describe('the live connection of a visitor', () => {
   });
 
   test('is opened only by pages of the hub, and only with valid tokens', async () => {
-    const { token } = await talk();
+    const { token } = await createConversation();
     const own = await openVisitor(here.url, token, 0, { origin: here.url });
     own.end();
     for (const origin of ['https://elsewhere.example', 'null', here.url.replace('127.0.0.1', 'localhost')])
@@ -186,12 +186,12 @@ describe('the live connection of a visitor', () => {
     await expect(openVisitor(here.url, 'cvs_made-up')).rejects.toThrow('401');
     await expect(openVisitor(here.url, workspace.jwt)).rejects.toThrow('401');
     await expect(openAgent(here.url, workspace.tenantId, token)).rejects.toThrow('401');
-    const stranger = await here.workspace();
-    await expect(openAgent(here.url, workspace.tenantId, stranger.jwt)).rejects.toThrow('404');
+    const otherWorkspace = await here.workspace();
+    await expect(openAgent(here.url, workspace.tenantId, otherWorkspace.jwt)).rejects.toThrow('404');
   });
 
   test('is closed for invalid, too many or too large frames, and not for unknown types', async () => {
-    const { token } = await talk();
+    const { token } = await createConversation();
     const close = async (work: (socket: WebSocket) => void) => {
       const page = await openVisitor(here.url, token, null);
       work(page.socket);
@@ -213,14 +213,14 @@ describe('the live connection of a visitor', () => {
     'is closed when its client does not read, and delivers everything after a reconnect',
     { timeout: 60_000 },
     async () => {
-      const { token, say } = await talk();
+      const { token, sendMessage } = await createConversation();
       const page = await openVisitor(here.url, token);
       await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
       page.socket.pause();
       const long = '😀'.repeat(10_000);
       // More than the buffers of the operating system hold.
       const count = 400;
-      for (let n = 0; n < count / 20; n += 1) await Promise.all(Array.from({ length: 20 }, () => say(long)));
+      for (let n = 0; n < count / 20; n += 1) await Promise.all(Array.from({ length: 20 }, () => sendMessage(long)));
       page.socket.resume();
       await expect.poll(() => page.closed).not.toBeNull();
       const seen = seqsOf(page);
@@ -257,14 +257,14 @@ describe('the live connection of an agent', () => {
   });
 
   test('sends typing and viewing status to the agents of the same workspace only', async () => {
-    const { id, token } = await talk();
+    const { id, token } = await createConversation();
     const ann = await join();
     await ann.client.call('updateMe', { body: { displayName: 'Ann B.' } });
-    const stranger = await here.workspace();
+    const otherWorkspace = await here.workspace();
     const [page, watching, foreign, visitor] = [
       await openAgent(here.url, workspace.tenantId, ann.token),
       await openAgent(there.url, workspace.tenantId, workspace.jwt),
-      await openAgent(here.url, stranger.tenantId, stranger.jwt),
+      await openAgent(here.url, otherWorkspace.tenantId, otherWorkspace.jwt),
       await openVisitor(there.url, token),
     ];
     foreign.send({ type: 'view', conversationId: id });
@@ -272,10 +272,12 @@ describe('the live connection of an agent', () => {
     page.send({ type: 'view', conversationId: id });
     page.send({ type: 'typing', conversationId: id, typing: true });
     visitor.send({ type: 'typing', typing: true });
-    const told = (type: string) => watching.frames.filter((frame) => frame.type === type);
-    await expect.poll(() => told('viewers')).toEqual([{ type: 'viewers', conversationId: id, userIds: [ann.id] }]);
+    const framesOfType = (type: string) => watching.frames.filter((frame) => frame.type === type);
     await expect
-      .poll(() => told('typing'))
+      .poll(() => framesOfType('viewers'))
+      .toEqual([{ type: 'viewers', conversationId: id, userIds: [ann.id] }]);
+    await expect
+      .poll(() => framesOfType('typing'))
       .toEqual(
         expect.arrayContaining([
           { type: 'typing', conversationId: id, who: 'agent', userId: ann.id, typing: true },
@@ -286,9 +288,9 @@ describe('the live connection of an agent', () => {
       .poll(() => visitor.frames.filter(({ type }) => type === 'typing'))
       .toEqual([{ type: 'typing', who: 'agent', name: 'Ann B.', typing: true }]);
     page.end();
-    await expect.poll(() => told('viewers').at(-1)).toMatchObject({ userIds: [] });
+    await expect.poll(() => framesOfType('viewers').at(-1)).toMatchObject({ userIds: [] });
     // Events of another workspace stay in that workspace.
-    const { user } = await stranger.session.call('readMe', {});
+    const { user } = await otherWorkspace.session.call('readMe', {});
     expect(JSON.stringify([watching.frames, page.frames, visitor.frames])).not.toContain(user.id);
     expect(JSON.stringify(foreign.frames)).not.toContain(ann.id);
     for (const one of [watching, foreign, visitor]) one.end();
@@ -296,9 +298,9 @@ describe('the live connection of an agent', () => {
 
   test('sends the read marks of a visitor, and sends the presence of agents to the visitor', async () => {
     const own = await here.workspace();
-    const { id, token, say } = await talk(own);
+    const { id, token, sendMessage } = await createConversation(own);
     const visitor = await openVisitor(here.url, token);
-    await say('hello');
+    await sendMessage('hello');
     const agent = await openAgent(there.url, own.tenantId, own.jwt);
     await expect
       .poll(() => visitor.frames.filter(({ type }) => type === 'presence'))
@@ -317,36 +319,36 @@ describe('the live connection of an agent', () => {
   });
 
   test('answers a frame that could not be carried out with an error', async () => {
-    const { id, token, say } = await talk();
+    const { id, token, sendMessage } = await createConversation();
     const visitor = await openVisitor(here.url, token);
-    await say('hello');
+    await sendMessage('hello');
     await expect.poll(() => textsOf(visitor)).toEqual(['hello']);
     await removeConversation(database, id);
     visitor.send({ type: 'read', seq: 1 });
     // The periodic check of all conversations may send this error first and close the connection.
-    const told = () => visitor.frames.find(({ type }) => type === 'error') ?? visitor.closed;
-    await expect.poll(told).not.toBeNull();
+    const closeReason = () => visitor.frames.find(({ type }) => type === 'error') ?? visitor.closed;
+    await expect.poll(closeReason).not.toBeNull();
     expect([chatCloseCodes.revoked, expect.objectContaining({ type: 'error', code: 'not_found' })]).toContainEqual(
-      told(),
+      closeReason(),
     );
     visitor.end();
   });
 
   test('sends no message again after the page of its visitor is closed', async () => {
     const own = await here.workspace();
-    const { token, say } = await talk(own);
+    const { token, sendMessage } = await createConversation(own);
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     for (const round of ['one', 'two', 'three']) {
       const page = await openVisitor(here.url, token);
       await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
-      await say(round);
+      await sendMessage(round);
       await expect.poll(() => textsOf(page).at(-1)).toBe(round);
       await expect.poll(() => textsOf(agent).at(-1)).toBe(round);
       page.socket.close();
       await expect.poll(() => page.closed).not.toBeNull();
     }
-    await say('last');
+    await sendMessage('last');
     await expect.poll(() => textsOf(agent).at(-1)).toBe('last');
     expect(textsOf(agent)).toEqual(['one', 'two', 'three', 'last']);
     agent.end();
@@ -354,12 +356,12 @@ describe('the live connection of an agent', () => {
 
   test('lists the changes during lost notifications in its sync, and also works as an event stream', async () => {
     const own = await here.workspace();
-    const { id, say } = await talk(own);
+    const { id, sendMessage } = await createConversation(own);
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
     const stream = await openStream(`${there.url}/tenants/${own.tenantId}/chat/events`, own.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     await expect.poll(() => stream.received.some(({ event }) => event === 'sync')).toBe(true);
-    await unheard(() => say('quiet', there));
+    await changeSilently(() => sendMessage('quiet', there));
     await expect.poll(() => textsOf(agent)).toEqual(['quiet']);
     await expect
       .poll(() => stream.received.flatMap(({ event, data }) => (event === 'message' ? [data['message']] : [])))

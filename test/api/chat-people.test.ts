@@ -51,7 +51,8 @@ const request = (method: string, path: string, token: string | null, body?: unkn
     ...(body === undefined ? {} : { body }),
   });
 const at = (id: string) => ({ tenantId, id });
-const say = (id: string, content: string) => chat.call('sendChatMessage', { params: { id }, body: { content } });
+const sendMessage = (id: string, content: string) =>
+  chat.call('sendChatMessage', { params: { id }, body: { content } });
 const count = async (table: string, condition: string, value: string) =>
   (
     await hub.database.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table} WHERE ${condition}`, [
@@ -64,7 +65,7 @@ const connectionOf = (tx: Transaction) => ({
 });
 let visitors = 0;
 /** Creates a visitor with a conversation and a session. */
-async function arrive(known: object = {}) {
+async function createVisitor(known: object = {}) {
   visitors += 1;
   const externalId = `visitor-${visitors}`;
   const { conversationId } = await chat.call('createChatSession', {
@@ -79,12 +80,12 @@ async function arrive(known: object = {}) {
   return { externalId, conversationId, visitorId, token, authenticate: () => sessions.authenticate(token) };
 }
 /** Records chat events of some kinds in the workspace from now on, by conversation. */
-function listen(...kinds: string[]) {
-  const heard: string[] = [];
+function recordEvents(...kinds: string[]) {
+  const recordedEvents: string[] = [];
   const subscription = events.subscribe(`chat:${tenantId}`, ({ conversationId, kind }) => {
-    if (kinds.includes(String(kind))) heard.push(`${String(conversationId)} ${String(kind)}`);
+    if (kinds.includes(String(kind))) recordedEvents.push(`${String(conversationId)} ${String(kind)}`);
   });
-  return { heard, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+  return { recordedEvents: recordedEvents, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }
 const auditOf = async (targetId: string) =>
   (await agents.call('listAuditLog', { params: { tenantId }, query: { targetId } })).data;
@@ -107,12 +108,12 @@ describe('visitors', () => {
   });
 
   test('are shown with their newest twenty conversations, without notes and other visitors', async () => {
-    const { visitorId, externalId, conversationId } = await arrive();
-    await arrive();
+    const { visitorId, externalId, conversationId } = await createVisitor();
+    await createVisitor();
     const ids = [conversationId];
     for (let n = 0; n < 21; n += 1)
       ids.push((await chat.call('createChatConversation', { body: { name: `${n}`, visitor: { externalId } } })).id);
-    await say(conversationId, 'moves up');
+    await sendMessage(conversationId, 'moves up');
     const shown = await agents.call('getInboxVisitor', { params: at(visitorId) });
     expect(shown).toMatchObject({ external_id: externalId, verified: true, blocked_at: null, display_name: 'Ann' });
     expect(shown.conversations.map(({ id }) => id)).toEqual([conversationId, ...ids.slice(3).toReversed()]);
@@ -120,15 +121,15 @@ describe('visitors', () => {
   });
 
   test('are updated with the given fields, null removes a field, attributes merge, and agents receive an event', async () => {
-    const { visitorId, conversationId } = await arrive({ attributes: { plan: 'pro', seats: 3 } });
-    using told = listen('conversation');
+    const { visitorId, conversationId } = await createVisitor({ attributes: { plan: 'pro', seats: 3 } });
+    using told = recordEvents('conversation');
     const changed = await agents.call('updateInboxVisitor', {
       params: at(visitorId),
       body: { displayName: 'Anna', phone: '+49 30 1234', attributes: { seats: null, team: 'x' } },
     });
     expect(changed).toMatchObject({ display_name: 'Anna', email: 'ann@example.org', phone: '+49 30 1234' });
     expect(changed.attributes).toEqual({ plan: 'pro', team: 'x' });
-    await expect.poll(() => told.heard).toContain(`${conversationId} conversation`);
+    await expect.poll(() => told.recordedEvents).toContain(`${conversationId} conversation`);
     expect(await agents.call('updateInboxVisitor', { params: at(visitorId), body: { email: null } })).toMatchObject({
       display_name: 'Anna',
       email: null,
@@ -146,13 +147,15 @@ describe('visitors', () => {
   });
 
   test('who are blocked receive an error for every link and session, old or new, until they are unblocked', async () => {
-    const { visitorId, conversationId, externalId, authenticate } = await arrive();
+    const { visitorId, conversationId, externalId, authenticate } = await createVisitor();
     const second = (await chat.call('createChatConversation', { body: { name: 'x', visitor: { externalId } } })).id;
     expect((await authenticate()).visitorId).toBe(visitorId);
-    using told = listen('access');
+    using told = recordEvents('access');
     const blocked = await agents.call('blockInboxVisitor', { params: at(visitorId) });
     expect(blocked.blocked_at).not.toBeNull();
-    await expect.poll(() => told.heard.toSorted()).toEqual([`${conversationId} access`, `${second} access`].toSorted());
+    await expect
+      .poll(() => told.recordedEvents.toSorted())
+      .toEqual([`${conversationId} access`, `${second} access`].toSorted());
     await expect(authenticate()).rejects.toMatchObject({ code: 'visitor_blocked' });
     const mint = () =>
       send(hub.url, 'POST', '/v1/chat/sessions', {
@@ -175,7 +178,7 @@ describe('visitors', () => {
   });
 
   test('who are blocked while links are created for them cannot use any link', async () => {
-    const { visitorId, externalId } = await arrive();
+    const { visitorId, externalId } = await createVisitor();
     const mints = Array.from({ length: 20 }, () =>
       chat.call('createChatSession', { body: { externalId } }).catch((error: unknown) => error as Error),
     );
@@ -198,8 +201,8 @@ describe('visitors', () => {
   });
 
   test('are found only by agents of their workspace, and exported and erased by its admins', async () => {
-    const { visitorId } = await arrive();
-    const stranger = await hub.workspace();
+    const { visitorId } = await createVisitor();
+    const otherWorkspace = await hub.workspace();
     const one = `visitors/${visitorId}`;
     const operations = [
       ['GET', 'visitors', undefined, 'agent'],
@@ -214,9 +217,11 @@ describe('visitors', () => {
     for (const [method, path, body, role] of operations) {
       const title = `${method} ${path}`;
       expect((await request(method, path, null, body)).status, title).toBe(401);
-      expect((await request(method, path, stranger.jwt, body)).status, title).toBe(404);
+      expect((await request(method, path, otherWorkspace.jwt, body)).status, title).toBe(404);
       if (path.startsWith(one)) {
-        expect((await request(method, path, stranger.jwt, body, stranger.tenantId)).status, title).toBe(404);
+        expect((await request(method, path, otherWorkspace.jwt, body, otherWorkspace.tenantId)).status, title).toBe(
+          404,
+        );
         expect((await request(method, path.replace(visitorId, missingId), workspace.jwt, body)).status, title).toBe(
           404,
         );
@@ -247,15 +252,15 @@ describe('visitors', () => {
 
 describe('an export', () => {
   test('contains the visitor with every conversation, message and rating, and no private note', async () => {
-    const { visitorId, conversationId, externalId } = await arrive();
-    for (let n = 1; n <= 205; n += 1) await say(conversationId, `message ${n}`);
+    const { visitorId, conversationId, externalId } = await createVisitor();
+    for (let n = 1; n <= 205; n += 1) await sendMessage(conversationId, `message ${n}`);
     await agents.call('sendInboxMessage', {
       params: at(conversationId),
       body: { content: 'our secret', private: true },
     });
     const second = (await chat.call('createChatConversation', { body: { name: 'second', visitor: { externalId } } }))
       .id;
-    await say(second, 'last');
+    await sendMessage(second, 'last');
     await addRating(hub.database, { tenantId, conversationId }, { score: 5, comment: 'fine' });
     const answer = await request('GET', `visitors/${visitorId}/export`, workspace.jwt);
     expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
@@ -317,18 +322,18 @@ describe('erasing a visitor', () => {
   const nothing = [0, 0, 0, 0, 0, 0, 0, 0];
 
   test('deletes everything except an audit log entry, notifies connected agents, and leaves other visitors unchanged', async () => {
-    const bystander = await arrive();
-    await say(bystander.conversationId, 'stays');
-    const { visitorId, conversationId, externalId } = await arrive({ displayName: 'Forget Me' });
-    await say(conversationId, 'to be forgotten');
+    const bystander = await createVisitor();
+    await sendMessage(bystander.conversationId, 'stays');
+    const { visitorId, conversationId, externalId } = await createVisitor({ displayName: 'Forget Me' });
+    await sendMessage(conversationId, 'to be forgotten');
     await agents.call('putInboxDraft', { params: at(conversationId), body: { content: 'draft' } });
     await addFiles(hub.database, { tenantId, conversationId });
     await addRating(hub.database, { tenantId, conversationId }, { score: 5, comment: 'x' });
     expect(await left(visitorId, conversationId)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
-    using told = listen('access', 'removed');
+    using told = recordEvents('access', 'removed');
     expect(await agents.call('eraseInboxVisitor', { params: at(visitorId) })).toEqual({ id: visitorId, deleted: true });
     expect(await left(visitorId, conversationId)).toEqual(nothing);
-    await expect.poll(() => told.heard).toEqual([`${conversationId} access`, `${conversationId} removed`]);
+    await expect.poll(() => told.recordedEvents).toEqual([`${conversationId} access`, `${conversationId} removed`]);
     const lines = await auditOf(visitorId);
     expect(lines).toMatchObject([{ action: 'visitor.erased', targetType: 'visitor', details: {} }]);
     expect(JSON.stringify(lines)).not.toContain('Forget');
@@ -339,13 +344,13 @@ describe('erasing a visitor', () => {
   });
 
   test('also deletes messages and conversations that are written meanwhile', async () => {
-    const { visitorId, conversationId, externalId } = await arrive();
+    const { visitorId, conversationId, externalId } = await createVisitor();
     let refused = 0;
     let written = 0;
     const write = async () => {
       for (;;) {
         try {
-          await say(conversationId, 'still writing');
+          await sendMessage(conversationId, 'still writing');
           written += 1;
         } catch (error) {
           expect(error).toMatchObject({ status: 404 });
@@ -356,14 +361,14 @@ describe('erasing a visitor', () => {
     };
     const writers = Array.from({ length: 4 }, write);
     await expect.poll(() => written).toBeGreaterThan(8);
-    const begun = Array.from({ length: 5 }, () => chat.call('createChatSession', { body: { externalId } }));
+    const newSessions = Array.from({ length: 5 }, () => chat.call('createChatSession', { body: { externalId } }));
     await agents.call('eraseInboxVisitor', { params: at(visitorId) });
     await Promise.all(writers);
     expect(refused).toBe(4);
     expect(await left(visitorId, conversationId)).toEqual(nothing);
     // Conversations of the erased visitor are gone. A later conversation has a new visitor, and no conversation is
     // without one.
-    for (const { conversationId: id } of await Promise.all(begun)) {
+    for (const { conversationId: id } of await Promise.all(newSessions)) {
       const [row] = await hub.database.query<{ visitor_id: string }>(
         'SELECT visitor_id FROM chat_conversations WHERE id = $1',
         [id],
@@ -373,7 +378,7 @@ describe('erasing a visitor', () => {
   });
 
   test('waits for concurrent writers, and deletes what they wrote', async () => {
-    const { visitorId, conversationId } = await arrive();
+    const { visitorId, conversationId } = await createVisitor();
     const written = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
     const writing = hub.app.db.workspace(tenantId, async (tx) => {
@@ -440,10 +445,10 @@ describe('erasing a visitor', () => {
         { type: 'skill', skillId: 'webhook.deliver', input: { url: 'https://{{payload.message.content}}/' } },
       ]),
     ];
-    const bystander = await arrive();
-    const { visitorId, conversationId } = await arrive({ displayName: word });
-    await say(conversationId, word);
-    await say(bystander.conversationId, word);
+    const bystander = await createVisitor();
+    const { visitorId, conversationId } = await createVisitor({ displayName: word });
+    await sendMessage(conversationId, word);
+    await sendMessage(bystander.conversationId, word);
     const statuses = async () =>
       (await hub.database.query<{ status: string }>('SELECT status FROM runs ORDER BY status')).map(
         ({ status }) => status,
@@ -504,8 +509,8 @@ describe('erasing a visitor', () => {
         stepsJson: [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child, context: 'from before' } }],
       },
     });
-    const [found, unknown, kept] = [await arrive(), await arrive(), await arrive()];
-    for (const { conversationId } of [found, unknown, kept]) await say(conversationId, 'from before');
+    const [found, unknown, kept] = [await createVisitor(), await createVisitor(), await createVisitor()];
+    for (const { conversationId } of [found, unknown, kept]) await sendMessage(conversationId, 'from before');
     const runs = () => count('runs', `tenant_id = $1 AND finished_at IS NOT NULL`, tenantId);
     await expect.poll(runs).toBe(6);
     const subjects = async () =>
@@ -541,8 +546,8 @@ describe('erasing a visitor', () => {
   });
 
   test('continues after its process crashed, and hides a partially erased visitor', async () => {
-    const { visitorId, conversationId } = await arrive();
-    await say(conversationId, 'half');
+    const { visitorId, conversationId } = await createVisitor();
+    await sendMessage(conversationId, 'half');
     await beginErasure(hub.database, visitorId);
     expect((await request('GET', `visitors/${visitorId}`, workspace.jwt)).status).toBe(404);
     for (const path of ['visitors', 'visitors?blocked=false'])
@@ -554,7 +559,7 @@ describe('erasing a visitor', () => {
   });
 
   test('deletes conversations with more messages than one batch', async () => {
-    const { visitorId, conversationId } = await arrive();
+    const { visitorId, conversationId } = await createVisitor();
     await addMessages(hub.database, conversationId, { count: 12_000, content: 'x' });
     await agents.call('eraseInboxVisitor', { params: at(visitorId) });
     expect(await left(visitorId, conversationId)).toEqual(nothing);

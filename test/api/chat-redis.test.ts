@@ -33,7 +33,7 @@ describe.skipIf(!redisAvailable)('live chat of two hubs on one Redis (needs redi
     const inbox = await openAgent(there.url, scene.tenantId, scene.workspace.jwt);
     const agent = there.client(scene.workspace.jwt);
     const expected: string[] = [];
-    const talk = async (round: string) => {
+    const exchangeMessages = async (round: string) => {
       for (let index = 0; index < 3; index += 1) {
         await visitor.api.call('sendVisitorMessage', {
           body: { content: `asked ${round} ${index}`, clientId: `${round} ${index}` },
@@ -45,11 +45,11 @@ describe.skipIf(!redisAvailable)('live chat of two hubs on one Redis (needs redi
       await expect.poll(() => textsOf(page)).toEqual(expected);
       await expect.poll(() => textsOf(inbox)).toEqual(expected);
     };
-    await talk('at first');
+    await exchangeMessages('at first');
     await redis.flush();
-    await talk('after it was emptied');
+    await exchangeMessages('after it was emptied');
     await redis.restart();
-    await talk('after it was killed');
+    await exchangeMessages('after it was killed');
     page.end();
     inbox.end();
   });

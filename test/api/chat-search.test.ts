@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 const open = async (api = chat, name = 'talk') => (await api.call('createChatConversation', { body: { name } })).id;
-const say = (id: string, content: string, api = chat) =>
+const sendMessage = (id: string, content: string, api = chat) =>
   api.call('sendChatMessage', { params: { id }, body: { content } });
 const note = (id: string, content: string, own = workspace) =>
   own.session.call('sendInboxMessage', {
@@ -46,7 +46,7 @@ describe('search', () => {
     ['東京都に住んでいます', '京都', ['京都']],
   ])('finds %j by %j and returns the position', async (content, q, words) => {
     const id = await open();
-    await say(id, content);
+    await sendMessage(id, content);
     const { data } = await search(q);
     const hit = data.find(({ message }) => message.conversationId === id);
     expect(hit).toMatchObject({ conversationName: 'talk', message: { content, private: false, senderType: 'api' } });
@@ -55,7 +55,7 @@ describe('search', () => {
 
   test('does not find a text that lacks one of the words, or has them in another script', async () => {
     const id = await open();
-    await say(id, 'violet umbrella');
+    await sendMessage(id, 'violet umbrella');
     expect(await found('violet umbrella')).toEqual(['violet umbrella']);
     expect(await found('violet hammer')).toEqual([]);
     expect(await found('umbrella violettes')).toEqual([]);
@@ -64,7 +64,7 @@ describe('search', () => {
 
   test('includes notes for agents, returns only notes, or excludes them, as requested', async () => {
     const id = await open();
-    await say(id, 'zebra said aloud');
+    await sendMessage(id, 'zebra said aloud');
     await note(id, 'zebra among us');
     expect(await found('zebra')).toEqual(['zebra among us', 'zebra said aloud']);
     expect(await found('zebra', { private: 'true' })).toEqual(['zebra among us']);
@@ -75,14 +75,14 @@ describe('search', () => {
     const own = await hub.workspace();
     const api = hub.client(own.keys.chat);
     const id = await open(api);
-    for (let n = 0; n < 11; n += 1) await say(id, `walk ${n}`, api);
+    for (let n = 0; n < 11; n += 1) await sendMessage(id, `walk ${n}`, api);
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
       const page = await search('walk', { limit: 4, ...(cursor === undefined ? {} : { cursor }) }, own);
       seen.push(...page.data.map(({ message }) => message.content));
       cursor = page.meta.nextCursor ?? undefined;
-      await say(id, 'walk later', api);
+      await sendMessage(id, 'walk later', api);
     } while (cursor !== undefined);
     expect(seen).toEqual(Array.from({ length: 11 }, (_, n) => `walk ${10 - n}`));
   });
@@ -99,20 +99,20 @@ describe('search', () => {
     for (const query of ['', 'q=', `q=${'x'.repeat(201)}`, 'q=a%00b', 'q=a&limit=0', 'q=a&private=maybe', 'q=a&z=1'])
       expect((await ask(query)).status, query).toBe(400);
     const id = await open();
-    for (let n = 0; n < 3; n += 1) await say(id, `cursors ${n}`);
+    for (let n = 0; n < 3; n += 1) await sendMessage(id, `cursors ${n}`);
     const { nextCursor } = (await search('cursors', { limit: 2 })).meta;
     expect(await ask(`q=cursor&cursor=${nextCursor}`)).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
     expect(await ask(`q=cursors&private=true&cursor=${nextCursor}`)).toMatchObject({ status: 400 });
   });
 
   test('requires an agent of the workspace, and finds nothing of another workspace', async () => {
-    const stranger = await hub.workspace();
+    const otherWorkspace = await hub.workspace();
     const id = await open();
-    await say(id, 'treasure island');
+    await sendMessage(id, 'treasure island');
     expect((await ask('q=treasure', null)).status).toBe(401);
     expect((await ask('q=treasure', workspace.keys.chat)).status).toBe(401);
-    expect((await ask('q=treasure', stranger.jwt)).status).toBe(404);
-    expect(await found('treasure', {}, stranger)).toEqual([]);
+    expect((await ask('q=treasure', otherWorkspace.jwt)).status).toBe(404);
+    expect(await found('treasure', {}, otherWorkspace)).toEqual([]);
   });
 });
 

@@ -111,7 +111,7 @@ describe('the chat settings', () => {
 
   test('are read by agents and updated by admins of their workspace only', async () => {
     const agent = await agentOf(workspace);
-    const stranger = await hub.workspace();
+    const otherWorkspace = await hub.workspace();
     expect((await request('GET', 'settings', agent.token)).status).toBe(200);
     expect((await request('PUT', 'settings', agent.token, { title: 'x' })).body).toMatchObject({
       statusCode: 403,
@@ -120,7 +120,7 @@ describe('the chat settings', () => {
     for (const method of ['GET', 'PUT']) {
       const body = method === 'PUT' ? { title: 'x' } : undefined;
       expect((await request(method, 'settings', null, body)).status).toBe(401);
-      expect((await request(method, 'settings', stranger.jwt, body)).status).toBe(404);
+      expect((await request(method, 'settings', otherWorkspace.jwt, body)).status).toBe(404);
     }
     const own = await workspace.session.call('getChatSettings', { params: params() });
     expect(own.title).toBe(defaultChatSettings.title);
@@ -230,9 +230,10 @@ describe('canned replies', () => {
 
   test('require an agent of their workspace', async () => {
     const reply = await create('own', 'x');
-    const stranger = await hub.workspace();
-    const theirs = (await hub.client(stranger.keys.chat).call('createChatConversation', { body: { name: 'theirs' } }))
-      .id;
+    const otherWorkspace = await hub.workspace();
+    const theirs = (
+      await hub.client(otherWorkspace.keys.chat).call('createChatConversation', { body: { name: 'theirs' } })
+    ).id;
     expect((await request('GET', `canned-replies?conversationId=${theirs}`, workspace.jwt)).status).toBe(404);
     const one = `canned-replies/${reply.id}`;
     for (const [method, path, body] of [
@@ -242,8 +243,9 @@ describe('canned replies', () => {
       ['DELETE', one, undefined],
     ] as const) {
       expect((await request(method, path, null, body)).status).toBe(401);
-      expect((await request(method, path, stranger.jwt, body)).status).toBe(404);
-      if (path === one) expect((await request(method, path, stranger.jwt, body, stranger.tenantId)).status).toBe(404);
+      expect((await request(method, path, otherWorkspace.jwt, body)).status).toBe(404);
+      if (path === one)
+        expect((await request(method, path, otherWorkspace.jwt, body, otherWorkspace.tenantId)).status).toBe(404);
     }
     expect((await list()).data).toEqual([reply]);
   });

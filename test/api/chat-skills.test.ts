@@ -213,10 +213,13 @@ test('the assignment step assigns a member, and can keep an existing assignee', 
 test('a step cannot access a conversation of another workspace', async () => {
   const { chat } = await begin();
   const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
-  const stranger = await hub.workspace();
+  const otherWorkspace = await hub.workspace();
   for (const [skillId, input] of [
     ['chat.post_message', { conversationId: id, content: 'x' }],
     ['chat.assign', { conversationId: id, userId: null }],
   ] as const)
-    expect(await runSkill(stranger, skillId, input)).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+    expect(await runSkill(otherWorkspace, skillId, input)).toMatchObject({
+      status: 'failed',
+      error: { code: 'not_found' },
+    });
 });

@@ -19,8 +19,8 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 const other = async () => {
-  const stranger = await hub.workspace();
-  return hub.client((await stranger.createKey({ product: 'chat' })).key);
+  const otherWorkspace = await hub.workspace();
+  return hub.client((await otherWorkspace.createKey({ product: 'chat' })).key);
 };
 const post = (path: string, body: unknown) => send(hub.url, 'POST', path, { headers: { 'x-api-key': key }, body });
 
@@ -170,11 +170,13 @@ describe('messages', () => {
       statusCode: 409,
       code: 'conversation_closed',
     });
-    const stranger = await other();
-    await expect(stranger.call('sendChatMessage', { params: { id }, body: { content: 'x' } })).rejects.toMatchObject({
+    const otherWorkspace = await other();
+    await expect(
+      otherWorkspace.call('sendChatMessage', { params: { id }, body: { content: 'x' } }),
+    ).rejects.toMatchObject({
       status: 404,
     });
-    await expect(stranger.call('listChatMessages', { params: { id } })).rejects.toMatchObject({ status: 404 });
+    await expect(otherWorkspace.call('listChatMessages', { params: { id } })).rejects.toMatchObject({ status: 404 });
   });
 
   test('start the workflows that subscribe to them, with the sequence of their conversation', async () => {

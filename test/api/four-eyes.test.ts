@@ -180,7 +180,7 @@ describe('the starter of a run does not decide its named approval', () => {
     expect((await decide(approval.id, other.token)).status).toBe(200);
   });
 
-  test('in a retry and in a child run of the run of their hook', async () => {
+  test('in a retry and in a child run of a run that their hook started', async () => {
     const inner = await create(workspace.session, [asked()]);
     const spawn = { type: 'skill' as const, skillId: 'subagent.spawn', input: { workflowId: inner } };
     const outer = await create(author.session, [spawn], hookOf('a-token-of-a-webhook-3'));

@@ -135,7 +135,7 @@ describe('the operations of the dashboard', () => {
         change: { title: 'changed' },
       },
     };
-    const stranger = await hub.workspace();
+    const otherWorkspace = await hub.workspace();
     for (const resource of growthResources) {
       const { id, change } = made[resource];
       const path = `/growth/automations/${resource}/${id}`;
@@ -144,7 +144,10 @@ describe('the operations of the dashboard', () => {
         ['PATCH', change],
         ['DELETE', undefined],
       ] as const) {
-        expect((await as(stranger.jwt, method, path, body)).body).toMatchObject({ statusCode: 404, code: 'not_found' });
+        expect((await as(otherWorkspace.jwt, method, path, body)).body).toMatchObject({
+          statusCode: 404,
+          code: 'not_found',
+        });
         expect((await as(workspace.jwt, method, `/growth/automations/${resource}/${missingId}`, body)).status).toBe(
           404,
         );

@@ -86,14 +86,16 @@ function harmOf(name: string, answer: string, given: readonly string[] = []): st
   const reached = linkedAddresses(answer).filter(
     (what) => !/^link mailto:[^?]*$/.test(what) && !given.some((address) => what === `link ${address}`),
   );
-  const told = [...Object.values(secrets), workspace.key, workspace.jwt].filter((secret) => answer.includes(secret));
-  return [...reached, ...told].map((what) => `${name}: ${what}`);
+  const leakedSecrets = [...Object.values(secrets), workspace.key, workspace.jwt].filter((secret) =>
+    answer.includes(secret),
+  );
+  return [...reached, ...leakedSecrets].map((what) => `${name}: ${what}`);
 }
 
 /** Checks that no prompt contained a secret. */
 function expectNothingTold(): void {
-  const told = model.prompts.join('\n');
-  for (const secret of [...Object.values(secrets), workspace.key, workspace.jwt]) expect(told).not.toContain(secret);
+  const prompts = model.prompts.join('\n');
+  for (const secret of [...Object.values(secrets), workspace.key, workspace.jwt]) expect(prompts).not.toContain(secret);
 }
 
 /** Waits for the end of a run. Its 40 steps can take long on a busy machine. */

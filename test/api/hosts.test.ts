@@ -50,32 +50,32 @@ function sendRaw(
  * Sends text on its own connection. Returns the received text once the hub closed the connection or sent enough
  * responses.
  */
-function exchange(text: string, answers: number): Promise<string> {
+function sendText(text: string, answers: number): Promise<string> {
   const socket = connect(Number(new URL(hub.url).port), '127.0.0.1');
-  let heard = '';
+  let receivedText = '';
   return new Promise((done) => {
     socket.on('data', (chunk: Buffer) => {
-      heard += chunk.toString();
-      if (heard.split('HTTP/1.1 ').length > answers) socket.destroy();
+      receivedText += chunk.toString();
+      if (receivedText.split('HTTP/1.1 ').length > answers) socket.destroy();
     });
     socket.on('error', () => undefined);
-    socket.on('close', () => done(heard));
+    socket.on('close', () => done(receivedText));
     socket.write(text);
   });
 }
 
 describe('a request that is rejected before routing', () => {
   test('gets a status when it is sent alone', async () => {
-    expect(await exchange('GET /healthz HTTP/1.1\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 400 /);
-    expect(await exchange('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 417 /);
-    expect(await exchange('GET /healthz HTTP/1.0\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await sendText('GET /healthz HTTP/1.1\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await sendText('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 417 /);
+    expect(await sendText('GET /healthz HTTP/1.0\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test.each(['GET / HTTP/1.1\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'])(
     'is counted among pipelined requests: %j',
     async (request) => {
-      const heard = await exchange(request.repeat(2_000), 2_000);
-      expect(heard.split('HTTP/1.1 ').length - 1).toBeLessThanOrEqual(16);
+      const receivedText = await sendText(request.repeat(2_000), 2_000);
+      expect(receivedText.split('HTTP/1.1 ').length - 1).toBeLessThanOrEqual(16);
     },
   );
 

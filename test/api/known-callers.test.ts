@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 /** Makes a change without any notification to the processes. */
-async function unheard(change: () => Promise<unknown>): Promise<void> {
+async function changeSilently(change: () => Promise<unknown>): Promise<void> {
   await database.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'outrigger-events' and datname = current_database()",
   );
@@ -97,7 +97,7 @@ describe('a webhook workflow that both processes have cached', () => {
     async (what, change, status) => {
       const workspace = await here.workspace();
       const { id, call } = await webhook(workspace, `token of what ${what} ${workspace.tenantId}`);
-      await unheard(() => change(workspace, id));
+      await changeSilently(() => change(workspace, id));
       const before = await runsOf(id);
       const answers = await Promise.all([there, here, there, here].map((hub) => call(hub)));
       expect(answers.map((answer) => answer.status)).toEqual([status, status, status, status]);
@@ -108,7 +108,7 @@ describe('a webhook workflow that both processes have cached', () => {
   test('starts runs with the new steps only after its steps change', async () => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of changing steps ${workspace.tenantId}`);
-    await unheard(() =>
+    await changeSilently(() =>
       workspace.api.call('updateAutomationWorkflow', {
         params: { id },
         body: { stepsJson: [{ type: 'log', message: 'second' }] },
@@ -147,7 +147,7 @@ describe('a webhook workflow that both processes have cached', () => {
   test('immediately rejects payloads that do not match newly added inputs', async () => {
     const workspace = await here.workspace();
     const { id, call } = await webhook(workspace, `token of inputs ${workspace.tenantId}`);
-    await unheard(() =>
+    await changeSilently(() =>
       workspace.api.call('updateAutomationWorkflow', {
         params: { id },
         body: { inputs: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } } as never,
@@ -206,7 +206,7 @@ describe('an API key that both processes have cached', () => {
         expect(answer.status).toBe(200);
         expect(answer.etag).not.toBeNull();
       }
-      await unheard(() => change(workspace, id));
+      await changeSilently(() => change(workspace, id));
       // Unauthenticated callers get no validation errors either.
       for (const each of [path, path, `/v1/automations/workflows?limit=x`, `/v1/automations/workflows/${id}`])
         expect(await Promise.all([there, here].map((hub) => get(hub, key, each)))).toEqual([expected, expected]);
@@ -304,7 +304,7 @@ describe('a device that both processes have cached', () => {
         )
       )[0];
     await expect.poll(async () => (await commandOf())?.status).toBe('pending');
-    await unheard(() => revokeNode(database, nodeId));
+    await changeSilently(() => revokeNode(database, nodeId));
     const before = await database.query('select * from nodes where id = $1', [nodeId]);
     const id = (await commandOf())?.id as string;
     const refused = { status: 401, code: 'device_secret_invalid' };
@@ -360,9 +360,11 @@ describe('a device that both processes have cached', () => {
     using recorder = new StatementRecorder(50);
     const answers = await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    const heard = recorder.statements.filter(({ name }) => name === 'record_heartbeats');
-    expect(heard.flatMap(({ values }) => values[0] as string[]).length).toBeGreaterThan(6);
-    expect(heard.every(({ role, tenantId }) => role === 'outrigger_app' && tenantId === workspace.tenantId)).toBe(true);
+    const heartbeatStatements = recorder.statements.filter(({ name }) => name === 'record_heartbeats');
+    expect(heartbeatStatements.flatMap(({ values }) => values[0] as string[]).length).toBeGreaterThan(6);
+    expect(
+      heartbeatStatements.every(({ role, tenantId }) => role === 'outrigger_app' && tenantId === workspace.tenantId),
+    ).toBe(true);
     const nodes = await database.query('select paused, online from nodes where tenant_id = $1', [workspace.tenantId]);
     expect(nodes).toEqual(devices.map(() => ({ paused: true, online: true })));
   });

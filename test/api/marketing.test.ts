@@ -125,8 +125,8 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
 
   // The mail server accepts one email and then refuses for a while. The retry must continue where the first attempt
   // stopped.
-  let taken = 0;
-  mail.refuse = () => (++taken === 2 ? { code: 451, message: 'slow down' } : null);
+  let mailCount = 0;
+  mail.refuse = () => (++mailCount === 2 ? { code: 451, message: 'slow down' } : null);
   const steps = [
     {
       type: 'skill' as const,
@@ -260,15 +260,15 @@ test('lists and campaigns are updated and deleted in order, and those of another
     statusCode: 409,
     code: 'conflict',
   });
-  const stranger = await hub.workspace();
+  const otherWorkspace = await hub.workspace();
   for (const [method, path] of [
     ['DELETE', `/growth/marketing/lists/${list.id}`],
     ['GET', `/growth/marketing/lists/${list.id}/contacts`],
     ['DELETE', `/growth/marketing/campaigns/${campaign.id}`],
   ] as const) {
-    expect((await send(hub.url, method, path, { headers: { authorization: `Bearer ${stranger.jwt}` } })).status).toBe(
-      404,
-    );
+    expect(
+      (await send(hub.url, method, path, { headers: { authorization: `Bearer ${otherWorkspace.jwt}` } })).status,
+    ).toBe(404);
   }
   await workspace.session.call('deleteCampaign', { params: { id: campaign.id } });
   expect(await workspace.session.call('deleteContactList', { params: { id: list.id } })).toEqual({

@@ -185,10 +185,10 @@ describe('a pack of a workspace', () => {
       body: { name: 'Mine', inputs: { who: 'Ann' } },
     });
     expect(workflow).toMatchObject({ name: 'Mine', stepsJson: [{ message: 'Hello Ann' }] });
-    const stranger = await hub.workspace();
-    expect((await request('POST', '/v1/automations/skills/install', { packId: 'hello-pack' }, stranger)).status).toBe(
-      404,
-    );
+    const otherWorkspace = await hub.workspace();
+    expect(
+      (await request('POST', '/v1/automations/skills/install', { packId: 'hello-pack' }, otherWorkspace)).status,
+    ).toBe(404);
   });
 
   test.each([

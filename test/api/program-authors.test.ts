@@ -493,8 +493,8 @@ describe('default approvers', () => {
     as.call('putAutomationPolicy', { body: { defaultApprovers } });
 
   test('must be members of the workspace when the policy is saved', async () => {
-    const stranger = await hub.workspace();
-    for (const email of ['mine@attacker.test', stranger.email])
+    const otherWorkspace = await hub.workspace();
+    for (const email of ['mine@attacker.test', otherWorkspace.email])
       await expect(put([other.email, email])).rejects.toMatchObject({
         status: 400,
         code: 'validation_failed',

@@ -8,11 +8,11 @@ import { send } from '../fixtures/requests.ts';
 let model: ModelServer;
 let hub: TestHub;
 let workspace: TestWorkspace;
-let stranger: TestWorkspace;
+let otherWorkspace: TestWorkspace;
 beforeAll(async () => {
   model = await startModelServer();
   hub = await startHub({ AI_BASE_URL: model.baseUrl, AI_MODEL: 'alpha', RATE_LIMIT_PER_MINUTE: '1000000' });
-  [workspace, stranger] = [await hub.workspace(), await hub.workspace()];
+  [workspace, otherWorkspace] = [await hub.workspace(), await hub.workspace()];
 });
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
@@ -60,7 +60,7 @@ test.each([
     for (const method of ['GET', 'DELETE']) {
       expect((await call(undefined, method, path)).status).toBe(401);
       expect((await call(workspace.keys.chat, method, path)).status).toBe(403);
-      expect((await call(stranger.key, method, path)).status).toBe(404);
+      expect((await call(otherWorkspace.key, method, path)).status).toBe(404);
     }
     expect(await call(workspace.key, 'DELETE', path)).toMatchObject({ status: 200, body: { id, deleted: true } });
     expect((await call(workspace.key, 'GET', path)).status).toBe(404);
@@ -89,7 +89,7 @@ test('runs of the AI agent are listed newest first and found by their metadata, 
     expect((await call(key, 'GET', `/v1/ai/runs?${query}`)).status).toBe(400);
   expect((await call(undefined, 'GET', '/v1/ai/runs')).status).toBe(401);
   expect((await call(workspace.key, 'GET', '/v1/ai/runs')).status).toBe(403);
-  expect((await call(stranger.keys.ai, 'GET', '/v1/ai/runs')).body).toMatchObject({ data: [] });
+  expect((await call(otherWorkspace.keys.ai, 'GET', '/v1/ai/runs')).body).toMatchObject({ data: [] });
 });
 
 test('one node and one approval are read with a narrow key and a session, and only within their workspace', async () => {
@@ -116,7 +116,7 @@ test('one node and one approval are read with a narrow key and a session, and on
     expect((await call(reader, 'GET', `/v1/automations/${kind}/nothing`)).status).toBe(400);
     expect((await call(undefined, 'GET', path)).status).toBe(401);
     expect((await call(runner, 'GET', path)).status).toBe(403);
-    expect((await call(stranger.key, 'GET', path)).status).toBe(404);
+    expect((await call(otherWorkspace.key, 'GET', path)).status).toBe(404);
   }
   expect((await call(decider, 'GET', `/v1/automations/approvals/${approval?.id}`)).status).toBe(200);
 });
@@ -142,5 +142,5 @@ test('a caller appends messages to a session of its workspace, and they come las
   expect((await post((await workspace.createKey({ permissions: ['automations:read'] })).key, message)).status).toBe(
     403,
   );
-  expect((await post(stranger.key, message)).status).toBe(404);
+  expect((await post(otherWorkspace.key, message)).status).toBe(404);
 });

@@ -107,14 +107,14 @@ describe('sequences', () => {
       },
     });
     const { runId } = await workspace.api.call('runAutomationSequence', { params: { id: sequence.id } });
-    const held = async () =>
+    const runState = async () =>
       (
         await hub.database.query<{ next_step: number; held: boolean; waits: boolean }>(
           'select next_step, lease_expires_at is not null as held, wake_at > now() as waits from runs where id = $1',
           [runId],
         )
       )[0];
-    await expect.poll(held).toEqual({ next_step: 1, held: false, waits: true });
+    await expect.poll(runState).toEqual({ next_step: 1, held: false, waits: true });
     const run = await settled(runId);
     expect(run.status).toBe('succeeded');
     expect(

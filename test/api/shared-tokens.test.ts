@@ -5,11 +5,11 @@ import { send } from '../fixtures/requests.ts';
 
 let hub: TestHub;
 let mine: TestWorkspace;
-let stranger: TestWorkspace;
+let otherWorkspace: TestWorkspace;
 beforeAll(async () => {
   hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', HOOK_RATE_LIMIT_PER_MINUTE: '100000' });
   mine = await hub.workspace();
-  stranger = await hub.workspace();
+  otherWorkspace = await hub.workspace();
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
@@ -33,28 +33,28 @@ describe('a webhook token that another workspace saves as well', () => {
   test('continues to start the workflow of its first workspace, and starts the other workflow only by id', async () => {
     const token = 'token-that-two-workspaces-have';
     // The workflow of the other workspace is older, but uses the token later.
-    const theirs = await create(stranger, null);
+    const theirs = await create(otherWorkspace, null);
     const own = await create(mine, token);
-    await stranger.api.call('updateAutomationWorkflow', {
+    await otherWorkspace.api.call('updateAutomationWorkflow', {
       params: { id: theirs },
       body: { triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token } } },
     });
     expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(own);
     expect(await workflowOf(mine, (await call(token, { workflowId: own })).body['runId'])).toBe(own);
-    expect(await workflowOf(stranger, (await call(token, { workflowId: theirs })).body['runId'])).toBe(theirs);
+    expect(await workflowOf(otherWorkspace, (await call(token, { workflowId: theirs })).body['runId'])).toBe(theirs);
     // Other changes of the workflow, including deactivation, keep the token.
     await mine.api.call('updateAutomationWorkflow', { params: { id: own }, body: { name: 'renamed', active: false } });
     expect((await call(token, { event: 'x' })).body).toMatchObject({ statusCode: 401, code: 'webhook_token_mismatch' });
     await mine.api.call('updateAutomationWorkflow', { params: { id: own }, body: { active: true } });
     expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(own);
     await mine.api.call('deleteAutomationWorkflow', { params: { id: own } });
-    expect(await workflowOf(stranger, (await call(token, { event: 'x' })).body['runId'])).toBe(theirs);
+    expect(await workflowOf(otherWorkspace, (await call(token, { event: 'x' })).body['runId'])).toBe(theirs);
   });
 
   test('stays with the first workspace while any of its workflows has it, independent of their age', async () => {
     const token = 'token-that-moves-between-workflows';
     const first = await create(mine, token);
-    await create(stranger, token);
+    await create(otherWorkspace, token);
     const second = await create(mine, token);
     await mine.api.call('deleteAutomationWorkflow', { params: { id: first } });
     expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(second);
@@ -62,19 +62,19 @@ describe('a webhook token that another workspace saves as well', () => {
 
   test('starts at most as many workflows as one call allows, which is reported on save', async () => {
     const token = 'token-of-very-many-workflows';
-    await create(stranger, token);
-    for (let made = 1; made < 100; made += 1) await create(stranger, token);
+    await create(otherWorkspace, token);
+    for (let made = 1; made < 100; made += 1) await create(otherWorkspace, token);
     await create(mine, token);
     expect((await call(token, { event: 'x' })).body['runIds']).toHaveLength(100);
-    await expect(create(stranger, token)).rejects.toMatchObject({
+    await expect(create(otherWorkspace, token)).rejects.toMatchObject({
       code: 'workflow_invalid',
       details: [{ path: 'body.triggerJson.webhook.token' }],
     });
-    await create(stranger, 'another-token-of-the-stranger');
+    await create(otherWorkspace, 'another-token-of-the-stranger');
     expect(
       (
         await send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
-          headers: { 'x-api-key': stranger.key },
+          headers: { 'x-api-key': otherWorkspace.key },
           body: { event: 'x' },
         })
       ).body,

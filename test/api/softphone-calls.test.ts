@@ -73,11 +73,11 @@ async function answerNumbers(numbers: string[]): Promise<SipRequest[]> {
   const socket = new WebSocket(server.env['SIP_WS_URL'] as string, 'sip', { headers });
   onTestFinished(() => socket.terminate());
   await once(socket, 'open');
-  const taken: SipRequest[] = [];
+  const answeredInvites: SipRequest[] = [];
   socket.on('message', (data) => {
     const message = parseMessage(data as Buffer);
     if (message.kind !== 'request' || message.method !== 'INVITE') return;
-    taken.push(message);
+    answeredInvites.push(message);
     const copied = ['from', 'call-id', 'cseq'].map((name) => `${name}: ${headerOf(message, name)}`);
     const vias = headersOf(message, 'via').map((via) => `Via: ${via}`);
     const to = `To: ${headerOf(message, 'to')};tag=carrier`;
@@ -93,7 +93,7 @@ async function answerNumbers(numbers: string[]): Promise<SipRequest[]> {
       `REGISTER sip:${domain} SIP/2.0\r\nVia: SIP/2.0/WS a;branch=z9hG4bK${number}\r\nFrom: ${own};tag=a\r\nTo: ${own}\r\nCall-ID: ${number}\r\nCSeq: 1 REGISTER\r\nContent-Length: 0\r\n\r\n`,
     );
   }
-  return taken;
+  return answeredInvites;
 }
 
 describe('a softphone in a call', () => {
@@ -186,7 +186,7 @@ describe('a softphone in a call', () => {
   test('has a limit of concurrent calls to numbers, regardless of the names in its messages', async () => {
     const { workspace, phone } = await workspaceWithPhone();
     const numbers = Array.from({ length: 10 }, (_, at) => `+4977${at}`);
-    const taken = await answerNumbers(numbers);
+    const answeredInvites = await answerNumbers(numbers);
     for (const [at, number] of numbers.entries()) {
       phone.messages.length = 0;
       phone.request('INVITE', `sip:${number}@${domain}`, { 'Call-ID': `n${at}` });
@@ -200,7 +200,7 @@ describe('a softphone in a call', () => {
       });
       await expect.poll(() => phone.messages.length).toBe(3);
     }
-    expect(taken).toHaveLength(3);
+    expect(answeredInvites).toHaveLength(3);
     expect(await rows(workspace, 'is_counted')).toBe(3);
   });
 

@@ -46,23 +46,23 @@ const ask = (body: object) =>
     headers: { authorization: `Bearer ${workspace.jwt}` },
     body,
   });
-const say = (seconds: number) => ask({ audioBase64: audioBase64(seconds), sampleRate: 8_000 });
+const transcribe = (seconds: number) => ask({ audioBase64: audioBase64(seconds), sampleRate: 8_000 });
 const inIt = () => ({ params: { tenantId: workspace.tenantId } });
 const budget = () => workspace.session.call('getAiBudget', inIt());
-const asked = (kind: string) => speech.requests.filter((request) => request.kind === kind).length;
+const countCalls = (kind: string) => speech.requests.filter((request) => request.kind === kind).length;
 
 test('seconds of transcription are counted and shown, and rejected above the daily limit without calling the provider', async () => {
-  expect(await say(6)).toMatchObject({ status: 200 });
-  expect(await say(6)).toMatchObject({ status: 429, body: { code: 'ai_budget_used_up' } });
-  expect(asked('transcription')).toBe(1);
-  expect(await say(4)).toMatchObject({ status: 200 });
-  const refused = await say(0.5);
+  expect(await transcribe(6)).toMatchObject({ status: 200 });
+  expect(await transcribe(6)).toMatchObject({ status: 429, body: { code: 'ai_budget_used_up' } });
+  expect(countCalls('transcription')).toBe(1);
+  expect(await transcribe(4)).toMatchObject({ status: 200 });
+  const refused = await transcribe(0.5);
   expect(refused).toMatchObject({ status: 429 });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   // The daily speech limit is used up, but the rate limit is not.
   expect(refused.headers.get('x-ratelimit-limit')).toBe('100000');
   expect(Number(refused.headers.get('x-ratelimit-remaining'))).toBeGreaterThan(90_000);
-  expect(asked('transcription')).toBe(2);
+  expect(countCalls('transcription')).toBe(2);
   expect(await budget()).toMatchObject({
     dailySpeechSeconds: 10,
     dailySpeechCharacters: 1_000,
@@ -73,7 +73,7 @@ test('seconds of transcription are counted and shown, and rejected above the dai
   ]);
   // Another workspace has its own limits.
   workspace = await hub.workspace();
-  expect(await say(6)).toMatchObject({ status: 200 });
+  expect(await transcribe(6)).toMatchObject({ status: 200 });
 });
 
 test('a workspace can set lower limits, and the limits of the hub cap higher ones', async () => {
@@ -85,7 +85,7 @@ test('a workspace can set lower limits, and the limits of the hub cap higher one
   });
   expect(await ask({ text: 'When?' })).toMatchObject({ status: 200 });
   expect(await ask({ text: 'When?' })).toMatchObject({ status: 429, body: { code: 'ai_budget_used_up' } });
-  expect(asked('speech')).toBe(1);
+  expect(countCalls('speech')).toBe(1);
   expect(await put({ dailySpeechCharacters: null })).toMatchObject({ dailySpeechCharacters: 1_000 });
   expect(await ask({ text: 'When?' })).toMatchObject({ status: 200 });
 });
@@ -93,7 +93,7 @@ test('a workspace can set lower limits, and the limits of the hub cap higher one
 test('a used-up model budget rejects transcription, by request and by socket', async () => {
   await workspace.session.call('putAiBudget', { ...inIt(), body: { dailyTokens: 0, dailyCost: null } });
   for (let count = 0; count < 3; count += 1)
-    expect(await say(1)).toMatchObject({ status: 429, body: { code: 'ai_budget_used_up' } });
+    expect(await transcribe(1)).toMatchObject({ status: 429, body: { code: 'ai_budget_used_up' } });
   const socket = new WebSocket(`${hub.url.replace('http', 'ws')}/ai/voice/ws?token=${workspace.jwt}`);
   const frames: { type?: string; code?: string }[] = [];
   socket.addEventListener('message', ({ data }) => frames.push(JSON.parse(String(data)) as object));
@@ -102,7 +102,7 @@ test('a used-up model budget rejects transcription, by request and by socket', a
   socket.send(JSON.stringify({ type: 'audio', data: audioBase64(1) }));
   await expect.poll(() => frames.map(({ code }) => code)).toContain('ai_budget_used_up');
   socket.close();
-  expect([asked('transcription'), asked('speech'), model.requests.length]).toEqual([0, 0, 0]);
+  expect([countCalls('transcription'), countCalls('speech'), model.requests.length]).toEqual([0, 0, 0]);
 });
 
 test('a member may send 60 voice requests per minute', async () => {

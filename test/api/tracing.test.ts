@@ -210,15 +210,15 @@ describe('a trace', () => {
     await arrived(byKey, 3);
     expect(collector.of(byKey).every(({ traceId }) => traceId === 'a'.repeat(32))).toBe(true);
 
-    const strange = traceparent.replace(callerTrace, 'b'.repeat(32));
+    const foreignTrace = traceparent.replace(callerTrace, 'b'.repeat(32));
     await send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
-      headers: { 'x-service-automation-token': 'not-the-token-of-a-hook', traceparent: strange },
+      headers: { 'x-service-automation-token': 'not-the-token-of-a-hook', traceparent: foreignTrace },
       body: { workflowId },
     });
     await send(hub.url, 'GET', '/v1/automations/runs', {
-      headers: { authorization: 'Bearer nobody', traceparent: strange },
+      headers: { authorization: 'Bearer nobody', traceparent: foreignTrace },
     });
-    await send(hub.url, 'GET', '/healthz', { headers: { traceparent: strange } });
+    await send(hub.url, 'GET', '/healthz', { headers: { traceparent: foreignTrace } });
     const after = await start(workflowId, { traceparent: 'nonsense' });
     await finished(after);
     await arrived(after, 3);

@@ -556,14 +556,14 @@ describe('the policy of a workspace', () => {
     await own.api.call('putAutomationPolicy', { body: { quietHours: { from: clock(-5), to: clock(30) } } });
     const { id } = await own.api.call('createAutomationWorkflow', stepsOf(log));
     const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id } }));
-    const held = async () =>
+    const delayedRuns = async () =>
       (
         await hub.database.query<{ minutes: number }>(
           'select extract(epoch from wake_at - now())::int / 60 as minutes from runs where id = $1',
           [runId],
         )
       )[0]?.minutes ?? 0;
-    await expect.poll(held).toBeGreaterThan(20);
+    await expect.poll(delayedRuns).toBeGreaterThan(20);
     expect(await own.api.call('getAutomationRun', { params: { id: runId } })).toMatchObject({
       status: 'queued',
       startedAt: null,

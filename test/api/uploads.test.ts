@@ -266,7 +266,7 @@ describe('no byte is written', () => {
   test('for a command that is unknown, of another device, or ended', async () => {
     const device = await pair();
     const { commandId } = await device.take();
-    const stranger = await pair(await hub.workspace());
+    const otherDevice = await pair(await hub.workspace());
     const whole = randomBytes(1000);
     const before = await partials();
     const form = (who: Device, id: string) =>
@@ -275,13 +275,13 @@ describe('no byte is written', () => {
       ]);
     for (const [who, id] of [
       [device, missingId],
-      [stranger, commandId],
+      [otherDevice, commandId],
     ] as const) {
       expect(await put(who, id, whole)).toMatchObject({ status: 404, body: { code: 'not_found' } });
       expect(await ask(who, id)).toMatchObject({ status: 404, body: { code: 'not_found' } });
       expect(await form(who, id)).toMatchObject({ status: 404, body: { code: 'not_found' } });
     }
-    expect(await put({ ...stranger, nodeId: device.nodeId }, commandId, whole)).toMatchObject({ status: 401 });
+    expect(await put({ ...otherDevice, nodeId: device.nodeId }, commandId, whole)).toMatchObject({ status: 401 });
     await complete(device, commandId, { status: 'failed', error: { code: 'failed', message: 'x' } });
     expect(await put(device, commandId, whole)).toMatchObject({ status: 409, body: { code: 'command_ended' } });
     expect((await form(device, commandId)).body).toMatchObject({ status: 'failed', recorded: false });

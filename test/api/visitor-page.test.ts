@@ -493,13 +493,13 @@ describe('marks', () => {
   test('of typing are sent to connected clients, and not stored', async () => {
     const visitor = await scene.visitor();
     await using other = await PostgresEvents.connect(hub.database.url, testSecrets, pino({ level: 'silent' }));
-    const heard: unknown[] = [];
-    other.subscribe(`chat:${scene.tenantId}`, (payload) => heard.push(payload));
+    const received: unknown[] = [];
+    other.subscribe(`chat:${scene.tenantId}`, (payload) => received.push(payload));
     // The hub informs other processes after it noticed the change.
     await expect
       .poll(async () => {
         expect(await visitor.api.call('showVisitorTyping', { body: { typing: true } })).toEqual({ typing: true });
-        return heard;
+        return received;
       })
       .toContainEqual({
         conversationId: visitor.conversationId,
@@ -520,7 +520,7 @@ describe('marks', () => {
 describe('a rating', () => {
   const rate = (visitor: TestVisitor, score: number, comment = '') =>
     visitor.api.call('rateVisitorConversation', { body: { score, comment } });
-  const told = (conversationId: string) =>
+  const notificationsOf = (conversationId: string) =>
     hub.database.query(
       `SELECT body::jsonb -> 'payload' AS payload FROM webhook_deliveries WHERE conversation_id = $1 AND event = 'csat.submitted' ORDER BY sequence`,
       [conversationId],
@@ -547,7 +547,7 @@ describe('a rating', () => {
       rating: { score: 4 },
       ratingOffered: true,
     });
-    const first = await told(visitor.conversationId);
+    const first = await notificationsOf(visitor.conversationId);
     expect(first).toHaveLength(1);
     expect(JSON.stringify(first)).toContain('"slow"');
     await own.workspace.session.call('updateInboxConversation', {
@@ -557,7 +557,7 @@ describe('a rating', () => {
     await expectRefused(rate(visitor, 1), 409, 'rating_not_offered');
     await own.close(visitor.conversationId);
     await rate(visitor, 1);
-    expect(await told(visitor.conversationId)).toHaveLength(2);
+    expect(await notificationsOf(visitor.conversationId)).toHaveLength(2);
     const [kept] = await hub.database.query(
       'SELECT count(*)::int AS count FROM chat_ratings WHERE conversation_id = $1',
       [visitor.conversationId],

@@ -90,12 +90,12 @@ test('webhooks continue the sequence of the conversation, with the identified vi
   const session = await signIn((await scene.mint('customer-of-events')).token, anonymous.token);
   await write(session.token, 'Second');
   type Payload = { sequence: number; message: { content: string }; visitor: { external_id: string | null } };
-  const told = () =>
+  const notifications = () =>
     receiver.received.map(({ body }) => {
       const { sequence, message, visitor } = (JSON.parse(body) as { payload: Payload }).payload;
       return [sequence, message.content, visitor.external_id];
     });
-  await expect.poll(told).toEqual([
+  await expect.poll(notifications).toEqual([
     [2, 'First', null],
     [3, 'Second', 'customer-of-events'],
   ]);

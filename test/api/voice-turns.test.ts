@@ -457,7 +457,7 @@ describe('speech in a stream', () => {
   });
 
   test.each(['before', 'after'])(
-    'of one short word is answered if only a cough follows, whose transcript arrives %s it',
+    'of one short word is answered if only a cough follows, and the transcript of the cough arrives %s that of the word',
     async (known) => {
       const opened = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
       const [word, cough] = opened;

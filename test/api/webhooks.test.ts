@@ -270,21 +270,27 @@ describe('a webhook', () => {
 
   test('can be managed by keys with the permission and by admins, in its own workspace only', async () => {
     const { workspace, tenantId, params } = await scene();
-    const stranger = await hub.workspace();
+    const otherWorkspace = await hub.workspace();
     const get = (key: string, path: string) =>
       send(hub.url, 'GET', path, { headers: { authorization: `Bearer ${key}` } });
     const list = `/tenants/${tenantId}/webhooks`;
     const reader = await workspace.createKey({ product: 'chat', permissions: ['chat:read'] });
     const answers = [
       await get(reader.key, list),
-      await get(stranger.keys.chat as string, list),
-      await get(stranger.jwt, list),
-      await get(stranger.keys.chat as string, `/tenants/${stranger.tenantId}/webhooks/${params.id}/deliveries`),
+      await get(otherWorkspace.keys.chat as string, list),
+      await get(otherWorkspace.jwt, list),
+      await get(
+        otherWorkspace.keys.chat as string,
+        `/tenants/${otherWorkspace.tenantId}/webhooks/${params.id}/deliveries`,
+      ),
       await get(workspace.jwt, list),
     ];
     expect(answers.map(({ status }) => status)).toEqual([403, 404, 404, 404, 200]);
     // This also applies to a cached key.
-    expect((await get(stranger.keys.chat as string, list)).body).toMatchObject({ statusCode: 404, code: 'not_found' });
+    expect((await get(otherWorkspace.keys.chat as string, list)).body).toMatchObject({
+      statusCode: 404,
+      code: 'not_found',
+    });
   });
 
   test.each([
@@ -570,7 +576,7 @@ describe('the order of deliveries', () => {
     await expect.poll(() => receiver.received.length).toBe(1);
     const [shown] = (await api.call('listChatConversations', {})).data;
     const committed = await hub.app.db.workspace(tenantId, async (tx) => {
-      const tell = await hub.app.chatEvents.emit(tx, 'message.created', {
+      const afterCommit = await hub.app.chatEvents.emit(tx, 'message.created', {
         tenantId,
         sequence: 3,
         environment: 'live',
@@ -582,7 +588,7 @@ describe('the order of deliveries', () => {
       await expect.poll(() => receiver.open).toBe(0);
       // Time to record the attempt, if nothing prevented that.
       await delay(300);
-      return tell;
+      return afterCommit;
     });
     committed();
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(2);
@@ -900,7 +906,7 @@ describe('deliveries', () => {
     expect(history.map(({ attempt, response }) => [attempt, response])).toEqual([[1, 'answer 2']]);
   });
 
-  test('with an unreadable secret fail like others with the reason, and occupy no slot of their address', async () => {
+  test('with an unreadable secret fail with the reason, and use no slot of their address', async () => {
     const { api, params, receiver, webhook, tenantId, conversation, write, deliveries, becomeDue } = await scene();
     await api.call('createWebhook', {
       params: { tenantId },

@@ -4,7 +4,7 @@ const isOfProject = (pattern: string) => /^(shared|hub|node-agent|package\.json)
 const isUnwritten = (name: string) =>
   /^(test|tests of .*|conformance suites .*|settings of tools|the bundler of .*|hub\/products\/.*)$/.test(name);
 
-/** Which files of the project may import which others, and which products know which, as Markdown tables for docs/internals/architecture.md. */
+/** The import rules and the dependencies between products as Markdown tables for docs/internals/architecture.md. */
 export function importTable(): string {
   const rows = rules
     .filter(({ name }) => !isUnwritten(name))
@@ -26,5 +26,5 @@ export function importTable(): string {
   ].join('\n');
 }
 
-// For whoever changed the rules: node test/architecture/import-table.ts
+// Prints the tables after a change of the rules: node test/architecture/import-table.ts
 if (import.meta.main) process.stdout.write(`${importTable()}\n`);

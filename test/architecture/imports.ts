@@ -1,13 +1,13 @@
 import { dirname, join, normalize } from 'node:path/posix';
 import { parseSync } from 'vite';
 
-/** A source file: its path from the root of the project, and its text. */
+/** A source file with its path from the project root. */
 export interface SourceFile {
   path: string;
   text: string;
 }
 
-/** One import of a file; `target` is a path of the project, `node:...`, or the name of a package. */
+/** An import of a file. `target` is a path in the project, `node:...` or a package name. */
 export interface Import {
   from: string;
   target: string;
@@ -19,8 +19,8 @@ function packageName(specifier: string): string {
 }
 
 /**
- * Every import of a file, of whatever form: static, re-exported, type-only, dynamic, and the calls of `require`. One whose target
- * is not written out is `?`, which no rule allows.
+ * Returns all imports of a file: static, re-exported, type-only and dynamic ones, and calls of `require`.
+ * An import with a computed target has the target `?`, which no rule allows.
  */
 export function importsOf({ path, text }: SourceFile): Import[] {
   const { module, errors, program } = parseSync(path, text, { sourceType: 'module' });
@@ -43,7 +43,7 @@ function literalOf(source: string): string {
   return /^(['"`])([^'"`$]*)\1$/.exec(source.trim())?.[2] ?? '?';
 }
 
-/** `require('x')` with a literal; a computed one finds a file, which is no import. */
+/** Calls of `require('x')` with a literal. A computed call can load any file. */
 function requireCalls(root: unknown): string[] {
   const found: string[] = [];
   const visit = (value: unknown): void => {
@@ -68,7 +68,7 @@ function requireCalls(root: unknown): string[] {
   return found;
 }
 
-/** The files of one circle of imports, or null when there is none. */
+/** Returns the files of one import cycle, or null without one. */
 export function findCycle(imports: readonly Import[]): string[] | null {
   const targets = Map.groupBy(imports, ({ from }) => from);
   const done = new Set<string>();

@@ -1,27 +1,29 @@
 import { matchesGlob } from 'node:path/posix';
 import type { Import } from './imports.ts';
 
-/** Who may import whom: deny by default. The first rule whose `from` matches a file decides. */
+/**
+ * An import rule. Imports are denied by default, and the first rule whose `from` matches the importing file decides.
+ */
 export interface Rule {
   name: string;
   from: string;
-  /** Globs over the project's paths, `node:*`, and names of packages. */
+  /** Globs over project paths, `node:*` and package names. */
   allowed: string[];
-  /** An import that this rule exists to refuse. */
+  /** An example of an import that this rule must refuse. */
   forbids: Import;
 }
 
 const node = 'node:*';
-/** What a feature shows of itself: its `index.ts`; its tables, for foreign keys and joins; and what its product is put together from. */
-const faces = (product: string) => [
+/** The entry points of a product and its features: `index.ts`, and `schema.ts` for foreign keys and joins. */
+const entryPoints = (product: string) => [
   `hub/products/${product}/index.ts`,
   `hub/products/${product}/schema.ts`,
   `hub/products/${product}/*/index.ts`,
   `hub/products/${product}/*/schema.ts`,
 ];
-const engineFaces = ['hub/engine/index.ts', 'hub/engine/skill.ts', 'hub/engine/schema.ts'];
+const engineEntryPoints = ['hub/engine/index.ts', 'hub/engine/skill.ts', 'hub/engine/schema.ts'];
 
-/** The products, and which others each of them knows. */
+/** The products, each with the products that it may import. */
 export const products: Record<string, readonly string[]> = {
   core: [],
   nodes: ['core'],
@@ -176,15 +178,16 @@ export const rules: Rule[] = [
   ...Object.entries(products).map(([product, others]): Rule => ({
     name: `hub/products/${product}`,
     from: `hub/products/${product}/**`,
-    // Its own files too: `sameFeature` below lets a feature see itself, and of the others of its product only the face.
+    // Includes the own files of the feature. `sameFeature` limits imports from other features of the product to their
+    // entry points.
     allowed: [
       'shared/**',
       'hub/platform/**',
-      ...engineFaces,
+      ...engineEntryPoints,
       'hub/product.ts',
-      ...faces(product),
+      ...entryPoints(product),
       `hub/products/${product}/store.ts`,
-      ...others.flatMap(faces),
+      ...others.flatMap(entryPoints),
       node,
       'lru-cache',
       'zod',
@@ -225,7 +228,7 @@ export const rules: Rule[] = [
     ],
     forbids: { from: 'hub/app.ts', target: 'node-agent/runtime/cli.ts' },
   },
-  // The process owns the data folder and the log, so it also knows these of the platform.
+  // The process owns the data folder and the log, so it may import these parts of the platform.
   {
     name: 'hub/main',
     from: 'hub/main.ts',
@@ -389,7 +392,7 @@ export const rules: Rule[] = [
   },
 ];
 
-/** Whether both files are of one feature, or one puts the product of the other together. */
+/** Whether both files belong to one feature, or one of them assembles the product of the other. */
 function sameFeature({ from, target }: Import): boolean {
   const placeOf = (path: string) => /^hub\/products\/([^/]+)\/(?:([^/]+)\/)?/.exec(path);
   const [own, other] = [placeOf(from), placeOf(target)];
@@ -397,7 +400,7 @@ function sameFeature({ from, target }: Import): boolean {
   return own[2] === other[2] || (from.endsWith('/product.ts') && own[2] === undefined);
 }
 
-/** Why an import is refused, or null when a rule allows it. */
+/** Returns why an import is refused, or null if a rule allows it. */
 export function refusal(found: Import): string | null {
   const rule = rules.find(({ from }) => matchesGlob(found.from, from));
   if (rule === undefined) return `${found.from} is under no rule; add one to test/architecture/rules.ts`;

@@ -7,7 +7,10 @@ interface Node {
   regex?: { pattern: string; flags: string };
 }
 
-/** Every regular expression of a file that takes more than linear time on some text: such a text can block a process for seconds. */
+/**
+ * Returns the regular expressions of a file that need more than linear time for some text. Such a text can block a
+ * process for seconds.
+ */
 export function slowPatternsIn({ path, text }: SourceFile): string[] {
   const { errors, program } = parseSync(path, text, { sourceType: 'module' });
   if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]?.message}`);

@@ -1,11 +1,11 @@
 import { parseSync } from 'vite';
 import type { SourceFile } from './imports.ts';
 
-/** A statement that is prepared by name. */
+/** A prepared statement with a name. */
 export interface Statement {
   from: string;
   name: string;
-  /** Its text where that stands in the call; else what stands there, of its file. */
+  /** The SQL text if the call contains it as a literal; otherwise the source of the argument with the file path. */
   text: string;
 }
 
@@ -23,7 +23,10 @@ interface Node {
 
 const callees = new Set(['query', 'systemStatement']);
 
-/** Every call of `query(name, text, values)` and `systemStatement(name, text, values)`; one whose name is chosen by a condition is as many as it may be. */
+/**
+ * Returns the calls of `query(name, text, values)` and `systemStatement(name, text, values)`. A call with a conditional
+ * name counts once per name.
+ */
 export function statementsOf({ path, text }: SourceFile): Statement[] {
   const { errors, program } = parseSync(path, text, { sourceType: 'module' });
   if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]?.message}`);
@@ -36,7 +39,7 @@ export function statementsOf({ path, text }: SourceFile): Statement[] {
       const [name, statement, values] = node.arguments ?? [];
       if (name !== undefined && statement !== undefined && values !== undefined)
         for (const one of namesOf(name))
-          // No name, no prepared statement.
+          // A statement without a name is not prepared.
           if (one !== '')
             found.push({
               from: path,
@@ -63,7 +66,7 @@ function literalOf(node: Node): string | null {
   return null;
 }
 
-/** Names that stand for different statements: on one connection the second of them fails. */
+/** Names of different statements. On one connection, the second statement with the same name would fail. */
 export function ambiguousNames(statements: readonly Statement[]): string[] {
   const byName = Map.groupBy(statements, ({ name }) => name);
   return [...byName].flatMap(([name, same]) =>

@@ -10,7 +10,7 @@ interface Node {
 const write = /^\s*(?:insert\s+into\s+\w|update\s+\w+(?:\s+(?:as\s+)?\w+)?\s+set\s|delete\s+from\s+\w)/i;
 const writeAfterWith = /^\s*with\s[^]*[\s(](?:insert\s+into|update\s+\w+\s+set|delete\s+from)\s/i;
 
-/** Every text of a file that is, or holds after a semicolon, a SQL statement that inserts, updates or deletes rows. */
+/** Returns the SQL texts of a file that insert, update or delete rows, also after a semicolon. */
 export function tableWritesOf({ path, text }: SourceFile): string[] {
   const { errors, program } = parseSync(path, text, { sourceType: 'module' });
   if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]?.message}`);
@@ -29,7 +29,7 @@ export function tableWritesOf({ path, text }: SourceFile): string[] {
 
 function textOf(node: Node): string | undefined {
   if (node.type === 'Literal' && typeof node.value === 'string') return node.value;
-  // Any expression may be the name of a table.
+  // A table name can be any expression.
   if (node.type === 'TemplateLiteral') return node.quasis?.map(({ value }) => value.cooked).join('expression');
   return undefined;
 }

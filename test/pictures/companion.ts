@@ -6,7 +6,10 @@ import { CompanionStandIn, makePrompt, makeHistoryEntry } from '../fixtures/comp
 import { startWindowHost } from '../fixtures/companion-window.ts';
 import type { WindowHost } from '../fixtures/companion-window.ts';
 
-/** `node test/pictures/companion.ts` draws the pictures of docs/reference/companion-app.md anew: the window as it is built, before a companion that is stood in for. */
+/**
+ * Draws the pictures of docs/reference/companion-app.md (`node test/pictures/companion.ts`): the built window with a
+ * fake companion.
+ */
 
 const minuteMs = 60_000;
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * minuteMs).toISOString();

@@ -4,7 +4,7 @@ import { program as companion } from '../../node-agent/runtime/program.ts';
 import { cell } from './fields.ts';
 import { page } from './pages.ts';
 
-/** Joins notes as sentences. */
+/** Joins notes to sentences. */
 const sentences = (notes: readonly string[]) =>
   notes
     .filter((note) => note !== '')
@@ -32,7 +32,7 @@ function rowOfArgument(argument: Argument): string {
   return `| \`${name}\` | ${cell(`${argument.description}${choices}`)} |`;
 }
 
-/** One section for each command that does something, in the order of `--help`. */
+/** One section per command that performs an action, in the order of `--help`. */
 function sectionsOf(command: Command, path: string): string[] {
   if (command.commands.length > 0)
     return command.commands.flatMap((inner) => sectionsOf(inner, `${path} ${inner.name()}`));

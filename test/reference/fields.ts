@@ -39,7 +39,7 @@ function typeOf(schema: JsonSchema): string {
   return schema.type ?? 'any JSON';
 }
 
-/** A bound as text; the largest safe integer is the bound of every whole number and says nothing. */
+/** A range as text. The largest safe integer is the implicit bound of every whole number and is omitted. */
 function range(minimum: number | undefined, maximum: number | undefined, unit: string): string | null {
   const isUseful = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
   const format = (bound: number | undefined) => bound?.toLocaleString('en-US') ?? '';

@@ -61,9 +61,9 @@ export function peerOf(user: string, displayName: string, colleagues: readonly C
 /** A call of the workspace, from the point of view of the signed-in user. */
 export interface CallListItem {
   kind: 'inbound' | 'outbound' | 'between';
-  /** Who is called by a click on the item: the other side, or the caller of a call between others. */
+  /** The peer that a click on the item calls: the other side, or the caller of a call between others. */
   peer: Peer;
-  /** Who was called in a call between others. Null for calls of the user and calls of carriers. */
+  /** The called member of a call between others. Null for calls of the user and calls of carriers. */
   other: Peer | null;
 }
 

@@ -205,9 +205,11 @@ function Variables() {
     setRisky([]);
     action.clear();
   };
-  const confirm = async () => {
-    if (await action.run(() => allow(risky, true))) setRisky([]);
-  };
+  const confirm = () =>
+    action.run(
+      () => allow(risky, true),
+      () => setRisky([]),
+    );
   return (
     <>
       <ListEditor
@@ -227,7 +229,7 @@ function Variables() {
           <Button size="big" disabled={action.isBusy} onClick={cancel}>
             Cancel
           </Button>
-          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void confirm()}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={confirm}>
             Allow the variable
           </Button>
         </div>

@@ -111,7 +111,7 @@ function twoFolders() {
   return { home, first, second };
 }
 
-test('a path that was opened counts as unshared after the owner unshares its folder, and not after the file changed', async () => {
+test('an opened path counts as unshared if the owner unshares its folder, but not if the file changes', async () => {
   const { home, first, second } = twoFolders();
   const both = localSettings.parse({ sharedFolders: [first, second] });
   const onlyFirst = localSettings.parse({ sharedFolders: [first] });

@@ -43,7 +43,7 @@ export const approval = named(
     status: z.enum(approvalStatuses).describe('`pending` until it is decided or expires'),
     approvers: z
       .array(z.string())
-      .describe('Email addresses of those who may decide; empty when every caller with the permission may'),
+      .describe('Email addresses of those who may decide; empty when every caller with the permission may decide'),
     required: z.int().describe('Number of approvers who must approve'),
     votes: z
       .array(

@@ -63,7 +63,7 @@ const delivery = {
     ),
   responseStatus: z.int().nullable().describe('HTTP status of the last response; null when there was none'),
   responseMs: z.int().nullable().describe('Duration of the last attempt, in milliseconds; null before the first'),
-  lastError: z.string().nullable().describe('Why the last attempt failed; null when it did not'),
+  lastError: z.string().nullable().describe('Why the last attempt failed; null when it succeeded'),
   createdAt: timestamp,
 };
 

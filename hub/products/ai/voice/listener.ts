@@ -49,7 +49,7 @@ const maxPendingAsides = 2;
  * faster than it was spoken.
  */
 const partialIntervalMs = 900;
-/** Length of the end of an utterance that a partial transcript covers. */
+/** A partial transcript covers only this last part of an utterance. */
 const partialWindowMs = 15_000;
 
 interface Utterance {

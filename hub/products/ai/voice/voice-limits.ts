@@ -7,7 +7,7 @@ interface TokenBucket {
   perSecond: number;
 }
 
-/** Twice the number of frames of speech in frames of 10 ms. */
+/** Twice the rate of live speech in frames of 10 ms. */
 const frames: TokenBucket = { burst: 2_000, perSecond: 200 };
 /** Base64 of speech at 48 kHz, at twice the speed of speech. The burst is a recording of one minute. */
 const bytes: TokenBucket = { burst: 12 * 1024 * 1024, perSecond: 256 * 1024 };

@@ -31,7 +31,7 @@ export const approvals = pgTable(
     decider: jsonb('decider').$type<ApprovalDecider>(),
     decidedAt: instant('decided_at'),
     note: text('note'),
-    /** Email addresses of the only people who may decide; empty when every caller with the permission may. */
+    /** Email addresses of those who may decide; empty when every caller with the permission may decide. */
     approvers: text('approvers')
       .array()
       .notNull()

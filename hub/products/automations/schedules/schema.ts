@@ -1,8 +1,6 @@
 import { index, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
-/** The resources of Automations beside workflows, runs and nodes. */
-
 /**
  * One fire of a schedule. Only the process that inserts the row starts the run, so each fire starts one run for any
  * number of processes.

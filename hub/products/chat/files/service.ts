@@ -182,12 +182,12 @@ export class ChatFiles {
     if (row.own_files >= visitorQuota.files || Number(row.own) + bytes > ownBytes)
       throw new AppError(
         'storage_full',
-        `The files that you sent would be more than the ${visitorQuota.files} files or the ${Math.floor(ownBytes / mib)} MiB that are kept of one visitor; send it in another way, such as a link to it.`,
+        `The files that you sent would be more than the ${visitorQuota.files} files or the ${Math.floor(ownBytes / mib)} MiB that one visitor may store; send the file in another way, such as a link.`,
       );
     if (isVisitor && Number(row.used) + bytes > visitorShare * maxWorkspaceBytes)
       throw new AppError(
         'storage_full',
-        'The room for files of visitors is full here; send it in another way, such as a link to it, or ask for room to be made.',
+        'The storage for files of visitors is full; send the file in another way, such as a link, or ask an agent to free storage.',
       );
     if (Number(row.used) + bytes > maxWorkspaceBytes)
       throw new AppError(

@@ -90,7 +90,7 @@ export class Conversations {
       const name = body.name ?? visitor.display_name ?? visitor.email ?? body.externalId;
       const opened =
         found.rows[0] === undefined
-          ? // An agent gets it with its first message: many sites mint for each visitor of a page.
+          ? // Assigned with the first message, because many sites create a link for every visitor of a page.
             await this.#deps.conversationWriter.open(
               tx,
               tenantId,
