@@ -111,6 +111,14 @@ test.skipIf(!isLinux)('children that try to escape do not outlive a companion th
   await expect.poll(() => left([sleep]), endsInTime).toEqual([]);
 });
 
+test.skipIf(!isLinux)('many programs end without waiting for each other after their companion is killed', async () => {
+  const sleeps = Array.from({ length: 20 }, ownSleep);
+  const companion = companionThatRuns(...sleeps.map((sleep) => `exec ${sleep.join(' ')}`));
+  await allRun(sleeps);
+  companion.kill('SIGKILL');
+  await expect.poll(() => left(sleeps), endsInTime).toEqual([]);
+});
+
 /** PIDs of the guards that a process started. */
 const guardsOf = (parent: number): number[] =>
   readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')

@@ -7,9 +7,9 @@ import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 export const commandMarker = 'OUTRIGGER_COMMAND';
 
 /**
- * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; GROUP is `-` while it is not known. The kernel closes its input when the companion ends
- * for any reason. The script then kills the remaining groups and, where /proc shows environments and limits, the
- * processes that left the groups.
+ * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; GROUP is `-` while it is not known. The kernel closes
+ * its input when the companion ends for any reason. The script then kills all remaining groups and, where /proc shows
+ * environments and limits, the processes that left the groups.
  */
 const guardScript = `live=""
 while read -r op group mark limit; do
@@ -19,13 +19,16 @@ while read -r op group mark limit; do
   esac
 done
 for entry in $live; do
-  marks=\${entry#*:}
   kill -KILL -- "-\${entry%%:*}" 2>/dev/null
-  # A process that forks during one scan is found by the next scan.
-  for look in 1 2 3; do
-    for process in /proc/[0-9]*; do
-      { grep -qs "${commandMarker}=\${marks%%:*}" "$process/environ" || grep -qs " \${marks##*:} " "$process/limits"; } && kill -KILL "\${process##*/}" 2>/dev/null
-    done
+  marks=\${entry#*:}
+  set -- "$@" -e "${commandMarker}=\${marks%%:*}" -e " \${marks##*:} "
+done
+[ $# -gt 0 ] || exit 0
+# A process that forks during one scan is found by the next scan.
+for look in 1 2 3; do
+  for file in $(grep -lsF "$@" /proc/[0-9]*/environ /proc/[0-9]*/limits); do
+    process=\${file#/proc/}
+    kill -KILL "\${process%%/*}" 2>/dev/null
   done
 done
 exit 0`;
