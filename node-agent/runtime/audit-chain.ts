@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
 import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine } from './audit-line.ts';
+import { linesFromEnd } from './file-lines.ts';
 
 /** The hash by which the next entry refers to this one: SHA-256, in hex, of the entry's text without the line end. */
 export const hashOfLine = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -17,20 +19,38 @@ interface Chained {
   hash: string;
 }
 
+/** The files of a log, oldest first. */
+const filesOf = (log: string) => [`${log}.1`, log];
+
+/** Renames the files of a log. @returns the new path of its newer file. */
+export function renameLog(log: string): string {
+  const suffix = `.broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  for (const path of filesOf(log)) if (existsSync(path)) renameSync(path, path + suffix);
+  return log + suffix;
+}
+
+/** Earlier heads of a log, which it must still contain. */
+export interface KnownHeads {
+  /** The last entry that this process wrote or verified. */
+  own?: AuditHead | undefined;
+  /** The hub's record. The hub may not know yet that the owner set the log aside since. */
+  hub?: AuditHead | undefined;
+}
+
 /**
  * Checks the files of a log, oldest first: each entry must hold the number and the hash of the entry before.
  * Lines that are not entries are ignored, because a crash in the middle of a write leaves one. Such a line cannot hide
  * a removed entry: the next entry holds the hash of the entry before.
- * @param heads Earlier heads of this log, from memory or from the hub. The log must still contain them.
  */
-export function verifyChain(paths: readonly string[], heads: readonly AuditHead[] = []): AuditVerdict {
+export function verifyChain(log: string, { own, hub }: KnownHeads = {}): AuditVerdict {
+  const heads = [own, hub].filter((head) => head !== undefined);
   let first: Chained | undefined;
   let last: Chained | undefined;
   let keptFrom = 1;
   let problem: string | null = null;
   const wanted = new Map(heads.map(({ count, hash }) => [count, hash]));
   const found = new Set<number>();
-  for (const path of paths) {
+  for (const path of filesOf(log)) {
     if (!existsSync(path)) continue;
     for (const text of readFileSync(path, 'utf8').split('\n')) {
       const line = parseAuditLine(text);
@@ -61,18 +81,50 @@ export function verifyChain(paths: readonly string[], heads: readonly AuditHead[
   }
   if (first !== undefined && first.line.seq !== keptFrom)
     problem ??= `The log begins with ${nameOf(first.line)}, and entries from ${keptFrom} on should be there.`;
-  for (const { count } of heads)
-    if (count > 0 && !found.has(count))
+  for (const head of heads) {
+    const { count } = head;
+    if (count > 0 && !found.has(count) && !(head === hub && first !== undefined && wasSetAside(head, log, first.line)))
       problem ??=
         last === undefined || count > last.line.seq
           ? `Entries ${(last?.line.seq ?? 0) + 1} to ${count} are missing at the end of the log.`
           : `Entry ${count} is missing.`;
+  }
   return {
     ok: problem === null,
     problem,
     entries: first === undefined || last === undefined ? 0 : last.line.seq - first.line.seq + 1,
     head: last === undefined ? null : { count: last.line.seq, hash: last.hash },
   };
+}
+
+/**
+ * Whether the owner set a log aside that had this head: the hashes lead from the first entry of the new log back to the
+ * head. A hash proves an entry wherever it is stored, so nothing else in the files must be intact.
+ */
+function wasSetAside(head: AuditHead, log: string, { type, seq, prev }: Chained['line']): boolean {
+  if (type !== 'log.set_aside') return false;
+  let last = { count: seq - 1, hash: prev };
+  const isHead = () => last.count === head.count && last.hash === head.hash;
+  for (const path of setAsideFiles(log)) {
+    for (const text of linesFromEnd(path)) {
+      if (last.count <= head.count) return isHead();
+      if (hashOfLine(text) !== last.hash) continue;
+      const line = parseAuditLine(text);
+      if (line?.prev === undefined) return false;
+      last = { count: last.count - 1, hash: line.prev };
+    }
+  }
+  return isHead();
+}
+
+/** The files that `renameLog` renamed, newest entries first. */
+function setAsideFiles(log: string): string[] {
+  const sortKey = (name: string) => name.slice(name.indexOf('.broken-')) + name;
+  return readdirSync(dirname(log), { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.startsWith(basename(log)) && entry.name.includes('.broken-'))
+    .map(({ name }) => name)
+    .toSorted((one, other) => (sortKey(one) < sortKey(other) ? 1 : -1))
+    .map((name) => join(dirname(log), name));
 }
 
 const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -1,7 +1,7 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { messageOf, scriptOf, summarise } from './audit-line.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
@@ -12,7 +12,10 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'outrigger-audit-'));
   path = join(folder, 'audit.jsonl');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+  vi.useRealTimers();
+});
 
 const entry = (number: number, more: Partial<AuditLine> = {}): AuditLine => ({
   time: new Date(Date.UTC(2026, 0, 1, 0, 0, number)).toISOString(),
@@ -130,6 +133,79 @@ test('setting the log aside starts a new log that continues the numbers of the e
   log.setAside();
   expect(log.problem).toBeNull();
   expect(log.verify()).toMatchObject({ ok: true, entries: 1, head: { count: 5 } });
+});
+
+describe('a log that the owner set aside before the next heartbeat', () => {
+  /** A companion that starts and receives the record of the hub. */
+  const anchored = (hub: AuditLog['head']) => {
+    const log = new AuditLog(path);
+    log.anchor(hub);
+    return log;
+  };
+
+  test('is accepted after a restart with any earlier record of the hub, also when the log was set aside twice', () => {
+    const log = write(2);
+    const hubs = [log.head];
+    rotate(log, 1);
+    for (const name of ['pause', 'resume']) {
+      log.note('owner.change', name);
+      hubs.push(log.head);
+      vi.setSystemTime(Date.now() + 1_000);
+      log.setAside();
+      hubs.push(log.head);
+    }
+    expect(hubs.map((hub) => anchored(hub).problem)).toEqual(hubs.map(() => null));
+    expect(anchored({ count: 3, hash: 'f'.repeat(64) }).problem).toBe('Entry 3 is missing.');
+  });
+
+  test.each([
+    ['removed the log', () => undefined],
+    ['replaced the log by a folder', () => mkdirSync(path)],
+  ])('is accepted after a restart also when another program had %s', (_how, replace) => {
+    const log = write(4);
+    log.note('owner.change', 'pause', { settings: 'a'.repeat(64), pairing: null });
+    const hub = log.head;
+    rmSync(path);
+    replace();
+    log.setAside();
+    expect(anchored(hub).problem).toBeNull();
+    expect(anchored({ ...hub, count: 3 }).problem).toBe('Entry 3 is missing.');
+  });
+
+  test('is accepted after a restart also when it was set aside while no companion ran', () => {
+    const hub = write(4).head;
+    new AuditLog(path).setAside();
+    expect(anchored(hub).problem).toBeNull();
+  });
+
+  test('is reported after a restart if its end was cut while no companion ran', () => {
+    const hub = write(9).head;
+    put(lines().slice(0, 2));
+    new AuditLog(path).setAside();
+    expect(anchored(hub).problem).toBe('Entries 4 to 9 are missing at the end of the log.');
+  });
+
+  test('is reported by the running companion if another program set it aside', () => {
+    const log = write(4);
+    new AuditLog(path).setAside();
+    log.look();
+    expect(log.problem).toBe('Entry 4 is missing.');
+  });
+
+  test('does not repeat settings and pairing of a log that was changed while no companion ran', () => {
+    const log = write(2);
+    const [settings, pairing] = ['a'.repeat(64), { hub: 'http://hub', nodeId: 'node' }];
+    log.note('owner.change', 'pause', { settings, pairing });
+    const setAside = () => {
+      new AuditLog(path).setAside();
+      const { settingsHash, hasPairing } = new AuditLog(path);
+      return { settingsHash, hasPairing };
+    };
+    vi.setSystemTime(Date.now() + 1_000);
+    expect(setAside()).toEqual({ settingsHash: settings, hasPairing: true });
+    put([...lines(), ...lines().slice(0, 1)]);
+    expect(setAside()).toEqual({ settingsHash: undefined, hasPairing: false });
+  });
 });
 
 test('reading returns the start of a command until its end is recorded', () => {

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
-import { hashOfLine, noHash, verifyChain } from './audit-chain.ts';
+import { hashOfLine, noHash, renameLog, verifyChain } from './audit-chain.ts';
 import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine, RecordedPairing } from './audit-line.ts';
 import { linesFromEnd, syncFolder } from './file-lines.ts';
@@ -177,14 +177,13 @@ export class AuditLog {
 
   /** Checks the whole log against the last entry that this process wrote or verified. */
   verify(): AuditVerdict {
-    return this.#verify(null);
+    return this.#verify();
   }
 
-  /** @param hubHead The hub's record of the log. */
-  #verify(hubHead: AuditHead | null): AuditVerdict {
+  /** @param hub The hub's record of the log. */
+  #verify(hub?: AuditHead): AuditVerdict {
     const stamp = stampOf(this.#path);
-    const heads = [this.#tail?.head ?? null, hubHead].filter((head) => head !== null);
-    const verdict = verifyChain([`${this.#path}.1`, this.#path], heads);
+    const verdict = verifyChain(this.#path, { own: this.#tail?.head, hub });
     this.#problem ??= verdict.problem;
     // The last entry proves all entries before it, also those that a rotation removed.
     if (this.#problem === null && verdict.head !== null) {
@@ -210,22 +209,24 @@ export class AuditLog {
     if (!this.verify().ok) this.#tail.stamp = stamp;
   }
 
-  /** Renames the files of the log and starts a new log. @returns the new path of the old log. */
-  setAside(): string {
+  /**
+   * Renames the files of the log and starts a new log that continues the chain. The new log repeats settings and pairing
+   * unless the only source is a log that is not intact, which another program may have written.
+   */
+  setAside(): void {
+    const isTrusted = this.#tail !== undefined || this.verify().ok;
     const { count, hash } = this.head;
-    const settings = this.settingsHash;
-    const pairing = this.#lastPairing;
-    const suffix = `broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-    for (const path of [`${this.#path}.1`, this.#path]) if (existsSync(path)) renameSync(path, `${path}.${suffix}`);
+    const settings = isTrusted ? this.settingsHash : undefined;
+    const pairing = isTrusted ? this.#lastPairing : undefined;
+    const oldPath = renameLog(this.#path);
     this.#tail = { head: { count, hash }, stamp: '' };
     this.#problem = null;
     this.#isAnchored = false;
-    this.note('log.set_aside', `set aside ${this.#path}.${suffix}`, {
+    this.note('log.set_aside', `set aside ${oldPath}`, {
       keptFrom: count + 1,
       ...(settings === undefined ? {} : { settings }),
       ...(pairing === undefined ? {} : { pairing }),
     });
-    return `${this.#path}.${suffix}`;
   }
 
   get #quietPath(): string {

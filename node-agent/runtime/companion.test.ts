@@ -113,15 +113,22 @@ test('a journal without artifacts or valid results does not block a command', { 
     });
   });
   await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
-  const [gone, acted, read] = [randomUUID(), randomUUID(), randomUUID()];
+  const [gone, actedAndGone, acted, read] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
   const write = (commandId: string, name: string, value: unknown) => {
     mkdirSync(join(data.journal, commandId), { recursive: true });
     writeFileSync(join(data.journal, commandId, name), JSON.stringify(value));
   };
-  write(gone, 'finished.json', {
-    commandId: gone,
+  const missing = {
     result: { status: 'succeeded', output: {} },
     artifacts: [{ name: 'a', contentType: 'image/png', filePath: join(folder, 'moved-away') }],
+  };
+  const line = { summary: 'a click', approvedBy: null };
+  await changeSettings(data, { change: 'allow', power: 'browser', withoutSandbox: true });
+  write(gone, 'finished.json', { ...missing, commandId: gone });
+  write(actedAndGone, 'finished.json', {
+    ...missing,
+    commandId: actedAndGone,
+    source: { type: 'browser.click', acts: true, line },
   });
   write(acted, 'started.json', { type: 'system.run', acts: true });
   write(acted, 'finished.json', {});
@@ -135,10 +142,14 @@ test('a journal without artifacts or valid results does not block a command', { 
       pairedAt: '2026-01-01T00:00:00Z',
     };
     const run = new Companion({ folder: data, identity, signal: stop.signal, onEvent: () => undefined }).run();
-    await vi.waitUntil(() => reported.size === 2, { timeout: 20_000 });
+    await vi.waitUntil(() => reported.size === 3, { timeout: 20_000 });
     stop.abort();
     await run;
     expect(reported.get(gone)).toMatchObject({ status: 'failed', error: { code: 'failed' } });
+    expect(reported.get(actedAndGone)).toMatchObject({
+      status: 'failed',
+      error: { code: 'interrupted', message: expect.stringMatching(/missing.*before you retry/) as string },
+    });
     expect(reported.get(acted)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
     expect(running.join(',')).not.toContain('undefined');
   } finally {

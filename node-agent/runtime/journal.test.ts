@@ -49,6 +49,23 @@ test('recovering an unfinished command returns the facts of its start', () => {
   );
 });
 
+test('the replacement of a withheld result is stored before the artefacts are removed', () => {
+  const [journal, commandId] = [openJournal(), randomUUID()];
+  const result = { status: 'succeeded', output: {} } as const;
+  const source = { type: 'system.run', acts: true, line: { summary: '', approvedBy: null } };
+  // A folder cannot be removed as a file, so the removal stops here, as after a crash.
+  const artifacts = [{ name: 'a', contentType: 'image/png', filePath: join(folder, commandId) }];
+  const finished = { commandId, result, artifacts, source };
+  journal.finish(finished, source);
+  const replacement = {
+    ...finished,
+    result: { status: 'failed', error: { code: 'interrupted', message: 'withheld' } } as const,
+    artifacts: [],
+  };
+  expect(journal.withhold(finished, replacement)).toBe(true);
+  expect(openJournal().recover().finished).toMatchObject([replacement]);
+});
+
 test('a companion that cannot read the IDs of started commands does not run', async () => {
   const data = new DataFolder(folder);
   mkdirSync(join(data.journal, 'seen.log'), { recursive: true });

@@ -146,18 +146,15 @@ export class Journal {
    * the next attempt.
    */
   withhold(finished: FinishedCommand, replacement: FinishedCommand): boolean {
-    try {
-      const { source } = replacement;
-      if (source?.acts === true) {
-        for (const { filePath } of finished.artifacts) rmSync(filePath, { force: true });
-        this.finish(replacement, source);
-      }
-      // A command that only reads may run again.
-      else this.confirm(finished.commandId);
-      return true;
-    } catch {
-      return false;
-    }
+    const { source } = replacement;
+    // A command that only reads may run again.
+    if (source?.acts !== true) return succeeds(() => this.confirm(finished.commandId));
+    const write = () => succeeds(() => this.finish(replacement, source));
+    // The replacement comes first. Otherwise a crash could leave a successful result without its artifacts.
+    const isWritten = write();
+    for (const { filePath } of finished.artifacts) succeeds(() => rmSync(filePath, { force: true }));
+    // On a full disk, the removal can free the space for the replacement.
+    return isWritten || write();
   }
 
   /** Removes a command whose result the hub confirmed. */
@@ -208,6 +205,15 @@ export class Journal {
     renameSync(`${path}.new`, path);
     syncFolder(folder);
     syncFolder(this.#folder);
+  }
+}
+
+function succeeds(action: () => void): boolean {
+  try {
+    action();
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { until } from '../../test/fixtures/until.ts';
 import { systemHandlers } from './commands/system.ts';
-import { isStartedByCommand, ProcessGuard } from './process-guard.ts';
+import { commandMarker, isStartedByCommand, ProcessGuard } from './process-guard.ts';
 
 const isLinux = process.platform === 'linux';
 
@@ -12,13 +13,16 @@ const isLinux = process.platform === 'linux';
 function running(...argv: string[]): number[] {
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => {
-      try {
-        return Number.isInteger(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `${argv.join('\0')}\0`;
-      } catch {
-        return false;
-      }
-    });
+    .filter((pid) => Number.isInteger(pid) && read(`/proc/${pid}/cmdline`) === `${argv.join('\0')}\0`);
+}
+
+/** The text of a file of a process. It is empty after the process ended. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 let seconds = 40_000 + (process.pid % 10_000);
@@ -75,39 +79,114 @@ test.skipIf(!isLinux)('ending a command also ends children that try to escape', 
   );
 });
 
-test.skipIf(!isLinux)('children that try to escape do not outlive a companion that is killed', async () => {
-  const sleep = ownSleep();
+const moduleUrl = (name: string) => JSON.stringify(fileURLToPath(new URL(name, import.meta.url)));
+/** Starts a process that runs each shell line as a command of a companion. */
+function companionThatRuns(...shellLines: string[]): ChildProcess {
   const script = `
-    const { ProcessGuard } = await import(${JSON.stringify(fileURLToPath(new URL('process-guard.ts', import.meta.url)))});
-    const { systemHandlers } = await import(${JSON.stringify(fileURLToPath(new URL('commands/system.ts', import.meta.url)))});
-    await systemHandlers(new ProcessGuard())['system.run']({ argv: ['sh', '-c', 'env -i setsid ${sleep.join(' ')} & wait'] }, { commandId: crypto.randomUUID(), signal: AbortSignal.timeout(60_000) });`;
+    const { ProcessGuard } = await import(${moduleUrl('process-guard.ts')});
+    const { systemHandlers } = await import(${moduleUrl('commands/system.ts')});
+    const { 'system.run': run } = systemHandlers(new ProcessGuard());
+    const signal = AbortSignal.timeout(600_000);
+    for (const line of ${JSON.stringify(shellLines)}) run({ argv: ['sh', '-c', line] }, { commandId: crypto.randomUUID(), signal });`;
   const companion = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
   onTestFinished(() => {
     companion.kill('SIGKILL');
   });
-  await until(
-    () => running(...sleep).length > 0,
-    () => 'the child did not start',
+  return companion;
+}
+const allRun = (sleeps: readonly string[][]) =>
+  until(
+    () => sleeps.every((sleep) => running(...sleep).length > 0),
+    () => 'a child did not start',
   );
+/** Longer than one program takes on a busy machine, shorter than 20 programs take one after the other. */
+const endsInTime = { timeout: 20_000 };
+const left = (sleeps: readonly string[][]) => sleeps.flatMap((sleep) => running(...sleep));
+
+test.skipIf(!isLinux)('children that try to escape do not outlive a companion that is killed', async () => {
+  const sleep = ownSleep();
+  const companion = companionThatRuns(`env -i setsid ${sleep.join(' ')} & wait`);
+  await allRun([sleep]);
   companion.kill('SIGKILL');
-  await expect.poll(() => running(...sleep)).toEqual([]);
+  await expect.poll(() => left([sleep]), endsInTime).toEqual([]);
+});
+
+test.skipIf(!isLinux)('many programs end without waiting for each other after their companion is killed', async () => {
+  const sleeps = Array.from({ length: 20 }, ownSleep);
+  const companion = companionThatRuns(...sleeps.map((sleep) => `exec ${sleep.join(' ')}`));
+  await allRun(sleeps);
+  companion.kill('SIGKILL');
+  await expect.poll(() => left(sleeps), endsInTime).toEqual([]);
+});
+
+/** PIDs of the guards that a process started. */
+const guardsOf = (parent: number): number[] =>
+  readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+    .split(' ')
+    .filter((pid) => pid !== '' && read(`/proc/${pid}/cmdline`).startsWith('sh\0-c\0live='))
+    .map(Number);
+
+test.skipIf(!isLinux)(
+  'a killed guard is replaced, and running programs do not outlive a killed companion',
+  async () => {
+    const sleeps = [ownSleep(), ownSleep()];
+    const companion = companionThatRuns(...sleeps.map((sleep) => `exec ${sleep.join(' ')}`));
+    const pid = companion.pid as number;
+    await allRun(sleeps);
+    const [guard, ...others] = guardsOf(pid) as [number];
+    expect(others).toEqual([]);
+    expect(guard).toBeGreaterThan(0);
+    process.kill(guard, 'SIGKILL');
+    await until(
+      () => guardsOf(pid).some((other) => other !== guard),
+      () => 'the guard was not replaced',
+    );
+    companion.kill('SIGKILL');
+    await expect.poll(() => left(sleeps), endsInTime).toEqual([]);
+  },
+);
+
+test.skipIf(!isLinux)('a program that cannot be started is not guarded', async () => {
+  await using guard = new ProcessGuard();
+  const [unrelated, guarded] = [ownSleep(), ownSleep()];
+  const start = (argv: string[], mark: string) =>
+    spawn(argv[0] as string, argv.slice(1), {
+      detached: true,
+      stdio: 'ignore',
+      env: { PATH: process.env['PATH'], [commandMarker]: mark },
+    });
+  const [failed, mark] = [crypto.randomUUID(), crypto.randomUUID()];
+  const fail = () => guard.start(failed, () => spawn('true', [], { cwd: '\0' }));
+  expect(fail).toThrow('null bytes');
+  start(unrelated, failed);
+  guard.start(mark, () => start(guarded, mark));
+  await allRun([unrelated, guarded]);
+  expect(guardsOf(process.pid)).toHaveLength(1);
+  await guard[Symbol.asyncDispose]();
+  await until(
+    () => guardsOf(process.pid).length === 0,
+    () => 'the guard did not end',
+  );
+  expect(running(...guarded)).toEqual([]);
+  expect(running(...unrelated)).toHaveLength(1);
 });
 
 test.skipIf(!isLinux)(
-  'an announced program does not outlive a companion that is killed before it adopts it',
+  'a starting program does not outlive a companion that is killed before it knows its process group',
   async () => {
     const sleep = ownSleep();
     const mark = crypto.randomUUID();
     const script = `
     const { spawn } = await import('node:child_process');
-    const { commandMarker, ProcessGuard } = await import(${JSON.stringify(fileURLToPath(new URL('process-guard.ts', import.meta.url)))});
-    new ProcessGuard().announce('${mark}');
-    spawn('${sleep[0]}', ${JSON.stringify(sleep.slice(1))}, { detached: true, stdio: 'ignore', env: { [commandMarker]: '${mark}' } });
-    process.kill(process.pid, 'SIGKILL');`;
+    const { commandMarker, ProcessGuard } = await import(${moduleUrl('process-guard.ts')});
+    new ProcessGuard().start('${mark}', () => {
+      spawn('${sleep[0]}', ${JSON.stringify(sleep.slice(1))}, { detached: true, stdio: 'ignore', env: { [commandMarker]: '${mark}' } });
+      process.kill(process.pid, 'SIGKILL');
+    });`;
     const companion = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
     const signal = await new Promise((done) => companion.once('exit', (_code, ending) => done(ending)));
     expect(signal).toBe('SIGKILL');
-    await expect.poll(() => running(...sleep)).toEqual([]);
+    await expect.poll(() => left([sleep]), endsInTime).toEqual([]);
   },
 );
 

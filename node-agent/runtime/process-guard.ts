@@ -7,9 +7,9 @@ import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 export const commandMarker = 'OUTRIGGER_COMMAND';
 
 /**
- * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; GROUP is `-` while it is not known. The kernel closes its input when the companion ends
- * for any reason. The script then kills the remaining groups and, where /proc shows environments and limits, the
- * processes that left the groups.
+ * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; GROUP is `-` while it is not known. The kernel closes
+ * its input when the companion ends for any reason. The script then kills all remaining groups and, where /proc shows
+ * environments and limits, the processes that left the groups.
  */
 const guardScript = `live=""
 while read -r op group mark limit; do
@@ -19,13 +19,16 @@ while read -r op group mark limit; do
   esac
 done
 for entry in $live; do
-  marks=\${entry#*:}
   kill -KILL -- "-\${entry%%:*}" 2>/dev/null
-  # A process that forks during one scan is found by the next scan.
-  for look in 1 2 3; do
-    for process in /proc/[0-9]*; do
-      { grep -qs "${commandMarker}=\${marks%%:*}" "$process/environ" || grep -qs " \${marks##*:} " "$process/limits"; } && kill -KILL "\${process##*/}" 2>/dev/null
-    done
+  marks=\${entry#*:}
+  set -- "$@" -e "${commandMarker}=\${marks%%:*}" -e " \${marks##*:} "
+done
+[ $# -gt 0 ] || exit 0
+# A process that forks during one scan is found by the next scan.
+for look in 1 2 3; do
+  for file in $(grep -lsF "$@" /proc/[0-9]*/environ /proc/[0-9]*/limits); do
+    process=\${file#/proc/}
+    kill -KILL "\${process%%/*}" 2>/dev/null
   done
 done
 exit 0`;
@@ -81,27 +84,34 @@ export function markedStart(
  */
 export class ProcessGuard implements AsyncDisposable {
   #guard: ChildProcess | undefined;
+  /** The entries of programs that may still run. */
+  readonly #entries = new Set<string>();
 
   /**
-   * Announces a program before it starts, so that what it starts does not outlive a companion that is killed before it
-   * adopts the program. The group is not known yet.
+   * Starts a program and guards its group until the returned object is disposed.
+   * @param start Starts the program `detached`, with `mark` as `commandMarker` in its environment.
    */
-  announce(mark: string): void {
-    this.#writeToGuard(`add - ${mark} ${limitOf(mark)}`);
-  }
-
-  /** Guards the group of an announced child that was started `detached` with `commandMarker` in its environment. */
-  adopt(child: ChildProcess, mark: string): AsyncDisposable {
+  start<Child extends ChildProcess>(mark: string, start: () => Child): AsyncDisposable & { child: Child } {
+    const entryOf = (group: number | '-') => `${group} ${mark} ${limitOf(mark)}`;
+    // The companion may be killed before it knows the group.
+    this.#add(entryOf('-'));
+    let child: Child;
+    try {
+      child = start();
+    } catch (error) {
+      this.#remove(entryOf('-'));
+      throw error;
+    }
     const { pid } = child;
-    const announced = `- ${mark} ${limitOf(mark)}`;
-    if (pid === undefined) return { [Symbol.asyncDispose]: async () => this.#writeToGuard(`del ${announced}`) };
-    const entry = `${pid} ${mark} ${limitOf(mark)}`;
-    this.#writeToGuard(`add ${entry}`);
+    if (pid !== undefined) this.#add(entryOf(pid));
     return {
+      child,
       [Symbol.asyncDispose]: async () => {
-        killTree(pid, mark, 'SIGKILL');
-        this.#writeToGuard(`del ${entry}`);
-        this.#writeToGuard(`del ${announced}`);
+        if (pid !== undefined) {
+          killTree(pid, mark, 'SIGKILL');
+          this.#remove(entryOf(pid));
+        }
+        this.#remove(entryOf('-'));
       },
     };
   }
@@ -124,21 +134,46 @@ export class ProcessGuard implements AsyncDisposable {
     this.#guard = undefined;
   }
 
-  #writeToGuard(line: string): void {
+  #add(entry: string): void {
     if (process.platform === 'win32') return;
-    if (this.#guard === undefined || this.#guard.exitCode !== null) {
+    this.#entries.add(entry);
+    if (!this.#isGuardRunning) this.#startGuard();
+    else this.#guard?.stdin?.write(`add ${entry}\n`);
+  }
+
+  #remove(entry: string): void {
+    if (this.#entries.delete(entry) && this.#isGuardRunning) this.#guard?.stdin?.write(`del ${entry}\n`);
+  }
+
+  get #isGuardRunning(): boolean {
+    const { pid, exitCode = null, signalCode = null } = this.#guard ?? {};
+    return pid !== undefined && exitCode === null && signalCode === null;
+  }
+
+  /** Starts a guard with all entries. A system without free memory or processes may refuse it. */
+  #startGuard(): void {
+    let guard: ChildProcess;
+    try {
       // The guard has its own session, so that a signal to the companion's group does not end it.
-      this.#guard = spawn('sh', ['-c', guardScript], {
+      guard = spawn('sh', ['-c', guardScript], {
         stdio: ['pipe', 'ignore', 'ignore'],
         detached: true,
         cwd: '/',
         env: { PATH: '/usr/bin:/bin' },
       });
-      this.#guard.stdin?.on('error', () => undefined);
-      this.#guard.on('error', () => undefined);
-      this.#guard.unref();
+    } catch {
+      // The next program starts it.
+      return;
     }
-    this.#guard.stdin?.write(`${line}\n`);
+    this.#guard = guard;
+    guard.stdin?.on('error', () => undefined);
+    guard.on('error', () => undefined);
+    guard.once('exit', (_code, signal) => {
+      // A guard that ends without a signal could end again and again. The next program replaces it.
+      if (signal !== null && this.#guard === guard && this.#entries.size > 0) this.#startGuard();
+    });
+    guard.unref();
+    for (const entry of this.#entries) guard.stdin?.write(`add ${entry}\n`);
   }
 }
 

@@ -132,8 +132,10 @@ export class UnconfirmedCommands {
         if (isAborted(withheld.signal) && sent.result.status === 'succeeded') continue;
         const hubError = error instanceof HubError ? error : undefined;
         if ((error as NodeJS.ErrnoException).code === 'ENOENT' && sent.artifacts.length > 0) {
-          const message = 'The artifacts of the command are missing in the data folder of the companion; run it again.';
-          sent = failedWith(finished, 'failed', message);
+          const acted = finished.source?.acts === true;
+          const advice = acted ? 'look at the machine before you retry' : 'run it again';
+          const message = `The artifacts of the command are missing in the data folder of the companion; ${advice}.`;
+          sent = failedWith(finished, acted ? 'interrupted' : 'failed', message);
           continue;
         }
         if (hubError?.isUnknownCommand(finished.commandId) === true || (hubError?.isRefusal === true && isRefused)) {

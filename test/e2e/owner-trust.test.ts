@@ -275,6 +275,22 @@ test('a log that is cut while the companion is stopped is detected by the hub, a
   await expect.poll(async () => (await node())?.audit?.brokenAt ?? null).not.toBeNull();
 });
 
+test('setting the log aside needs no consent at the next start, also before a heartbeat and while no companion runs', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
+  const node = async () =>
+    (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
+  await expect.poll(async () => (await node())?.audit?.entries).toBeGreaterThan(0);
+  await companion.cli('pause');
+  await companion.cli('audit', 'set-aside');
+  await companion.stop('SIGKILL');
+  await companion.cli('audit', 'set-aside');
+  await companion.cli('resume');
+  await companion.start();
+  // The companion begins no command before it has compared the log with the record of the hub.
+  expect((await run(companion, 'system.run', { argv: ['true'] })).status).toBe('succeeded');
+  expect((await node())?.audit?.brokenAt).toBeNull();
+});
+
 test('a companion that is killed during a prompt reports and logs that the command did not begin', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   await companion.cli('allow', 'system');

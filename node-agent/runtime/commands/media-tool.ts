@@ -72,14 +72,15 @@ export async function runTool(
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const signal = AbortSignal.any([options.signal, timeout]);
   signal.throwIfAborted();
-  guard.announce(mark);
-  const child = spawn(path, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: process.platform !== 'win32',
-    env: { ...process.env, [commandMarker]: mark },
-    windowsHide: true,
-  });
-  await using _owned = guard.adopt(child, mark);
+  await using tool = guard.start(mark, () =>
+    spawn(path, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      env: { ...process.env, [commandMarker]: mark },
+      windowsHide: true,
+    }),
+  );
+  const { child } = tool;
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => {

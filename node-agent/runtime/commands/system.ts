@@ -22,22 +22,23 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
     'system.run': async (input, context) => {
       const { argv, cwd = homedir(), env = {}, stdin } = input;
       checkFolder(cwd);
-      const program = findProgram(argv[0] as string);
+      const path = findProgram(argv[0] as string);
       context.signal.throwIfAborted();
       const startedAt = performance.now();
       const mark = context.commandId;
-      const { file, args, argv0 } = markedStart(program, argv as [string, ...string[]], mark);
-      guard.announce(mark);
-      const child = spawn(file, args, {
-        argv0,
-        cwd,
-        env: { ...minimalEnvironment(), ...env, [commandMarker]: mark },
-        stdio: ['pipe', 'pipe', 'pipe'],
-        detached: process.platform !== 'win32',
-        shell: false,
-        windowsHide: true,
-      });
-      await using _owned = guard.adopt(child, mark);
+      const { file, args, argv0 } = markedStart(path, argv as [string, ...string[]], mark);
+      await using program = guard.start(mark, () =>
+        spawn(file, args, {
+          argv0,
+          cwd,
+          env: { ...minimalEnvironment(), ...env, [commandMarker]: mark },
+          stdio: ['pipe', 'pipe', 'pipe'],
+          detached: process.platform !== 'win32',
+          shell: false,
+          windowsHide: true,
+        }),
+      );
+      const { child } = program;
       const stdout = new BoundedText();
       const stderr = new BoundedText();
       child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
