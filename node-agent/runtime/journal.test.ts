@@ -49,7 +49,7 @@ test('recovering an unfinished command returns the facts of its start', () => {
   );
 });
 
-test('the replacement of a withheld result is stored before the artefacts are removed', () => {
+test('the replacement of a withheld result is stored before the artifacts are removed', () => {
   const [journal, commandId] = [openJournal(), randomUUID()];
   const result = { status: 'succeeded', output: {} } as const;
   const source = { type: 'system.run', acts: true, line: { summary: '', approvedBy: null } };
