@@ -56,7 +56,9 @@ test.each([
     );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => server.close());
+  onTestFinished(() => {
+    server.close();
+  });
   const upload = async () => {
     const { port } = server.address() as AddressInfo;
     const response = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: 'the file' });
