@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { recordTimings } from './recorded-timings.ts';
 
 /**
- * Runs the checks of `npm test`: tools, format, linters and types besides the tests. Prints one line with the counts at
- * the end.
+ * Runs the checks of `npm test`: tools, format and unused code, then types and linter beside the tests. Prints one
+ * line with the counts at the end.
  *
  *     npm test                      everything
  *     npm run test:fast             format, linters, types, and the tests that run in one process (also: test:e2e, test:chaos, test:app)
@@ -86,33 +86,32 @@ async function check(tally: Tally, title: string, command: string, args: string[
   }
 }
 
-/**
- * Type-checks in parallel to the tests with a low priority, because most tests wait now and then. Resolves when it
- * ends.
- */
-function checkTypes(tally: Tally): Promise<void> {
+/** Runs a check beside the tests with a low priority, because most tests wait now and then. Resolves at its end. */
+function checkBesideTests(tally: Tally, title: string, command: string, args: string[]): Promise<void> {
   const startedAt = performance.now();
-  // Another checker repeats much of the work of the first, and another builder needs the same memory again.
-  const child = register(
-    spawn('nice', ['-n', '10', 'tsc', '-b', '--builders', '1', '--checkers', '2'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    }),
-  );
+  const child = register(spawn('nice', ['-n', '10', command, ...args], { stdio: ['ignore', 'pipe', 'inherit'] }));
   let found = '';
   child.stdout.on('data', (chunk: Buffer) => (found += chunk.toString()));
   return new Promise((done) => {
     child.once('error', (error) => {
-      tally.failed.push(`types (${error.message})`);
+      tally.failed.push(`${title} (${error.message})`);
       done();
     });
     child.once('close', (code) => {
       if (code === 0) tally.passed += 1;
-      else tally.failed.push(`types (exit code ${code})`);
+      else tally.failed.push(`${title} (exit code ${code})`);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-      printLine(`\n== types\n${found}types: ${code === 0 ? `fine (${seconds} s)` : 'not fine'}\n`);
+      printLine(`\n== ${title}\n${found}${title}: ${code === 0 ? `fine (${seconds} s)` : 'not fine'}\n`);
       done();
     });
   });
+}
+
+/** The checks that read the types of the whole project take tens of seconds. One runs at a time, because each needs 2 GB. */
+async function checkTypes(tally: Tally): Promise<void> {
+  // One checker more does much of the work of the first again, and one project more takes its memory.
+  await checkBesideTests(tally, 'types', 'tsc', ['-b', '--builders', '1', '--checkers', '2']);
+  if (!isStopping) await checkBesideTests(tally, 'lint', 'oxlint', ['--deny-warnings']);
 }
 
 function readReport(path: string): JsonReport | null {
@@ -190,7 +189,6 @@ async function main(): Promise<number> {
   await run('bash', ['test/setup.sh']);
   if (isChecked) {
     await check(tally, 'format', 'oxfmt', ['--check']);
-    await check(tally, 'lint', 'oxlint', ['--deny-warnings']);
     await check(tally, 'unused code', 'knip', []);
   }
   if (isStopping) return stoppedCode;
