@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import type { Client } from '../fixtures/contract-client.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { passScheduledTime } from '../fixtures/stage/automations.ts';
+import { until } from '../fixtures/until.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+let tester: Client;
+
+beforeAll(async () => {
+  hub = await startHub();
+  ({ workspace, tester } = await newWorkspace());
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+async function newWorkspace(): Promise<{ workspace: TestWorkspace; tester: Client }> {
+  const made = await hub.workspace();
+  return { workspace: made, tester: hub.client((await made.createKey({ environment: 'test' })).key) };
+}
+
+const approval = { type: 'approval', title: 'Go?' };
+const log = { type: 'log', message: 'hi' };
+
+async function workflow(api: Client, body: { steps?: unknown[]; trigger?: unknown; limits?: unknown }) {
+  const { steps = [approval], trigger = { type: 'manual' }, limits = null } = body;
+  const created = await api.call('createAutomationWorkflow', {
+    body: { name: 'w', stepsJson: steps as never, triggerJson: trigger as never, limits: limits as never },
+  });
+  return created.id;
+}
+
+const start = async (api: Client, id: string) =>
+  startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId;
+/** The state of a run once it ended or waits for its approval. */
+const settled = async (id: string, api = workspace.api) =>
+  (await api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } })).status;
+
+describe('limits count the runs of one environment', () => {
+  test.each(['live', 'test'] as const)(
+    'replace: a start of the other environment leaves a %s run open',
+    async (environment) => {
+      const [own, other] = environment === 'live' ? [workspace.api, tester] : [tester, workspace.api];
+      const id = await workflow(workspace.api, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' } });
+      const first = await start(own, id);
+      expect(await settled(first)).toBe('waiting_approval');
+      expect(await settled(await start(other, id))).toBe('waiting_approval');
+      expect(await settled(first)).toBe('waiting_approval');
+      expect(await settled(await start(own, id))).toBe('waiting_approval');
+      expect(await settled(first)).toBe('cancelled');
+    },
+  );
+
+  test.each([
+    { maxConcurrentRuns: 1, onLimit: 'drop' },
+    { maxRunsPerMinute: 1, onLimit: 'drop' },
+  ])('drop: a test run does not refuse a live run (%o)', async (limits) => {
+    const id = await workflow(workspace.api, { limits });
+    expect(await settled(await start(tester, id))).toBe('waiting_approval');
+    await expect(start(tester, id)).rejects.toMatchObject({ code: 'workflow_limit_reached' });
+    expect(await settled(await start(workspace.api, id))).toBe('waiting_approval');
+    await expect(start(workspace.api, id)).rejects.toMatchObject({ code: 'workflow_limit_reached' });
+  });
+
+  test.each([
+    { maxConcurrentRuns: 1, onLimit: 'queue' },
+    { maxRunsPerMinute: 1, onLimit: 'queue' },
+  ])('queue: a live run does not wait for a test run (%o)', async (limits) => {
+    const id = await workflow(workspace.api, { limits });
+    expect(await settled(await start(tester, id))).toBe('waiting_approval');
+    const waiting = await start(tester, id);
+    expect(await settled(await start(workspace.api, id))).toBe('waiting_approval');
+    expect(await workspace.api.call('getAutomationRun', { params: { id: waiting } })).toMatchObject({
+      status: 'queued',
+    });
+  });
+
+  test('a waiting test run starts when a test run ends, not when a live run ends', async () => {
+    const id = await workflow(workspace.api, { limits: { maxConcurrentRuns: 1, onLimit: 'queue' } });
+    const [live, tested] = [await start(workspace.api, id), await start(tester, id)];
+    expect([await settled(live), await settled(tested)]).toEqual(['waiting_approval', 'waiting_approval']);
+    const waiting = await start(tester, id);
+    const status = async () => (await workspace.api.call('getAutomationRun', { params: { id: waiting } })).status;
+    await workspace.api.call('cancelAutomationRun', { params: { id: live } });
+    expect(await settled(await start(workspace.api, id))).toBe('waiting_approval');
+    expect(await status()).toBe('queued');
+    await tester.call('cancelAutomationRun', { params: { id: tested } });
+    expect(await settled(waiting)).toBe('waiting_approval');
+  });
+
+  test('the hourly limit of the policy', async () => {
+    const own = await newWorkspace();
+    await own.workspace.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 1 } });
+    const id = await workflow(own.workspace.api, { steps: [log] });
+    const other = await workflow(own.workspace.api, { steps: [log] });
+    expect(await settled(await start(own.tester, id), own.workspace.api)).toBe('succeeded');
+    const waiting = [await start(own.tester, id), await start(own.tester, other)];
+    expect(await settled(await start(own.workspace.api, other), own.workspace.api)).toBe('succeeded');
+    const queued = await start(own.workspace.api, other);
+    // Without the limit all of them start: the test runs of both workflows, and the live run.
+    await own.workspace.api.call('putAutomationPolicy', { body: {} });
+    for (const runId of [...waiting, queued]) expect(await settled(runId, own.workspace.api)).toBe('succeeded');
+  });
+
+  test('a schedule that skips overlaps fires beside an open test run', async () => {
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    const trigger = { type: 'schedule', schedule: { kind: 'at', at, overlap: 'skip' } };
+    const limits = { maxConcurrentRuns: 1, onLimit: 'drop' };
+    for (const body of [{ trigger }, { trigger, limits }]) {
+      const id = await workflow(workspace.api, body);
+      expect(await settled(await start(tester, id))).toBe('waiting_approval');
+      await passScheduledTime(hub.database, id);
+      await until(
+        async () => {
+          const { data } = await workspace.api.call('listAutomationRuns', { query: { workflowId: id } });
+          return data.some(({ environment }) => environment === 'live');
+        },
+        () => 'the schedule has not fired',
+      );
+    }
+  });
+});
