@@ -3,18 +3,30 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
+import { send } from '../fixtures/requests.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
+let model: ModelServer;
 let workspace: TestWorkspace;
 let tester: Client;
 
 beforeAll(async () => {
-  hub = await startHub();
+  model = await startModelServer();
+  model.reply = () => 'FINAL: hello';
+  hub = await startHub({ EGRESS_ALLOW_HOSTS: model.host });
   ({ workspace, tester } = await newWorkspace());
+  await workspace.api.call('putAutomationModels', {
+    body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] },
+  });
 });
-afterAll(() => hub[Symbol.asyncDispose]());
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
 
 async function newWorkspace(): Promise<{ workspace: TestWorkspace; tester: Client }> {
   const made = await hub.workspace();
@@ -120,5 +132,44 @@ describe('limits count the runs of one environment', () => {
         () => 'the schedule has not fired',
       );
     }
+  });
+});
+
+describe('messages of channels', () => {
+  const secret = 'the-secret-of-a-live-channel';
+  /** A channel that an agent answers. */
+  async function channel() {
+    const { id } = await workspace.api.call('putAutomationChannel', {
+      body: { provider: 'webhook', name: 'shop', config: { inboundSecret: secret } },
+    });
+    await workspace.api.call('createAutomationAgent', {
+      body: { name: 'answers', systemPrompt: 'Answer.', routeKeys: [`channel:${id}`] },
+    });
+    return id;
+  }
+  const inbound = async (id: string, headers: Record<string, string>, text = 'hello') =>
+    (
+      await send(hub.url, 'POST', `/v1/automations/channels/${id}/inbound`, {
+        headers,
+        body: { text, from: 'customer' },
+      })
+    ).body as { runIds: string[]; sessionId: string };
+  const runsOf = (ids: string[]) =>
+    Promise.all(
+      ids.map(async (id) => {
+        expect(await settled(id)).toBe('succeeded');
+        return workspace.api.call('getAutomationRun', { params: { id } });
+      }),
+    );
+
+  test('a test workflow starts with test messages only, so that the agent answers live messages', async () => {
+    const id = await channel();
+    const trigger = { type: 'channel', channel: { channelId: id } };
+    const testing = await workflow(tester, { steps: [log], trigger });
+    const live = await runsOf((await inbound(id, { 'x-service-automation-token': secret })).runIds);
+    expect(live).toMatchObject([{ environment: 'live', stepsResultJson: [{ output: { text: 'hello' } }] }]);
+    const { key } = await workspace.createKey({ environment: 'test' });
+    const tested = await runsOf((await inbound(id, { 'x-api-key': key })).runIds);
+    expect(tested).toMatchObject([{ environment: 'test', workflowId: testing }]);
   });
 });

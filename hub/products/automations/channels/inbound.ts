@@ -167,7 +167,7 @@ export async function receiveMessages(
       };
       const request = { trigger, payload, environment, requestedBy: starters };
       const starts: { of: JsonObject; start: () => Promise<StartedRun> }[] = (
-        await deps.workflows.listForChannel(tx, tenantId, channel)
+        await deps.workflows.listForChannel(tx, tenantId, channel, environment)
       ).map(({ id }) => ({
         of: { workflowId: id },
         start: () => deps.workflows.startWithin(tx, tenantId, id, request),

@@ -254,13 +254,14 @@ export class Workflows {
     };
   }
 
-  /** Active workflows that a message of this channel starts. */
+  /** Active workflows that a message of this channel starts. A live message starts no test workflows. */
   async listForChannel(
     tx: Transaction,
     tenantId: string,
     channel: { id: string; provider: string },
+    environment: 'live' | 'test',
   ): Promise<{ id: string }[]> {
-    const candidates = await listChannelWorkflows(tx, tenantId);
+    const candidates = await listChannelWorkflows(tx, tenantId, environment);
     return candidates.filter(({ trigger }) => {
       if (trigger.type !== 'channel') return false;
       const { channelId, provider } = trigger.channel;
