@@ -841,7 +841,7 @@ export interface Campaign {
   mails: {
     /** Mails that the mail server accepted */
     sent: number;
-    /** Mails of the test environment, which were not sent */
+    /** Mails that test runs simulated. A contact counts once for each test run */
     simulated: number;
     /** Mails that the mail server refused */
     failed: number;
