@@ -8,6 +8,7 @@ import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
+import { duringWriteLock } from '../fixtures/write-lock.ts';
 
 let hub: TestHub;
 let model: ModelServer;
@@ -172,4 +173,14 @@ describe('messages of channels', () => {
     const tested = await runsOf((await inbound(id, { 'x-api-key': key })).runIds);
     expect(tested).toMatchObject([{ environment: 'test', workflowId: testing }]);
   });
+});
+
+test('a test key deletes no workflow that a live key saves at the same time', async () => {
+  const id = await workflow(tester, { steps: [log] });
+  const save = () => workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'saved' } });
+  const remove = () => tester.call('deleteAutomationWorkflow', { params: { id } });
+  const [saved, removed] = await duringWriteLock(hub.database, 'audit_log', [save, remove]);
+  expect(saved).toMatchObject({ environment: 'live' });
+  expect(removed).toEqual({ status: 403 });
+  expect(await workspace.api.call('getAutomationWorkflow', { params: { id } })).toMatchObject({ name: 'saved' });
 });

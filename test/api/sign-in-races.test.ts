@@ -1,51 +1,13 @@
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
+import { duringWriteLock } from '../fixtures/write-lock.ts';
 
 let hub: TestHub;
 beforeAll(async () => {
   hub = await startHub();
 });
 afterAll(() => hub[Symbol.asyncDispose]());
-
-/**
- * Starts requests one after the other while no transaction can write to a table. Each one starts when the one before it
- * has ended or waits for a lock. @returns their results after the table is writable again.
- */
-async function duringWriteLock<Results extends unknown[]>(
-  table: 'api_tokens' | 'audit_log' | 'password_resets' | 'sign_in_addresses',
-  requests: { [Index in keyof Results]: () => Promise<Results[Index]> },
-): Promise<{ [Index in keyof Results]: Results[Index] | { status: number } }> {
-  const holder = new Client(hub.database.url);
-  await holder.connect();
-  try {
-    await holder.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
-    const results: Promise<unknown>[] = [];
-    let ended = 0;
-    for (const request of requests as (() => Promise<unknown>)[]) {
-      results.push(
-        request()
-          .catch(({ status }: ApiError) => ({ status }))
-          .finally(() => {
-            ended += 1;
-          }),
-      );
-      const waiting = async () =>
-        (
-          await hub.database.query<{ n: number }>(
-            `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-          )
-        )[0]?.n as number;
-      await expect.poll(async () => ended + (await waiting()), { timeout: 10_000 }).toBe(results.length);
-    }
-    await holder.query('COMMIT');
-    return (await Promise.all(results)) as never;
-  } finally {
-    await holder.end();
-  }
-}
 
 const password = 'another long password';
 const keyOf = (name: string) => ({
@@ -78,7 +40,7 @@ describe('a removal or demotion of a member leaves no key', () => {
 
   test('that the member creates before the removal', async () => {
     const { create, remove, works } = await secondAdmin();
-    const [created, removed] = await duringWriteLock('api_tokens', [create, remove]);
+    const [created, removed] = await duringWriteLock(hub.database, 'api_tokens', [create, remove]);
     expect(removed).toMatchObject({ keys: [{ id: (created as { id: string }).id, revoked: true }] });
     expect(await works((created as { key: string }).key)).toBe(false);
   });
@@ -86,7 +48,7 @@ describe('a removal or demotion of a member leaves no key', () => {
   test('that the member creates during the removal', async () => {
     const { create, remove, session, tenantId } = await secondAdmin();
     const first = await create();
-    const [removed, created] = await duringWriteLock('api_tokens', [remove, create]);
+    const [removed, created] = await duringWriteLock(hub.database, 'api_tokens', [remove, create]);
     expect(removed).toMatchObject({ keys: [{ id: first.id, revoked: true }] });
     expect(created).toEqual({ status: 401 });
     const { data } = await session.call('listApiTokens', { params: { tenantId } });
@@ -96,7 +58,7 @@ describe('a removal or demotion of a member leaves no key', () => {
   test('that the member creates during the loss of the role admin', async () => {
     const { create, session, tenantId, id } = await secondAdmin();
     const demote = () => session.call('changeMember', { params: { tenantId, userId: id }, body: { role: 'agent' } });
-    const [demoted, created] = await duringWriteLock('audit_log', [demote, create]);
+    const [demoted, created] = await duringWriteLock(hub.database, 'audit_log', [demote, create]);
     expect(demoted).toMatchObject({ role: 'agent' });
     expect(created).toEqual({ status: 403 });
   });
@@ -122,14 +84,14 @@ describe('a change of the password ends sessions of the old password', () => {
 
   test('of a sign-in that is verified before the change', async () => {
     const { logIn, change, isSignedIn } = await member();
-    const [signedIn, changed] = await duringWriteLock('sign_in_addresses', [logIn, change]);
+    const [signedIn, changed] = await duringWriteLock(hub.database, 'sign_in_addresses', [logIn, change]);
     expect(changed).toEqual({ changed: true });
     expect(await isSignedIn((signedIn as { token: string }).token)).toBe(false);
   });
 
   test('of a sign-in that is verified during the change', async () => {
     const { logIn, change } = await member();
-    const [changed, signedIn] = await duringWriteLock('password_resets', [change, logIn]);
+    const [changed, signedIn] = await duringWriteLock(hub.database, 'password_resets', [change, logIn]);
     expect(changed).toEqual({ changed: true });
     expect(signedIn).toEqual({ status: 401 });
   });
@@ -142,7 +104,7 @@ describe('a change of the password ends sessions of the old password', () => {
     );
     const code = await hub.app.identity.createSignInCode(name);
     const redeem = () => hub.client().call('redeemSignInLink', { body: { code } });
-    const [signedIn, changed] = await duringWriteLock('sign_in_addresses', [redeem, change]);
+    const [signedIn, changed] = await duringWriteLock(hub.database, 'sign_in_addresses', [redeem, change]);
     expect(changed).toEqual({ changed: true });
     expect(await isSignedIn((signedIn as { token: string }).token)).toBe(false);
   });

@@ -159,7 +159,7 @@ export class Workflows {
   /** @throws AppError `not_found`, `test_key_not_allowed`. */
   async delete(tenantId: string, id: string, caller: RunCaller): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
-      if (caller.environment === 'test' && (await findWorkflow(tx, tenantId, id))?.environment === 'live')
+      if (caller.environment === 'test' && (await findWorkflow(tx, tenantId, id, 'update'))?.environment === 'live')
         throw testKeyNotAllowed('live workflows');
       await this.deleteWithin(tx, tenantId, id, caller.actor);
     });
