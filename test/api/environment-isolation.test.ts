@@ -173,6 +173,60 @@ describe('messages of channels', () => {
     const tested = await runsOf((await inbound(id, { 'x-api-key': key })).runIds);
     expect(tested).toMatchObject([{ environment: 'test', workflowId: testing }]);
   });
+
+  test('a test message of the same sender continues a session of its own', async () => {
+    const id = await channel();
+    const { key } = await workspace.createKey({ environment: 'test' });
+    const live = await inbound(id, { 'x-service-automation-token': secret }, 'live words');
+    await runsOf(live.runIds);
+    const tested = await inbound(id, { 'x-api-key': key }, 'test words');
+    await runsOf(tested.runIds);
+    expect(tested.sessionId).not.toBe(live.sessionId);
+    expect(
+      await workspace.api.call('getAutomationSession', { params: { id: tested.sessionId }, query: {} }),
+    ).toMatchObject({ environment: 'test', transcript: { data: [{ content: 'test words' }, { content: 'hello' }] } });
+    model.requests.length = 0;
+    await runsOf((await inbound(id, { 'x-service-automation-token': secret }, 'more words')).runIds);
+    expect(JSON.stringify(model.requests)).toContain('live words');
+    expect(JSON.stringify(model.requests)).not.toContain('test words');
+  });
+});
+
+describe('sessions', () => {
+  const textsOf = async (id: string) =>
+    (await workspace.api.call('getAutomationSession', { params: { id }, query: {} })).transcript.data.map(
+      ({ content }) => content,
+    );
+
+  test('a test key appends to test sessions only, and creates its own session of a key', async () => {
+    const body = { scope: 'dm' as const, key: 'customer-1' };
+    const live = await workspace.api.call('createAutomationSession', { body });
+    const own = await tester.call('createAutomationSession', { body: { ...body, title: 'tried' } });
+    expect([live.environment, own.environment]).toEqual(['live', 'test']);
+    expect(own.id).not.toBe(live.id);
+    expect((await tester.call('createAutomationSession', { body })).id).toBe(own.id);
+    const append = (id: string) =>
+      tester.call('appendAutomationSessionMessage', { params: { id }, body: { role: 'assistant', content: 'x' } });
+    await expect(append(live.id)).rejects.toMatchObject({ code: 'test_key_not_allowed', status: 403 });
+    await append(own.id);
+    expect([await textsOf(live.id), await textsOf(own.id)]).toEqual([[], ['x']]);
+  });
+
+  test('a test run reads a live session and does not write to it', async () => {
+    const { id } = await workspace.api.call('createAutomationSession', { body: { scope: 'dm', key: 'customer-2' } });
+    const steps = [{ type: 'agent', prompt: 'asked', sessionId: id }];
+    const ask = await workflow(workspace.api, { steps });
+    expect(await settled(await start(workspace.api, ask))).toBe('succeeded');
+    model.requests.length = 0;
+    const runId = await start(tester, ask);
+    expect(await settled(runId)).toBe('succeeded');
+    expect(model.requests[0]?.messages.length).toBeGreaterThan(2);
+    expect(await textsOf(id)).toEqual(['asked', 'hello']);
+    const own = await tester.call('createAutomationSession', { body: { scope: 'dm', key: 'customer-2' } });
+    const test = await workflow(workspace.api, { steps: [{ type: 'agent', prompt: 'asked', sessionId: own.id }] });
+    expect(await settled(await start(tester, test))).toBe('succeeded');
+    expect(await textsOf(own.id)).toEqual(['asked', 'hello']);
+  });
 });
 
 test('a test key deletes no workflow that a live key saves at the same time', async () => {

@@ -144,6 +144,7 @@ export async function receiveMessages(
       const session = await ensureSession(tx, deps.limits, tenantId, {
         scope: message.scope,
         key,
+        environment,
         title: toStorableText(message.title).slice(0, 200),
       });
       sessionId = session.id;
