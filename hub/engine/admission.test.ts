@@ -242,7 +242,9 @@ describe('a line of held runs', () => {
     expect(await begun()).toEqual([ids[0]]);
     await taker.query('COMMIT');
     await taker.end();
-    await db.workspace(tenantId, (tx) => admitWaitingRuns(tx, tenantId, [id]));
+    await db.workspace(tenantId, (tx) =>
+      admitWaitingRuns(tx, [{ tenant_id: tenantId, workflow_id: id, environment: 'live' }]),
+    );
     expect(await begun()).toEqual(ids.slice(0, 2));
   });
 
@@ -366,11 +368,15 @@ describe('a line of held runs', () => {
       const judged = Promise.withResolvers<void>();
       const mayCommit = Promise.withResolvers<void>();
       const holding = db.workspace(tenantId, async (tx) => {
-        const admission = await admitClaimedRun(tx, tenantId, id, {
-          id: next,
-          fence: claimed?.fence as string,
-          leaseSeconds: 60,
-        });
+        const admission = await admitClaimedRun(
+          tx,
+          { tenantId, workflowId: id, environment: 'live' },
+          {
+            id: next,
+            fence: claimed?.fence as string,
+            leaseSeconds: 60,
+          },
+        );
         judged.resolve();
         await mayCommit.promise;
         return admission;

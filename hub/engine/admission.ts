@@ -3,11 +3,11 @@ import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { lockLine, lockWorkflowLine } from './line-locks.ts';
 import { countStarts, readRules, roomOf } from './line-room.ts';
-import type { Room } from './line-room.ts';
+import type { Line, Room } from './line-room.ts';
 
 /**
  * Lets runs begin as the limits of their workflow and the policy of their workspace say. Runs that must wait stand in the line of
- * their workflow, by id, and cost nothing: whoever makes room (a run that ends, a changed limit) begins the first ones in its own
+ * their workflow and environment, by id, and cost nothing: whoever makes room (a run that ends, a changed limit) begins the first ones in its own
  * transaction, and where time alone makes room the first of the line is woken at that time. `started_at` is set by whoever lets a
  * run begin, so that it counts from then on, whenever a worker takes it.
  *
@@ -39,8 +39,7 @@ export interface Admission {
  */
 export async function admitClaimedRun(
   tx: Transaction,
-  tenantId: string,
-  workflowId: string,
+  line: Line,
   claimed: ClaimedForAdmission,
 ): Promise<Admission | null> {
   const { rowCount } = await tx.query(
@@ -49,30 +48,28 @@ export async function admitClaimedRun(
     [claimed.id, claimed.fence],
   );
   if (rowCount !== 1) return null;
-  return admit(tx, tenantId, workflowId, claimed);
+  return admit(tx, line, claimed);
 }
 
-/** Lets in whoever waits for room in one of these workflows; part of whatever makes room, in its transaction. */
+/** Lets in whoever waits in the lines of runs that end; part of whatever makes room, in its transaction. */
 export async function admitWaitingRuns(
   tx: Transaction,
-  tenantId: string,
-  workflowIds: readonly string[],
+  ended: readonly { tenant_id: string; workflow_id: string; environment: 'live' | 'test' }[],
 ): Promise<PromisedJob[]> {
   const jobs: PromisedJob[] = [];
-  for (const workflowId of [...new Set(workflowIds)].toSorted())
-    jobs.push(...(await admit(tx, tenantId, workflowId, null)).jobs);
+  const byLine = new Map(ended.map((run) => [`${run.workflow_id} ${run.environment}`, run]));
+  for (const [, run] of [...byLine].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
+    const line = { tenantId: run.tenant_id, workflowId: run.workflow_id, environment: run.environment };
+    jobs.push(...(await admit(tx, line, null)).jobs);
+  }
   return jobs;
 }
 
-async function admit(
-  tx: Transaction,
-  tenantId: string,
-  workflowId: string,
-  claimed: ClaimedForAdmission | null,
-): Promise<Admission> {
+async function admit(tx: Transaction, line: Line, claimed: ClaimedForAdmission | null): Promise<Admission> {
+  const { tenantId, workflowId, environment } = line;
   await lockLine(tx, tenantId, workflowId);
-  if (claimed === null && !(await mayMove(tx, tenantId, workflowId))) return { began: false, jobs: [] };
-  const first = await moveLine(tx, tenantId, workflowId, claimed);
+  if (claimed === null && !(await mayMove(tx, line))) return { began: false, jobs: [] };
+  const first = await moveLine(tx, line, claimed);
   const admission: Admission = { began: first.began, jobs: first.jobs };
   if (!first.sharesHour) return admission;
   // Under the workspace's lock: the lines of its other workflows that wait for the same hour, oldest run first.
@@ -80,27 +77,27 @@ async function admit(
   for (let { room } = first; moved.length < maxLinesAtOnce && room?.hold !== 'max_runs_per_hour';) {
     const { rows } = await tx.query<{ workflow_id: string }>(
       'first_held_by_hour',
-      `SELECT workflow_id FROM runs WHERE tenant_id = $1 AND waits_for = 'max_runs_per_hour' AND workflow_id <> ALL($2::uuid[]) ORDER BY id LIMIT 1`,
-      [tenantId, moved],
+      `SELECT workflow_id FROM runs WHERE tenant_id = $1 AND environment = $3 AND waits_for = 'max_runs_per_hour' AND workflow_id <> ALL($2::uuid[]) ORDER BY id LIMIT 1`,
+      [tenantId, moved, environment],
     );
     const next = rows[0]?.workflow_id;
     if (next === undefined) return admission;
     moved.push(next);
     await tx.query('lock_line', lockWorkflowLine, [next]);
-    const line = await moveLine(tx, tenantId, next, null);
-    admission.jobs.push(...line.jobs);
-    room = line.room;
+    const nextMove = await moveLine(tx, { ...line, workflowId: next }, null);
+    admission.jobs.push(...nextMove.jobs);
+    room = nextMove.room;
   }
   return admission;
 }
 
 /** Whether anybody stands in this line, or in one that waits for the same hour: a run that left may have been the one that was to be woken for all. */
-async function mayMove(tx: Transaction, tenantId: string, workflowId: string): Promise<boolean> {
+async function mayMove(tx: Transaction, { tenantId, workflowId, environment }: Line): Promise<boolean> {
   const { rowCount } = await tx.query(
     'may_move',
-    `(SELECT 1 FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL LIMIT 1)
-     UNION ALL (SELECT 1 FROM runs WHERE tenant_id = $1 AND waits_for = 'max_runs_per_hour' LIMIT 1) LIMIT 1`,
-    [tenantId, workflowId],
+    `(SELECT 1 FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $3 AND waits_for IS NOT NULL LIMIT 1)
+     UNION ALL (SELECT 1 FROM runs WHERE tenant_id = $1 AND environment = $3 AND waits_for = 'max_runs_per_hour' LIMIT 1) LIMIT 1`,
+    [tenantId, workflowId, environment],
   );
   return rowCount === 1;
 }
@@ -108,30 +105,24 @@ async function mayMove(tx: Transaction, tenantId: string, workflowId: string): P
 /** Begins whoever there is room for; answers with the room that is left when somebody still waits for it. */
 async function moveLine(
   tx: Transaction,
-  tenantId: string,
-  workflowId: string,
+  line: Line,
   claimed: ClaimedForAdmission | null,
 ): Promise<Admission & { room: Room | null; sharesHour: boolean }> {
-  const rules = await readRules(tx, tenantId, workflowId);
+  const rules = await readRules(tx, line);
   const sharesHour = rules.max_runs_per_hour !== null;
   const before = roomOf(rules, 0);
   const wanted = Math.min(before?.places ?? maxAtOnce, maxAtOnce);
-  const begun = wanted <= 0 ? [] : await begin(tx, tenantId, workflowId, wanted, claimed);
+  const begun = wanted <= 0 ? [] : await begin(tx, line, wanted, claimed);
   if (begun.length > 0) {
     if (rules.limits?.maxRunsPerMinute !== undefined)
-      await countStarts(tx, tenantId, workflowId, 'second', begun.length);
-    if (sharesHour) await countStarts(tx, tenantId, tenantId, 'minute', begun.length);
+      await countStarts(tx, line, line.workflowId, 'second', begun.length);
+    if (sharesHour) await countStarts(tx, line, line.tenantId, 'minute', begun.length);
   }
   const jobs = begun.flatMap(({ job }) => (job === null ? [] : [job]));
   const began = begun.some(({ id }) => id === claimed?.id);
   if (wanted > 0 && begun.length < wanted) return { began, jobs, room: null, sharesHour };
   const room = roomOf(rules, begun.length) ?? { places: maxAtOnce, hold: 'earlier_runs', moreAt: null };
-  const { isEmpty, timer } = await holdFirst(
-    tx,
-    tenantId,
-    workflowId,
-    room.places > 0 ? { ...room, moreAt: rules.now } : room,
-  );
+  const { isEmpty, timer } = await holdFirst(tx, line, room.places > 0 ? { ...room, moreAt: rules.now } : room);
   return {
     began,
     jobs: timer === null ? jobs : [...jobs, timer],
@@ -146,8 +137,7 @@ async function moveLine(
  */
 async function begin(
   tx: Transaction,
-  tenantId: string,
-  workflowId: string,
+  { tenantId, workflowId, environment }: Line,
   count: number,
   claimed: ClaimedForAdmission | null,
 ): Promise<{ id: string; job: PromisedJob | null }[]> {
@@ -156,7 +146,7 @@ async function begin(
     'begin_held',
     `WITH line AS MATERIALIZED (
        SELECT id, row_number() OVER (ORDER BY id) AS place FROM (
-         SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL ORDER BY id LIMIT $3) l
+         SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $6 AND waits_for IS NOT NULL ORDER BY id LIMIT $3) l
      ), free AS MATERIALIZED (
        SELECT id FROM runs WHERE id = ANY(ARRAY(SELECT id FROM line)) AND waits_for IS NOT NULL ORDER BY id FOR UPDATE SKIP LOCKED
      ), first AS (
@@ -173,7 +163,7 @@ async function begin(
        RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id
      )
      SELECT begun.id, promised.outbox_id, promised.job_id FROM begun LEFT JOIN promised ON promised.run_id = begun.id::text ORDER BY begun.id`,
-    [tenantId, workflowId, count, claimed?.id ?? null, claimed?.leaseSeconds ?? 0],
+    [tenantId, workflowId, count, claimed?.id ?? null, claimed?.leaseSeconds ?? 0, environment],
   );
   return rows.map(({ id, outbox_id, job_id }) => ({
     id,
@@ -191,21 +181,20 @@ async function begin(
  */
 async function holdFirst(
   tx: Transaction,
-  tenantId: string,
-  workflowId: string,
+  { tenantId, workflowId, environment }: Line,
   { hold, moreAt }: Room,
 ): Promise<{ isEmpty: boolean; timer: PromisedJob | null }> {
   const { rows } = await tx.query<{ run_id: string; outbox_id: string | null; job_id: string | null }>(
     'hold_first',
     `WITH first AS (
-       SELECT id, CASE WHEN $3 = 'max_runs_per_hour' AND EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = $1 AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL AND o.workflow_id <> $2)
+       SELECT id, CASE WHEN $3 = 'max_runs_per_hour' AND EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = $1 AND o.environment = $5 AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL AND o.workflow_id <> $2)
          THEN NULL ELSE $4::timestamptz END AS at
-       FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+       FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $5 AND waits_for IS NOT NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
      ), held AS (
        UPDATE runs SET waits_for = $3, wake_at = first.at, lease_expires_at = NULL, wake_count = wake_count + CASE WHEN first.at IS NULL THEN 0 ELSE 1 END
        FROM first WHERE runs.id = first.id AND (runs.waits_for <> $3 OR runs.wake_at IS DISTINCT FROM first.at) RETURNING runs.id, runs.wake_count, runs.wake_at
      ), overtaken AS (
-       SELECT r.id FROM runs r WHERE r.id = (SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL ORDER BY id OFFSET 1 LIMIT 1)
+       SELECT r.id FROM runs r WHERE r.id = (SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $5 AND waits_for IS NOT NULL ORDER BY id OFFSET 1 LIMIT 1)
          AND r.waits_for <> 'earlier_runs' AND r.lease_expires_at IS NULL FOR UPDATE SKIP LOCKED
      ), demoted AS (
        UPDATE runs SET waits_for = 'earlier_runs', wake_at = NULL FROM overtaken WHERE runs.id = overtaken.id
@@ -215,7 +204,7 @@ async function holdFirst(
        RETURNING id AS outbox_id, job_id
      )
      SELECT first.id AS run_id, promised.outbox_id, promised.job_id FROM first LEFT JOIN promised ON true`,
-    [tenantId, workflowId, hold, moreAt],
+    [tenantId, workflowId, hold, moreAt, environment],
   );
   const row = rows[0];
   if (row === undefined) return { isEmpty: true, timer: null };

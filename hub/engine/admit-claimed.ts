@@ -11,8 +11,9 @@ import type { ClaimedRun } from './store.ts';
  */
 export async function admitClaimed(db: Database, run: ClaimedRun): Promise<Admission> {
   if (run.started_at !== null) return { began: true, jobs: [] };
+  const line = { tenantId: run.tenant_id, workflowId: run.workflow_id, environment: run.environment };
   const admission = await db.workspace(run.tenant_id, (tx) =>
-    admitClaimedRun(tx, run.tenant_id, run.workflow_id, { id: run.id, fence: run.fence, leaseSeconds }),
+    admitClaimedRun(tx, line, { id: run.id, fence: run.fence, leaseSeconds }),
   );
   if (admission === null) throw new LeaseLost('the run was taken over, cancelled or ended');
   return admission;

@@ -467,7 +467,7 @@ export class Engine {
       ]);
       const othersMayWait = last?.othersMayWait === true;
       if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error, after)));
-      if (othersMayWait) jobs.push(...(await admitWaitingRuns(tx, run.tenant_id, [run.workflow_id])));
+      if (othersMayWait) jobs.push(...(await admitWaitingRuns(tx, [run])));
       return { jobs, after };
     }, durable);
   }

@@ -7,6 +7,13 @@ import type { Transaction } from '../platform/db/database.ts';
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
+/** Where runs of a workflow wait for a limit. Test runs and live runs wait separately and do not count against each other's limits. */
+export interface Line {
+  tenantId: string;
+  workflowId: string;
+  environment: 'live' | 'test';
+}
+
 /** How many runs of a line may begin, and why no more. */
 export interface Room {
   places: number;
@@ -33,18 +40,19 @@ function maxConcurrentRuns(workflow: { limits: WorkflowLimits | null; overlap: s
   return workflow.limits?.maxConcurrentRuns ?? (workflow.overlap === 'queue' ? 1 : null);
 }
 
-/** What a line is judged by: the limits as they are now, and how many runs count against them. */
-export async function readRules(tx: Transaction, tenantId: string, workflowId: string): Promise<Rules> {
+/** What a line is judged by: the limits as they are now, and how many runs of its environment count against them. */
+export async function readRules(tx: Transaction, line: Line): Promise<Rules> {
+  const { tenantId, workflowId, environment } = line;
   const read = async () => {
     const { rows } = await tx.query<Rules>(
       'read_rules',
       `SELECT clock_timestamp() AS now, w.limits, w.trigger->'schedule'->>'overlap' AS overlap, p.quiet_hours, p.max_runs_per_hour,
-         (SELECT count(*)::int FROM (SELECT 1 FROM runs WHERE workflow_id = w.id AND started_at IS NOT NULL AND finished_at IS NULL
+         (SELECT count(*)::int FROM (SELECT 1 FROM runs WHERE workflow_id = w.id AND environment = $3 AND started_at IS NOT NULL AND finished_at IS NULL
             LIMIT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 ELSE 0 END)) u) AS under_way,
-         CASE WHEN w.limits ? 'maxRunsPerMinute' THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.id) s) END AS minute,
-         CASE WHEN p.max_runs_per_hour IS NOT NULL THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.tenant_id) s) END AS hour
+         CASE WHEN w.limits ? 'maxRunsPerMinute' THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.id AND environment = $3) s) END AS minute,
+         CASE WHEN p.max_runs_per_hour IS NOT NULL THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.tenant_id AND environment = $3) s) END AS hour
        FROM workflows w LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id WHERE w.id = $1 AND w.tenant_id = $2`,
-      [workflowId, tenantId],
+      [workflowId, tenantId, environment],
     );
     // Workflows are kept when they are deleted; without one there is nothing that could hold its runs.
     return (
@@ -65,8 +73,8 @@ export async function readRules(tx: Transaction, tenantId: string, workflowId: s
     minute: rules.limits?.maxRunsPerMinute !== undefined && rules.minute === null,
     hour: rules.max_runs_per_hour !== null && rules.hour === null,
   };
-  if (unseeded.minute) await seedStarts(tx, tenantId, workflowId, 'second');
-  if (unseeded.hour) await seedStarts(tx, tenantId, tenantId, 'minute');
+  if (unseeded.minute) await seedStarts(tx, line, workflowId, 'second');
+  if (unseeded.hour) await seedStarts(tx, line, tenantId, 'minute');
   return unseeded.minute || unseeded.hour ? read() : rules;
 }
 
@@ -116,7 +124,7 @@ function roomOfWindow(
 /** Counts runs that begin now, of a workflow or of all its workspace, in slices that a window of time is made of. */
 export async function countStarts(
   tx: Transaction,
-  tenantId: string,
+  { tenantId, environment }: Line,
   scopeId: string,
   slice: 'second' | 'minute',
   count: number,
@@ -124,31 +132,31 @@ export async function countStarts(
   await tx.query(
     'count_starts',
     `WITH gone AS (
-       DELETE FROM run_starts WHERE scope_id = $1 AND last_at < now() - CASE $3 WHEN 'second' THEN interval '2 minutes' ELSE interval '2 hours' END AND slice_at <> date_trunc($3, now())
+       DELETE FROM run_starts WHERE scope_id = $1 AND environment = $5 AND last_at < now() - CASE $3 WHEN 'second' THEN interval '2 minutes' ELSE interval '2 hours' END AND slice_at <> date_trunc($3, now())
      )
-     INSERT INTO run_starts (scope_id, slice_at, tenant_id, count, last_at) VALUES ($1, date_trunc($3, now()), $2, $4, clock_timestamp())
-     ON CONFLICT (scope_id, slice_at) DO UPDATE SET count = run_starts.count + excluded.count, last_at = excluded.last_at`,
-    [scopeId, tenantId, slice, count],
+     INSERT INTO run_starts (scope_id, environment, slice_at, tenant_id, count, last_at) VALUES ($1, $5, date_trunc($3, now()), $2, $4, clock_timestamp())
+     ON CONFLICT (scope_id, environment, slice_at) DO UPDATE SET count = run_starts.count + excluded.count, last_at = excluded.last_at`,
+    [scopeId, tenantId, slice, count, environment],
   );
 }
 
 /** Counts the runs that began before anybody kept count. The row of now stands for `they were counted` even where there were none. */
 async function seedStarts(
   tx: Transaction,
-  tenantId: string,
+  { tenantId, environment }: Line,
   scopeId: string,
   slice: 'second' | 'minute',
 ): Promise<void> {
   await tx.query(
     'seed_starts',
-    `INSERT INTO run_starts (scope_id, slice_at, tenant_id, count, last_at)
-     SELECT $1::uuid, slice_at, $2::uuid, sum(n)::int, max(last_at) FROM (
+    `INSERT INTO run_starts (scope_id, environment, slice_at, tenant_id, count, last_at)
+     SELECT $1::uuid, $4::text, slice_at, $2::uuid, sum(n)::int, max(last_at) FROM (
        SELECT date_trunc($3, started_at) AS slice_at, count(*) AS n, max(started_at) AS last_at FROM runs
-       WHERE tenant_id = $2::uuid AND started_at > now() - CASE $3 WHEN 'second' THEN interval '1 minute' ELSE interval '1 hour' END AND ($1::uuid = $2::uuid OR workflow_id = $1::uuid)
+       WHERE tenant_id = $2::uuid AND environment = $4 AND started_at > now() - CASE $3 WHEN 'second' THEN interval '1 minute' ELSE interval '1 hour' END AND ($1::uuid = $2::uuid OR workflow_id = $1::uuid)
        GROUP BY 1
        UNION ALL SELECT date_trunc($3, now()), 0, now() - interval '1 day'
      ) s GROUP BY slice_at
-     ON CONFLICT (scope_id, slice_at) DO NOTHING`,
-    [scopeId, tenantId, slice],
+     ON CONFLICT (scope_id, environment, slice_at) DO NOTHING`,
+    [scopeId, tenantId, slice, environment],
   );
 }

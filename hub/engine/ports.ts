@@ -172,6 +172,8 @@ export interface ModelAnswer extends InferenceAnswer {
 /** A conversation that an agent step reads and adds to. */
 export interface Conversation {
   id: string;
+  /** A test run reads a live conversation, but does not write to it. */
+  environment: 'live' | 'test';
   memorySummary: string;
   summarisedThrough: string | null;
 }

@@ -103,17 +103,22 @@ export async function lockLimits(tx: Transaction, workflowId: string): Promise<v
   ]);
 }
 
-/** The runs of a workflow that are under way, oldest first, and how many began within the last minute. */
-export async function countRuns(tx: Transaction, workflowId: string): Promise<{ open: string[]; lastMinute: number }> {
+/** The unfinished runs of a workflow in one environment, oldest first, and how many were accepted within the last minute. */
+export async function countRuns(
+  tx: Transaction,
+  workflowId: string,
+  environment: 'live' | 'test',
+): Promise<{ open: string[]; lastMinute: number }> {
+  const ofLine = and(eq(runs.workflowId, workflowId), eq(runs.environment, environment));
   const open = await tx
     .select({ id: runs.id })
     .from(runs)
-    .where(and(eq(runs.workflowId, workflowId), isNull(runs.finishedAt)))
+    .where(and(ofLine, isNull(runs.finishedAt)))
     .orderBy(asc(runs.id));
   const [recent] = await tx
     .select({ count: sql<number>`count(*)::int` })
     .from(runs)
-    .where(and(eq(runs.workflowId, workflowId), gt(runs.id, sql`${idBefore(new Date(Date.now() - 60_000))}::uuid`)));
+    .where(and(ofLine, gt(runs.id, sql`${idBefore(new Date(Date.now() - 60_000))}::uuid`)));
   return { open: open.map((row) => row.id), lastMinute: recent?.count ?? 0 };
 }
 

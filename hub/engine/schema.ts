@@ -185,7 +185,7 @@ export interface RunFailure {
  * - `wake_at` says from when on the run wants a worker; it is null exactly when the run is final, waits for an approval, or is held by
  *   a limit that time alone does not open.
  * - `waits_for` is set exactly while a limit or a policy holds the run back before it begins: then it stands in the line of its
- *   workflow, by id; only the first of a line has a `wake_at`, and whoever makes room begins the first ones.
+ *   workflow and environment, by id; only the first of a line has a `wake_at`, and whoever makes room begins the first ones.
  * - a worker holds the run from a claim, which sets `fence` to a value that no other holder ever had (`nextFence`) and sets
  *   `lease_expires_at`, until it finishes, waits or loses the lease; every write of a worker names its fence, so one that was overtaken writes nothing.
  * - `finished_at` is set exactly in the final states.
@@ -275,8 +275,8 @@ export const runs = pgTable(
       .on(table.workflowId)
       .where(sql`started_at is not null and finished_at is null`)
       .concurrently(),
-    index('runs_held')
-      .on(table.tenantId, table.workflowId, table.id)
+    index('runs_held_lines')
+      .on(table.tenantId, table.workflowId, table.environment, table.id)
       .where(sql`waits_for is not null`)
       .concurrently(),
     index('runs_held_hour')
@@ -288,7 +288,7 @@ export const runs = pgTable(
 );
 
 /**
- * How many runs began lately, counted in slices of time: of a workflow by the second, of a workspace by the minute. Only kept where
+ * How many runs of an environment began lately, counted in slices of time: of a workflow by the second, of a workspace by the minute. Only kept where
  * a limit asks for it, and counted anew from the runs where there is no row.
  */
 export const runStarts = pgTable(
@@ -296,13 +296,14 @@ export const runStarts = pgTable(
   {
     /** The workflow or the workspace. */
     scopeId: uuid('scope_id').notNull(),
+    environment: text('environment').$type<'live' | 'test'>().notNull(),
     sliceAt: instant('slice_at').notNull(),
     tenantId: tenantId(),
     count: integer('count').notNull(),
     lastAt: instant('last_at').notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.scopeId, table.sliceAt] }),
+    primaryKey({ columns: [table.scopeId, table.environment, table.sliceAt] }),
     index('run_starts_age').on(table.sliceAt),
     ...policies(),
   ],

@@ -33,8 +33,8 @@ export async function reopenLines(
  */
 export function wakeForgottenLines(tx: Transaction): Promise<PromisedJob[]> {
   const hasRoom = `CASE r.waits_for
-      WHEN 'max_runs_per_hour' THEN NOT EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = r.tenant_id AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL)
-      WHEN 'max_concurrent_runs' THEN coalesce((SELECT count(*) FROM (SELECT 1 FROM runs u WHERE u.workflow_id = r.workflow_id AND u.started_at IS NOT NULL AND u.finished_at IS NULL LIMIT m.most) c) < m.most, true)
+      WHEN 'max_runs_per_hour' THEN NOT EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = r.tenant_id AND o.environment = r.environment AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL)
+      WHEN 'max_concurrent_runs' THEN coalesce((SELECT count(*) FROM (SELECT 1 FROM runs u WHERE u.workflow_id = r.workflow_id AND u.environment = r.environment AND u.started_at IS NOT NULL AND u.finished_at IS NULL LIMIT m.most) c) < m.most, true)
       ELSE true END`;
   return wakeFirst(tx, 'wake_forgotten_lines', `r.wake_at IS NULL AND r.lease_expires_at IS NULL AND ${hasRoom}`, []);
 }
@@ -48,11 +48,11 @@ async function wakeFirst(tx: Transaction, name: string, where: string, values: s
   const { rows } = await tx.query<{ outbox_id: string; job_id: string; run_id: string; tenant_id: string }>(
     name,
     `WITH RECURSIVE line AS (
-       (SELECT tenant_id, workflow_id, id FROM runs h WHERE waits_for IS NOT NULL ${byTenant} ${byWorkflow} ORDER BY tenant_id, workflow_id, id LIMIT 1)
+       (SELECT tenant_id, workflow_id, environment, id FROM runs h WHERE waits_for IS NOT NULL ${byTenant} ${byWorkflow} ORDER BY tenant_id, workflow_id, environment, id LIMIT 1)
        UNION ALL
        SELECT n.* FROM line CROSS JOIN LATERAL (
-         SELECT tenant_id, workflow_id, id FROM runs h WHERE waits_for IS NOT NULL AND (h.tenant_id, h.workflow_id) > (line.tenant_id, line.workflow_id) ${byTenant} ${byWorkflow}
-         ORDER BY tenant_id, workflow_id, id LIMIT 1) n
+         SELECT tenant_id, workflow_id, environment, id FROM runs h WHERE waits_for IS NOT NULL AND (h.tenant_id, h.workflow_id, h.environment) > (line.tenant_id, line.workflow_id, line.environment) ${byTenant} ${byWorkflow}
+         ORDER BY tenant_id, workflow_id, environment, id LIMIT 1) n
      ), first AS (
        SELECT r.id FROM runs r JOIN workflows w ON w.id = r.workflow_id
        CROSS JOIN LATERAL (SELECT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 END) AS most) m

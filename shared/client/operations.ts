@@ -841,7 +841,7 @@ export interface Campaign {
   mails: {
     /** Mails that the mail server accepted */
     sent: number;
-    /** Mails of the test environment, which were not sent */
+    /** Mails that test runs simulated. A contact counts once for each test run */
     simulated: number;
     /** Mails that the mail server refused */
     failed: number;
@@ -3591,8 +3591,10 @@ export interface Session {
   id: string;
   /** Subject of the session: a person, a group, a run, a channel or the workspace */
   scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
-  /** Unique together with `scope`, at most 200 characters */
+  /** Unique together with `scope` and `environment`, at most 200 characters */
   key: string;
+  /** `test` when a test key created it. Test keys and test runs do not write to `live` sessions */
+  environment: 'live' | 'test';
   /** Label for people, at most 200 characters; may be empty */
   title: string;
   /** Summary of the older part of the transcript */
@@ -3627,8 +3629,10 @@ export interface SessionWithTranscript {
   id: string;
   /** Subject of the session: a person, a group, a run, a channel or the workspace */
   scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
-  /** Unique together with `scope`, at most 200 characters */
+  /** Unique together with `scope` and `environment`, at most 200 characters */
   key: string;
+  /** `test` when a test key created it. Test keys and test runs do not write to `live` sessions */
+  environment: 'live' | 'test';
   /** Label for people, at most 200 characters; may be empty */
   title: string;
   /** Summary of the older part of the transcript */
@@ -6203,7 +6207,7 @@ export interface Operations {
       body: {
         /** Subject of the session */
         scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
-        /** Unique together with `scope`, 1 to 200 characters */
+        /** Unique together with `scope` and the environment, 1 to 200 characters */
         key: string;
         /** Label for people, at most 200 characters */
         title?: string;

@@ -178,6 +178,27 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
   ).toEqual(['bob@example.org', 'cem@example.org']);
 });
 
+test('a test run of a campaign sends to all contacts as simulated, and mails of live runs are independent of it', async () => {
+  mail.mails.length = 0;
+  const list = await workspace.session.call('createContactList', { body: { name: 'Tried' } });
+  const contacts = [{ email: 'one@example.org' }, { email: 'two@example.org' }];
+  await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts } });
+  const campaign = await workspace.session.call('createCampaign', {
+    body: { name: 'Tried', listId: list.id, subject: 'S', text: 'T' },
+  });
+  const tester = hub.client((await workspace.createKey({ environment: 'test' })).key);
+  const step = { type: 'skill' as const, skillId: 'marketing.campaign_send', input: { campaignId: campaign.id } };
+  const outputOf = async (api = workspace.api) => (await run([step], api)).stepsResultJson[0]?.output;
+  expect(await outputOf(tester)).toMatchObject({ sent: 0, simulated: 2, total: { sent: 0, simulated: 2 } });
+  expect(mail.mails).toEqual([]);
+  expect(await outputOf()).toMatchObject({ sent: 2, simulated: 0, total: { sent: 2, simulated: 2 } });
+  expect(mail.mails.map(({ to }) => to[0]).toSorted()).toEqual(contacts.map(({ email }) => email));
+  // The live mails do not keep a later test run from simulating all of them.
+  expect(await outputOf(tester)).toMatchObject({ sent: 0, simulated: 2, total: { sent: 2, simulated: 4 } });
+  expect(await outputOf()).toMatchObject({ sent: 0, simulated: 0 });
+  expect(mail.mails.length).toBe(2);
+});
+
 test('a mail with an unknown result is not sent again, by a step or a campaign', async () => {
   mail.mails.length = 0;
   mail.breaksConnection = true;

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { AppError } from '../../../shared/errors.ts';
 import { canReach } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
+import { initdbFailureReason } from './failure-reason.ts';
 
 /** The superuser that initdb creates. The hub itself never signs in with this role. */
 export const superuser = 'outrigger';
@@ -72,12 +73,8 @@ export async function initialiseCluster(
     renameSync(temporary, data);
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
-    const { stderr = '' } = error as { stderr?: string };
-    throw new AppError(
-      'unavailable',
-      `The database could not be created: ${stderr.trim().split('\n').at(-1) ?? String(error)}`,
-      { cause: error },
-    );
+    const reason = initdbFailureReason(error, initdbTimeoutMs / 1000);
+    throw new AppError('unavailable', `The database could not be created: ${reason}`, { cause: error });
   } finally {
     rmSync(passwordFile, { force: true });
   }

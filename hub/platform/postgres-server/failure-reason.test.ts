@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failureReason } from './failure-reason.ts';
+import { failureReason, initdbFailureReason } from './failure-reason.ts';
 
 const time = '2026-11-26 20:27:34.512 UTC';
 
@@ -22,4 +22,29 @@ ${time} [71] LOG:  database system is shut down\n`,
   ['', 'no reason given'],
 ])('failureReason returns the last fatal line that is not a refused connection: %s', (log, reason) => {
   expect(failureReason(log)).toEqual(reason instanceof RegExp ? expect.stringMatching(reason) : reason);
+});
+
+test.each([
+  [
+    `${time} [99] LOG:  invalid value for parameter "max_connections": "x"
+${time} [99] FATAL:  configuration file "/data/postgresql.conf" contains errors
+child process exited with exit code 1
+initdb: removing data directory "/data"\n`,
+    'FATAL: configuration file "/data/postgresql.conf" contains errors',
+  ],
+  [
+    `initdb: error: could not write to file "/data/PG_VERSION": No space left on device
+initdb: removing data directory "/data"\n`,
+    'initdb: error: could not write to file "/data/PG_VERSION": No space left on device',
+  ],
+  ['initdb: removing data directory "/data"\n', 'Command failed: initdb'],
+  ['', 'Command failed: initdb'],
+])('initdbFailureReason returns the error and not the clean-up that follows: %s', (stderr, reason) => {
+  const error = Object.assign(new Error(`Command failed: initdb\n${stderr}`), { stderr });
+  expect(initdbFailureReason(error, 60)).toBe(reason);
+});
+
+test('initdbFailureReason names the time limit when initdb was stopped', () => {
+  const error = Object.assign(new Error('Command failed'), { stderr: 'initdb: removing data directory', killed: true });
+  expect(initdbFailureReason(error, 60)).toBe('initdb did not finish within 60 seconds');
 });

@@ -64,7 +64,7 @@ export const campaigns = pgTable(
 );
 
 /**
- * One mail of a campaign to one contact. The row is inserted before the mail is sent, so that a contact never receives
+ * One mail of a campaign to one contact, of live runs only. The row is inserted before the mail is sent, so that a contact never receives
  * the mail twice.
  */
 export const campaignMails = pgTable(
@@ -78,7 +78,7 @@ export const campaignMails = pgTable(
       .references(() => contacts.id, { onDelete: 'cascade' }),
     tenantId: tenantId(),
     /** A mail that stays in `sending` after its process died may or may not have been sent. It is not sent again. */
-    status: text('status').$type<'sending' | 'sent' | 'simulated' | 'failed'>().notNull(),
+    status: text('status').$type<'sending' | 'sent' | 'failed'>().notNull(),
     error: text('error'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),

@@ -10,7 +10,8 @@ export const marketingSkills = (mailing: CampaignMailing): DirectSkill[] => [
   defineSkill({
     id: 'marketing.campaign_send',
     title: 'Send a campaign',
-    summary: 'Sends a campaign to every contact of its list that has not received it.',
+    summary:
+      'Sends a campaign to every contact of its list that has not received it. A test run simulates a mail to every contact and does not affect live runs.',
     requires: ['marketing', 'business_email'],
     // `campaign_mails` records each mail, so that a repeated call continues after the last mail.
     effect: 'pure',

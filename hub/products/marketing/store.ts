@@ -145,13 +145,24 @@ export async function claimMail(tx: Transaction, campaign: CampaignRow, contactI
   return rows.length > 0 ? contact : null;
 }
 
-const settledColumns = { sent: 'mailsSent', simulated: 'mailsSimulated', failed: 'mailsFailed' } as const;
+const settledColumns = { sent: 'mailsSent', failed: 'mailsFailed' } as const;
+
+/** Counts a mail to each subscribed contact as simulated. @returns their number. */
+export async function simulateMails(tx: Transaction, campaign: CampaignRow): Promise<number> {
+  const [row] = await tx
+    .select({ simulated: sql<number>`count(*)::int` })
+    .from(contacts)
+    .where(and(eq(contacts.listId, campaign.listId), isNull(contacts.unsubscribedAt)));
+  const { simulated } = row as { simulated: number };
+  await count(tx, campaign.id, { mailsSimulated: sql`${campaigns.mailsSimulated} + ${simulated}` });
+  return simulated;
+}
 
 export async function settleMail(
   tx: Transaction,
   campaignId: string,
   contactId: string,
-  status: 'sent' | 'simulated' | 'failed',
+  status: 'sent' | 'failed',
   error: string | null,
 ): Promise<void> {
   const settled = await tx

@@ -22,7 +22,10 @@ const scope = z.enum(sessionScopes, `must be one of ${sessionScopes.join(', ')}`
 const summaryShape = {
   id: id.describe('Id of the session'),
   scope: scope.describe('Subject of the session: a person, a group, a run, a channel or the workspace'),
-  key: z.string().describe('Unique together with `scope`, at most 200 characters'),
+  key: z.string().describe('Unique together with `scope` and `environment`, at most 200 characters'),
+  environment: z
+    .enum(['live', 'test'])
+    .describe('`test` when a test key created it. Test keys and test runs do not write to `live` sessions'),
   title: z.string().describe('Label for people, at most 200 characters; may be empty'),
   memorySummary: z.string().describe('Summary of the older part of the transcript'),
   createdAt: timestamp,
@@ -58,10 +61,10 @@ export const sessions = defineResource({
     method: 'POST',
     path: '/v1/automations/sessions',
     summary: 'Get or create a session',
-    description: 'Returns the existing session of the scope and key, or creates it.',
+    description: 'Returns the existing session of the scope, the key and the environment of the caller, or creates it.',
     body: z.strictObject({
       scope: scope.describe('Subject of the session'),
-      key: text(1, 200).describe('Unique together with `scope`, 1 to 200 characters'),
+      key: text(1, 200).describe('Unique together with `scope` and the environment, 1 to 200 characters'),
       title: text(0, 200).optional().describe('Label for people, at most 200 characters'),
     }),
     response: sessionSummary,
@@ -103,6 +106,6 @@ export const sessions = defineResource({
       content: text(1, 20_000).describe('Text of the message, 1 to 20,000 characters'),
     }),
     response: sessionMessage,
-    errors: ['conflict'],
+    errors: ['conflict', 'test_key_not_allowed'],
   },
 });

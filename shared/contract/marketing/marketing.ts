@@ -57,7 +57,7 @@ const campaign = named(
     mails: z
       .object({
         sent: z.int().describe('Mails that the mail server accepted'),
-        simulated: z.int().describe('Mails of the test environment, which were not sent'),
+        simulated: z.int().describe('Mails that test runs simulated. A contact counts once for each test run'),
         failed: z.int().describe('Mails that the mail server refused'),
         unknown: z
           .int()

@@ -50,43 +50,18 @@ export class ToolProfiles {
    * Creates a profile, or updates the profile with the given `id`. @throws AppError `not_found`, `validation_failed`
    * for a pattern that matches no skill, `workspace_limit_reached`.
    */
-  put(tenantId: string, body: PutBody, actor: string): Promise<ToolProfile> {
-    const { id, ...values } = body;
-    const unknown = values.allow.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
-    if (unknown !== -1) throw invalidBody(`allow[${unknown}]`, 'matches no skill of this hub');
+  put(tenantId: string, { id, ...values }: PutBody, actor: string): Promise<ToolProfile> {
+    if (id !== undefined) return this.patch(tenantId, id, values, actor);
+    this.#assertKnown(values.allow);
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const { allow, deny } = values;
-      const [before] =
-        id === undefined
-          ? []
-          : await tx
-              .select()
-              .from(toolProfiles)
-              .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
-              .for('no key update');
-      const earlier = before === undefined ? null : { values: before, authors: before.authors };
-      const authors = authorsAfter(earlier, { allow, deny }, actor);
-      const [row] =
-        id === undefined
-          ? await tx
-              .insert(toolProfiles)
-              .values({ id: newId(), tenantId, ...values, authors })
-              .returning()
-          : await tx
-              .update(toolProfiles)
-              .set({ ...values, authors, updatedAt: sql`now()` })
-              .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
-              .returning();
-      if (row === undefined) throw notFound('tool profile', id ?? '');
-      if (id === undefined) await this.#deps.limits.assertWithin(tx, tenantId, 'toolProfile');
-      await recordAudit(tx, {
-        tenantId,
-        actor,
-        action: id === undefined ? 'tool-profile.created' : 'tool-profile.updated',
-        targetType: 'tool-profile',
-        targetId: row.id,
-        details: { name: row.name },
-      });
+      const [inserted] = await tx
+        .insert(toolProfiles)
+        .values({ id: newId(), tenantId, ...values, authors: authorsAfter(null, { allow, deny }, actor) })
+        .returning();
+      const row = inserted as ProfileRow;
+      await this.#deps.limits.assertWithin(tx, tenantId, 'toolProfile');
+      await recordChange(tx, row, 'tool-profile.created', actor);
       return presentProfile(row);
     });
   }
@@ -105,12 +80,27 @@ export class ToolProfiles {
     body: z.output<typeof patchToolProfileBody>,
     actor: string,
   ): Promise<ToolProfile> {
-    const before = await this.get(tenantId, id);
-    return this.put(
-      tenantId,
-      { id, name: body.name ?? before.name, allow: body.allow ?? before.allow, deny: body.deny ?? before.deny },
-      actor,
-    );
+    this.#assertKnown(body.allow ?? []);
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const isThis = and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id));
+      const [before] = await tx.select().from(toolProfiles).where(isThis).for('no key update');
+      if (before === undefined) throw notFound('tool profile', id);
+      const { allow, deny } = body;
+      const authors = authorsAfter({ values: before, authors: before.authors }, { allow, deny }, actor);
+      const [updated] = await tx
+        .update(toolProfiles)
+        .set({ ...body, authors, updatedAt: sql`now()` })
+        .where(isThis)
+        .returning();
+      const row = updated as ProfileRow;
+      await recordChange(tx, row, 'tool-profile.updated', actor);
+      return presentProfile(row);
+    });
+  }
+
+  #assertKnown(allow: readonly string[]): void {
+    const unknown = allow.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
+    if (unknown !== -1) throw invalidBody(`allow[${unknown}]`, 'matches no skill of this hub');
   }
 
   /** @throws AppError `not_found`, or `conflict` while an agent uses it. */
@@ -143,6 +133,13 @@ export class ToolProfiles {
     return { id, deleted: true };
   }
 }
+
+const recordChange = (
+  tx: Transaction,
+  { tenantId, id, name }: ProfileRow,
+  action: 'tool-profile.created' | 'tool-profile.updated',
+  actor: string,
+) => recordAudit(tx, { tenantId, actor, action, targetType: 'tool-profile', targetId: id, details: { name } });
 
 /** A tool profile of a workspace, or null. */
 export async function findToolProfile(tx: Transaction, tenantId: string, id: string): Promise<ToolProfile | null> {

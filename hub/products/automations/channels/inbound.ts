@@ -144,6 +144,7 @@ export async function receiveMessages(
       const session = await ensureSession(tx, deps.limits, tenantId, {
         scope: message.scope,
         key,
+        environment,
         title: toStorableText(message.title).slice(0, 200),
       });
       sessionId = session.id;
@@ -167,7 +168,7 @@ export async function receiveMessages(
       };
       const request = { trigger, payload, environment, requestedBy: starters };
       const starts: { of: JsonObject; start: () => Promise<StartedRun> }[] = (
-        await deps.workflows.listForChannel(tx, tenantId, channel)
+        await deps.workflows.listForChannel(tx, tenantId, channel, environment)
       ).map(({ id }) => ({
         of: { workflowId: id },
         start: () => deps.workflows.startWithin(tx, tenantId, id, request),

@@ -72,9 +72,20 @@ export class Channels {
    * `workspace_limit_reached`.
    */
   put(tenantId: string, body: PutBody, actor: string): Promise<Channel> {
+    return this.#write(tenantId, body.id, () => body, actor);
+  }
+
+  /** @param bodyOf the whole content of the channel after the change; the transaction has locked `before`. */
+  #write(
+    tenantId: string,
+    id: string | undefined,
+    bodyOf: (before: ChannelRow | null) => PutBody,
+    actor: string,
+  ): Promise<Channel> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      const before = body.id === undefined ? null : await findChannel(tx, tenantId, body.id);
-      if (body.id !== undefined && before === null) throw notFound('channel', body.id);
+      const before = id === undefined ? null : await findChannel(tx, tenantId, id, 'no key update');
+      if (id !== undefined && before === null) throw notFound('channel', id);
+      const body = bodyOf(before);
       if (before !== null && before.provider !== body.provider) {
         throw new AppError(
           'validation_failed',
@@ -130,7 +141,7 @@ export class Channels {
   }
 
   /** Updates the given fields of a channel. @throws AppError `not_found`, `validation_failed`. */
-  async patch(
+  patch(
     tenantId: string,
     id: string,
     body: {
@@ -141,20 +152,14 @@ export class Channels {
     },
     actor: string,
   ): Promise<Channel> {
-    const before = await this.#deps.db.read(tenantId, (tx) => findChannel(tx, tenantId, id));
-    if (before === null) throw notFound('channel', id);
-    return this.put(
-      tenantId,
-      {
-        id,
-        provider: before.provider,
-        name: body.name ?? before.name,
-        active: body.active ?? before.active,
-        conversations: body.conversations,
-        config: { ...before.config, ...body.config },
-      },
-      actor,
-    );
+    const bodyOf = (before: ChannelRow): PutBody => ({
+      provider: before.provider,
+      name: body.name ?? before.name,
+      active: body.active ?? before.active,
+      conversations: body.conversations,
+      config: { ...before.config, ...body.config },
+    });
+    return this.#write(tenantId, id, (before) => bodyOf(before as ChannelRow), actor);
   }
 
   /** @throws AppError `not_found`. */

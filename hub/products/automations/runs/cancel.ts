@@ -82,14 +82,7 @@ export async function cancelWithin(
   const parents = open.flatMap(({ parent_run_id: parentId }) =>
     parentId === null || cancelled.has(parentId) ? [] : [parentId],
   );
-  const jobs = [
-    ...(await wakeRuns(tx, [...new Set(parents)], ids)),
-    ...(await admitWaitingRuns(
-      tx,
-      tenantId,
-      open.map((run) => run.workflow_id),
-    )),
-  ];
+  const jobs = [...(await wakeRuns(tx, [...new Set(parents)], ids)), ...(await admitWaitingRuns(tx, open))];
   const committed = () => {
     afterCommit();
     for (const id of ids) deps.events.publish(runTopic(id), { status: 'cancelled' });

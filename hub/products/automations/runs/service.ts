@@ -148,17 +148,18 @@ export class Runs {
 
   /**
    * Admits a run of a workflow with limits in the transaction of the caller, and cancels open runs when the limits
-   * require it. @returns a function to call after the commit.
+   * require it. Only runs of the same environment count and are cancelled. @returns a function to call after the commit.
    * @throws AppError `workflow_limit_reached` when the limits drop the run.
    */
   async admit(
     tx: Transaction,
     workflow: { tenantId: string; id: string; limits: WorkflowLimits | null },
+    environment: 'live' | 'test',
   ): Promise<() => void> {
     const { limits, tenantId, id } = workflow;
     if (limits === null || limits.onLimit === 'queue') return () => undefined;
     await lockWorkflow(tx, id);
-    const { open, lastMinute } = await countRuns(tx, id);
+    const { open, lastMinute } = await countRuns(tx, id, environment);
     const max = limits.maxConcurrentRuns ?? Number.POSITIVE_INFINITY;
     if (limits.maxRunsPerMinute !== undefined && lastMinute >= limits.maxRunsPerMinute)
       throw limitReached(`more than ${limits.maxRunsPerMinute} runs per minute`);

@@ -212,7 +212,7 @@ export class Schedules {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
       `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, now() AS now, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
-         EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
+         EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.environment = w.environment AND r.finished_at IS NULL) AS is_open
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
       [ids],
@@ -302,7 +302,11 @@ export class Schedules {
     if (!isLast) return 'overlapped';
     try {
       after.push(
-        await this.#deps.runs.admit(tx, { tenantId: workflow.tenant_id, id: workflow.id, limits: workflow.limits }),
+        await this.#deps.runs.admit(
+          tx,
+          { tenantId: workflow.tenant_id, id: workflow.id, limits: workflow.limits },
+          workflow.environment,
+        ),
       );
       return 'started';
     } catch (error) {

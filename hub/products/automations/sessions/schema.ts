@@ -10,6 +10,7 @@ export const automationSessions = pgTable(
     tenantId: tenantId(),
     scope: text('scope').$type<SessionScope>().notNull(),
     key: text('key').notNull(),
+    environment: text('environment').$type<'live' | 'test'>().notNull().default('live'),
     title: text('title').notNull(),
     memorySummary: text('memory_summary').notNull(),
     /** The last message that the summary covers. */
@@ -18,7 +19,7 @@ export const automationSessions = pgTable(
     updatedAt: updatedAt(),
   },
   (table) => [
-    unique('automation_sessions_key').on(table.tenantId, table.scope, table.key),
+    unique('automation_sessions_identity').on(table.tenantId, table.scope, table.key, table.environment),
     index('automation_sessions_tenant').on(table.tenantId, table.id),
     index('automation_sessions_scope').on(table.tenantId, table.scope, table.id).concurrently(),
     index('automation_sessions_by_key').on(table.tenantId, table.key, table.id).concurrently(),

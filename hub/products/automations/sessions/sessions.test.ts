@@ -60,7 +60,7 @@ describe('an agent that continues a session', () => {
       [tenantId, sessionId, contents.map((_content, index) => idBefore(new Date(fromMs + index))), contents],
     );
   const read = async (session: { tenantId: string; sessionId: string }, summarisedThrough: string | null = null) => {
-    const conversation = { id: session.sessionId, memorySummary: '', summarisedThrough };
+    const conversation = { id: session.sessionId, environment: 'live' as const, memorySummary: '', summarisedThrough };
     const contentsOf = (messages: { content: string }[]) => messages.map(({ content }) => content);
     return db.workspace(session.tenantId, async (tx) => ({
       newest: contentsOf(
@@ -106,7 +106,7 @@ describe('an agent that continues a session', () => {
     const messages = await db.workspace(tenantId, (tx) =>
       conversationPort.readNewest(
         tx,
-        { id: sessionId, memorySummary: '', summarisedThrough: null },
+        { id: sessionId, environment: 'live', memorySummary: '', summarisedThrough: null },
         { exceptRunId: runId, maxCharacters: 60_000 },
       ),
     );

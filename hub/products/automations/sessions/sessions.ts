@@ -10,6 +10,7 @@ import { and, asc, desc, eq, getTableColumns, gt, lt, sql } from '../../../platf
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import { testKeyNotAllowed } from '../test-keys/index.ts';
 import { automationSessions, sessionMessages } from './schema.ts';
 
 type ListQuery = z.output<typeof resource.listAutomationSessions.query>;
@@ -19,12 +20,12 @@ type GetQuery = z.output<typeof resource.getAutomationSession.query>;
 type SessionRow = typeof automationSessions.$inferSelect;
 type SessionMessageRow = typeof sessionMessages.$inferSelect;
 
-/** Finds or creates the session of a scope and key. @throws AppError `workspace_limit_reached`. */
+/** Finds or creates the session of a scope, key and environment. @throws AppError `workspace_limit_reached`. */
 export async function ensureSession(
   tx: Transaction,
   limits: WorkspaceLimits,
   tenantId: string,
-  wanted: { scope: SessionScope; key: string; title?: string | undefined },
+  wanted: { scope: SessionScope; key: string; environment: 'live' | 'test'; title?: string | undefined },
 ): Promise<SessionRow> {
   const [row] = await tx
     .insert(automationSessions)
@@ -33,11 +34,17 @@ export async function ensureSession(
       tenantId,
       scope: wanted.scope,
       key: wanted.key,
+      environment: wanted.environment,
       title: wanted.title ?? wanted.key,
       memorySummary: '',
     })
     .onConflictDoUpdate({
-      target: [automationSessions.tenantId, automationSessions.scope, automationSessions.key],
+      target: [
+        automationSessions.tenantId,
+        automationSessions.scope,
+        automationSessions.key,
+        automationSessions.environment,
+      ],
       set: { updatedAt: sql`now()` },
     })
     .returning({ ...getTableColumns(automationSessions), isNew: sql<boolean>`xmax = 0` });
@@ -170,9 +177,11 @@ export class Sessions {
   }
 
   /** @throws AppError `workspace_limit_reached`. */
-  async create(tenantId: string, body: CreateBody) {
+  async create(tenantId: string, body: CreateBody, environment: 'live' | 'test') {
     return present(
-      await this.#deps.db.workspace(tenantId, (tx) => ensureSession(tx, this.#deps.limits, tenantId, body)),
+      await this.#deps.db.workspace(tenantId, (tx) =>
+        ensureSession(tx, this.#deps.limits, tenantId, { ...body, environment }),
+      ),
     );
   }
 
@@ -196,10 +205,12 @@ export class Sessions {
     });
   }
 
-  /** @throws AppError `not_found`, `conflict` for a full session. */
-  append(tenantId: string, id: string, message: AppendBody) {
+  /** @throws AppError `not_found`, `conflict` for a full session, `test_key_not_allowed`. */
+  append(tenantId: string, id: string, message: AppendBody, environment: 'live' | 'test') {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      if ((await findSession(tx, tenantId, id)) === null) throw notFound('session', id);
+      const session = await findSession(tx, tenantId, id);
+      if (session === null) throw notFound('session', id);
+      if (environment === 'test' && session.environment === 'live') throw testKeyNotAllowed('live sessions');
       const [last] = await tx
         .select({ id: sessionMessages.id })
         .from(sessionMessages)
@@ -271,6 +282,7 @@ function present(row: SessionRow) {
     id: row.id,
     scope: row.scope,
     key: row.key,
+    environment: row.environment,
     title: row.title,
     memorySummary: row.memorySummary,
     createdAt: row.createdAt.toISOString(),

@@ -159,7 +159,7 @@ export class Workflows {
   /** @throws AppError `not_found`, `test_key_not_allowed`. */
   async delete(tenantId: string, id: string, caller: RunCaller): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
-      if (caller.environment === 'test' && (await findWorkflow(tx, tenantId, id))?.environment === 'live')
+      if (caller.environment === 'test' && (await findWorkflow(tx, tenantId, id, 'update'))?.environment === 'live')
         throw testKeyNotAllowed('live workflows');
       await this.deleteWithin(tx, tenantId, id, caller.actor);
     });
@@ -254,13 +254,14 @@ export class Workflows {
     };
   }
 
-  /** Active workflows that a message of this channel starts. */
+  /** Active workflows that a message of this channel starts. A live message starts no test workflows. */
   async listForChannel(
     tx: Transaction,
     tenantId: string,
     channel: { id: string; provider: string },
+    environment: 'live' | 'test',
   ): Promise<{ id: string }[]> {
-    const candidates = await listChannelWorkflows(tx, tenantId);
+    const candidates = await listChannelWorkflows(tx, tenantId, environment);
     return candidates.filter(({ trigger }) => {
       if (trigger.type !== 'channel') return false;
       const { channelId, provider } = trigger.channel;

@@ -85,7 +85,8 @@ export async function startRun(
   assertStartable(workflow, entitlements, deps.validateSteps);
   const payload = payloadOf(workflow, request.payload ?? null, request.payloadPath);
   await deps.runs.reserveOneQueueSlot(tx, workflow.tenantId);
-  const admitted = await deps.runs.admit(tx, workflow);
+  const environment = workflow.environment === 'test' ? 'test' : request.environment;
+  const admitted = await deps.runs.admit(tx, workflow, environment);
   const { runId, job } = await acceptRun(tx, {
     tenantId: workflow.tenantId,
     workflowId: workflow.id,
@@ -93,7 +94,7 @@ export async function startRun(
     trigger: request.trigger,
     context: request.context ?? null,
     payload,
-    environment: workflow.environment === 'test' ? 'test' : request.environment,
+    environment,
     depth: request.depth ?? 0,
     requestedBy: request.requestedBy ?? [],
     authoredBy: request.authoredBy ?? [],

@@ -41,8 +41,8 @@ export type TriggeredWorkflow = Pick<WorkflowRow, 'id' | 'trigger'>;
 const firstPageBytes = 4 * 1024 * 1024;
 
 /**
- * The oldest active workflows that subscribe to a type of event, 1,000 at most, in pages. Only the first statement
- * measures the size of their triggers.
+ * The oldest active workflows that subscribe to a type of event, live workflows first, 1,000 at most, in pages. Only the
+ * first statement measures the size of their triggers.
  */
 export async function* listEventWorkflows(
   tx: Transaction,
@@ -51,9 +51,9 @@ export async function* listEventWorkflows(
 ): AsyncGenerator<TriggeredWorkflow[]> {
   const { rows } = await tx.query<{ id: string; bytes: number; trigger: Trigger | null }>(
     'list_event_workflows',
-    `SELECT id, bytes, CASE WHEN sum(bytes) OVER (ORDER BY id) <= ${firstPageBytes} THEN trigger END AS trigger FROM (
-       SELECT id, trigger, ${memorySize('trigger', '{}')} AS bytes FROM workflows
-       WHERE tenant_id = $1 AND deleted_at IS NULL AND active AND event_type = $2 ORDER BY id LIMIT 1000) f ORDER BY id`,
+    `SELECT id, bytes, CASE WHEN sum(bytes) OVER (ORDER BY is_test, id) <= ${firstPageBytes} THEN trigger END AS trigger FROM (
+       SELECT id, environment = 'test' AS is_test, trigger, ${memorySize('trigger', '{}')} AS bytes FROM workflows
+       WHERE tenant_id = $1 AND deleted_at IS NULL AND active AND event_type = $2 ORDER BY environment = 'test', id LIMIT 1000) f ORDER BY is_test, id`,
     [tenantId, eventType],
   );
   const first = rows.flatMap(({ id, trigger }) => (trigger === null ? [] : [{ id, trigger }]));
@@ -72,12 +72,23 @@ export async function* listEventWorkflows(
   }
 }
 
-/** Active workflows that messages of channels start. */
-export async function listChannelWorkflows(tx: Transaction, tenantId: string): Promise<TriggeredWorkflow[]> {
+/** Active workflows that messages of channels start. Live messages start no test workflows. */
+export async function listChannelWorkflows(
+  tx: Transaction,
+  tenantId: string,
+  environment: 'live' | 'test',
+): Promise<TriggeredWorkflow[]> {
   return tx
     .select({ id: workflows.id, trigger: workflows.trigger })
     .from(workflows)
-    .where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.trigger}->>'type' = 'channel'`))
-    .orderBy(workflows.id)
+    .where(
+      and(
+        live(tenantId),
+        eq(workflows.active, true),
+        sql`${workflows.trigger}->>'type' = 'channel'`,
+        environment === 'test' ? undefined : eq(workflows.environment, 'live'),
+      ),
+    )
+    .orderBy(sql`${workflows.environment} = 'test'`, workflows.id)
     .limit(1000);
 }

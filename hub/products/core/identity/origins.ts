@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { eq } from '../../../platform/db/orm.ts';
+import { tenants } from '../../../platform/db/tenancy.ts';
 import { recordAudit } from '../audit/index.ts';
 import { allowedOrigins } from './schema.ts';
 
@@ -27,6 +28,8 @@ export class Origins {
 
   async set(tenantId: string, origins: readonly string[], actor: string): Promise<{ origins: string[] }> {
     await this.#db.workspace(tenantId, async (tx) => {
+      // A concurrent change waits, so that it also deletes the origins that this one inserts.
+      await tx.select({ id: tenants.id }).from(tenants).where(eq(tenants.id, tenantId)).for('no key update');
       await tx.delete(allowedOrigins).where(eq(allowedOrigins.tenantId, tenantId));
       if (origins.length > 0)
         await tx

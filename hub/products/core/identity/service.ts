@@ -31,6 +31,7 @@ import {
   insertSession,
   insertTenant,
   insertUser,
+  lockUser,
   redeemCode,
 } from './store.ts';
 import type { Entitlements, FoundSession, UserRow } from './store.ts';
@@ -113,9 +114,13 @@ export class Identity {
     await this.#limits.assertMayTry(email, address);
     const user = await this.#deps.db.system((tx) => findUserByEmail(tx, email));
     const correct = await verifyPassword(user?.passwordHash || noPassword, password).catch(() => false);
-    if (user === null || !correct)
-      throw new AppError('invalid_credentials', 'The email address or the password is wrong.');
-    return this.#deps.db.workspace(user.tenantId, (tx) => this.#startSession(tx, user, address));
+    if (user === null || !correct) throw wrongPassword();
+    return this.#deps.db.workspace(user.tenantId, async (tx) => {
+      // The password may have changed since it was verified. A later change waits for the lock and ends this session.
+      const locked = await lockUser(tx, user.id);
+      if (locked?.passwordHash !== user.passwordHash) throw wrongPassword();
+      return this.#startSession(tx, locked, address);
+    });
   }
 
   /** @throws AppError `invalid_credentials` for a code that is unknown, used or older than a day. */
@@ -291,6 +296,8 @@ export class Identity {
     throw notSignedIn();
   }
 }
+
+const wrongPassword = () => new AppError('invalid_credentials', 'The email address or the password is wrong.');
 
 function notSignedIn(cause?: unknown): AppError {
   return new AppError('unauthenticated', 'You are not signed in, or your session has ended; sign in again.', { cause });

@@ -103,16 +103,32 @@ export async function insertSession(
   return row as { id: string; expiresAt: Date };
 }
 
+/**
+ * Reads a user and locks the row until the transaction ends. A change of the password, of the role or of the membership
+ * waits for the lock, and the reader waits for a change in progress.
+ */
+export async function lockUser(tx: Transaction, id: string): Promise<UserRow | null> {
+  const [row] = await tx.select().from(users).where(eq(users.id, id)).for('share');
+  return row ?? null;
+}
+
 /** Redeems a one-time code. Null if the code is unknown, used or expired. */
 export async function redeemCode(tx: Transaction, codeHash: Buffer): Promise<UserRow | null> {
-  const [used] = await tx
+  const valid = and(
+    eq(signInCodes.codeHash, codeHash),
+    isNull(signInCodes.usedAt),
+    gt(signInCodes.expiresAt, sql`now()`),
+  );
+  const [found] = await tx.select({ userId: signInCodes.userId }).from(signInCodes).where(valid);
+  if (found === undefined) return null;
+  // A change of the password locks the user before it deletes the codes, so this order avoids a deadlock.
+  const user = await lockUser(tx, found.userId);
+  const used = await tx
     .update(signInCodes)
     .set({ usedAt: sql`now()` })
-    .where(and(eq(signInCodes.codeHash, codeHash), isNull(signInCodes.usedAt), gt(signInCodes.expiresAt, sql`now()`)))
+    .where(valid)
     .returning({ userId: signInCodes.userId });
-  if (used === undefined) return null;
-  const [row] = await tx.select().from(users).where(eq(users.id, used.userId));
-  return row ?? null;
+  return used.length === 0 ? null : user;
 }
 
 /** Valid sign-in codes per user. */
