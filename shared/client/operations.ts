@@ -427,7 +427,7 @@ export interface ApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
+  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy, live sessions, installed packs). Node commands and model calls are real in both environments */
   environment: 'live' | 'test';
   /** Permissions of the key */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
@@ -1555,7 +1555,7 @@ export interface CreateApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
+  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy, live sessions, installed packs). Node commands and model calls are real in both environments */
   environment?: 'live' | 'test';
   /** Permissions of the key, 1 to 10 of those of the product */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
@@ -1608,7 +1608,7 @@ export interface CreatedApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
+  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy, live sessions, installed packs). Node commands and model calls are real in both environments */
   environment: 'live' | 'test';
   /** Permissions of the key */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
@@ -2965,7 +2965,7 @@ export interface OwnToken {
   tokenId: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
+  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy, live sessions, installed packs). Node commands and model calls are real in both environments */
   environment: 'live' | 'test';
   /** Permissions of the key */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
@@ -3268,7 +3268,7 @@ export interface RemovedMember {
     name: string;
     /** Product whose API the key can call */
     product: 'chat' | 'ai' | 'automations' | 'voice';
-    /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
+    /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy, live sessions, installed packs). Node commands and model calls are real in both environments */
     environment: 'live' | 'test';
     /** Permissions of the key */
     permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];

@@ -223,8 +223,8 @@ describe('sessions', () => {
     expect(model.requests[0]?.messages.length).toBeGreaterThan(2);
     expect(await textsOf(id)).toEqual(['asked', 'hello']);
     const own = await tester.call('createAutomationSession', { body: { scope: 'dm', key: 'customer-2' } });
-    const testWorkflow = await workflow(workspace.api, { steps: [{ type: 'agent', prompt: 'asked', sessionId: own.id }] });
-    expect(await settled(await start(tester, testWorkflow))).toBe('succeeded');
+    const askOwn = await workflow(workspace.api, { steps: [{ type: 'agent', prompt: 'asked', sessionId: own.id }] });
+    expect(await settled(await start(tester, askOwn))).toBe('succeeded');
     expect(await textsOf(own.id)).toEqual(['asked', 'hello']);
   });
 });

@@ -184,7 +184,7 @@ describe('a test key changes no live data', () => {
     await tester.call('retryAutomationRun', { params: { id: tested } });
   });
 
-  test('of nodes, packs and routing: it assigns no agent, publishes no pack and allows no commands', async () => {
+  test('of nodes, packs and routing: it assigns no agent, publishes and installs no pack, and allows no commands', async () => {
     const agent = { name: 'answers', systemPrompt: 'x', routeKeys: ['webhook'] };
     await expect(tester.call('createAutomationAgent', { body: agent })).rejects.toMatchObject(refused);
     await tester.call('createAutomationAgent', { body: { ...agent, routeKeys: [] } });
@@ -194,6 +194,10 @@ describe('a test key changes no live data', () => {
     const pack = { manifest: {}, publish: true };
     await expect(tester.call('postAutomationSkillSdk', { body: pack })).rejects.toMatchObject(refused);
     await tester.call('postAutomationSkillSdk', { body: { manifest: {} } });
+    const [shipped] = (await tester.call('listAutomationSkills', {})).data;
+    const install = { packId: shipped?.id as string };
+    await expect(tester.call('installAutomationSkill', { body: install })).rejects.toMatchObject(refused);
+    await tester.call('installAutomationSkill', { body: { ...install, dryRun: true } });
   });
 
   test('of the knowledge of the AI and the connections of carriers', async () => {

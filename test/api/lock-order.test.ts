@@ -139,3 +139,43 @@ test('a list of sequences does not wait for a locked workflow of a sequence', as
     await holder.end();
   }
 });
+
+test('removing a member while the member creates keys, signs in and changes the password never deadlocks', async () => {
+  const { tenantId, jwt } = workspace;
+  const before = await deadlocks();
+  const statuses: number[] = [];
+  const status = (work: Promise<unknown>) =>
+    work.then(
+      () => 200,
+      (error: { status: number }) => error.status,
+    );
+  for (let round = 0; round < 8; round += 1) {
+    const body = { email: `round${round}.${tenantId}@example.org`, password: 'a password of a member' };
+    const { id } = await workspace.session.call('addMember', {
+      params: { tenantId },
+      body: { ...body, role: 'admin' },
+    });
+    const { token } = await hub.client().call('logIn', { body });
+    const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const key = { name: 'k', product: 'automations', permissions: ['automations:read'] };
+    const creations = Array.from({ length: 3 }, async () => {
+      await aMoment(20);
+      return post(`/tenants/${tenantId}/tokens`, key, own);
+    });
+    const passwords = { currentPassword: body.password, newPassword: 'another password of a member' };
+    const remove = async () => {
+      await aMoment(60);
+      const params = { tenantId, userId: id };
+      return status(hub.client(jwt).call('removeMember', { params, query: { revokeKeys: 'true' } }));
+    };
+    statuses.push(
+      ...(await Promise.all([
+        ...creations,
+        status(hub.client().call('logIn', { body })),
+        post('/auth/password', passwords, own),
+        remove(),
+      ])),
+    );
+  }
+  await expectOrder(before, statuses);
+});

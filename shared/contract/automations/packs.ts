@@ -170,14 +170,14 @@ export const packs = defineResource({
     path: '/v1/automations/skills/install',
     summary: 'Install a pack',
     description:
-      'Returns what the pack may do. With `dryRun`, nothing is installed. A pack whose graph does more than it declares is refused.',
+      'Returns what the pack may do. With `dryRun`, nothing is installed; a key of environment `test` needs it. A pack whose graph does more than it declares is refused.',
     body: z.strictObject({
       packId: packId.describe('Id of the pack'),
       version: version.optional().describe('Version to install; the newest when omitted'),
       dryRun: z.boolean().default(false).describe('Whether to show what the pack may do without installing it'),
     }),
     response: z.object({ pack, grants, installed: z.boolean().describe('Whether the pack is installed now') }),
-    errors: ['not_found', 'pack_invalid', 'product_not_entitled'],
+    errors: ['not_found', 'pack_invalid', 'product_not_entitled', 'test_key_not_allowed'],
   },
   createAutomationSkillWorkflow: {
     ...manage,

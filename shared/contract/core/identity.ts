@@ -58,7 +58,7 @@ const tenantParams = z.strictObject({ tenantId: id });
 export const environments = ['live', 'test'] as const;
 
 const environmentDescription =
-  'Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments';
+  'Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy, live sessions, installed packs). Node commands and model calls are real in both environments';
 
 export const apiToken = named(
   'ApiToken',

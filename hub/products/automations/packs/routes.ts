@@ -1,5 +1,5 @@
 import { packs as resource } from '../../../../shared/contract/automations/packs.ts';
-import { actorOf, runCallerOf } from '../../../platform/http/auth/principal.ts';
+import { runCallerOf } from '../../../platform/http/auth/principal.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
 import type { HubPacks } from './hub-packs.ts';
@@ -8,7 +8,11 @@ import type { Packs } from './service.ts';
 export const packRoutes = (packs: Packs, hubPacks: HubPacks) =>
   implement(resource, {
     listAutomationSkills: ({ principal, query }) => packs.list(principal.tenantId, query),
-    installAutomationSkill: ({ principal, body }) => packs.install(principal.tenantId, body, actorOf(principal)),
+    async installAutomationSkill({ principal, body }) {
+      const { actor, environment } = runCallerOf(principal);
+      if (environment === 'test' && !body.dryRun) throw testKeyNotAllowed('installed packs');
+      return packs.install(principal.tenantId, body, actor);
+    },
     createAutomationSkillWorkflow: ({ principal, params, body }) =>
       packs.createWorkflow(principal.tenantId, params.packId, body, runCallerOf(principal)),
     getAutomationSkillSdk: async () => packs.sdk(),
