@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -42,10 +42,12 @@ const compile = (...options: string[]) =>
 rmSync(lib, { recursive: true, force: true });
 compile('-p', join(workspace, 'tsconfig.package.json'));
 if (workspace === 'hub') {
-  if (!existsSync(join(root, 'hub/web/dist/assets.json')))
-    execFileSync(process.execPath, [join(root, 'hub/web/build.ts')], { cwd: root, stdio: 'inherit' });
+  execFileSync(process.execPath, [join(root, 'hub/web/build.ts')], { cwd: root, stdio: 'inherit' });
   compile('-p', 'shared/client/tsconfig.package.json');
 }
 for (const file of files) cpSync(join(root, file), join(lib, file), { recursive: true });
 cpSync(join(root, 'LICENSE'), join(root, workspace, 'LICENSE'));
-if (workspace === 'hub') cpSync(join(root, 'docs'), join(root, 'hub/docs'), { recursive: true });
+if (workspace === 'hub') {
+  rmSync(join(root, 'hub/docs'), { recursive: true, force: true });
+  cpSync(join(root, 'docs'), join(root, 'hub/docs'), { recursive: true });
+}

@@ -208,3 +208,38 @@ test.skipIf(!isLinux)('a process that ended before it was examined counts as sta
   expect(isStartedByCommand(process.pid)).toBe(false);
   expect(isStartedByCommand(spawnSync('true').pid)).toBe(true);
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a program that cannot be started for lack of file handles fails its command, and later ones run',
+  () => {
+    const script = `
+      import { closeSync, openSync } from 'node:fs';
+      import { systemHandlers } from ${JSON.stringify(new URL('commands/system.ts', import.meta.url).href)};
+      import { ProcessGuard } from ${JSON.stringify(new URL('process-guard.ts', import.meta.url).href)};
+      await using guard = new ProcessGuard();
+      const { 'system.run': run } = systemHandlers(guard);
+      const code = () =>
+        run({ argv: ['true'] }, { commandId: crypto.randomUUID(), signal: AbortSignal.timeout(30_000) }).then(
+          ({ exitCode }) => exitCode,
+          ({ message }) => message,
+        );
+      const codes = [await code()];
+      const open = [];
+      try {
+        for (;;) open.push(openSync('/dev/null'));
+      } catch {
+        // Reading the name of the user needs a file handle; the pipes of a program need more.
+        open.splice(-2).forEach((file) => closeSync(file));
+        codes.push(await code());
+      }
+      open.forEach((file) => closeSync(file));
+      codes.push(await code());
+      process.stdout.write(JSON.stringify(codes));`;
+    const limited = 'ulimit -n 100; exec "$0" --input-type=module --eval "$1"';
+    const { stdout, stderr } = spawnSync('sh', ['-c', limited, process.execPath, script], { encoding: 'utf8' });
+    expect({ stdout, stderr }).toEqual({
+      stdout: JSON.stringify([0, 'true could not be started: EMFILE', 0]),
+      stderr: '',
+    });
+  },
+);

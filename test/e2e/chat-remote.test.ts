@@ -69,7 +69,7 @@ test('a command on a machine without a hub names the remedy and creates no data 
 test('an agent signs in from another machine, works in the inbox as themselves, and signs out', async () => {
   expect(await chat('list')).toMatchObject({
     code: 1,
-    stderr: `outrigger: You are not signed in; sign in with: outrigger login --hub ${hub.url} --email YOUR_EMAIL\n`,
+    stderr: `outrigger: You are not signed in; sign in with: npx outrigger login --hub ${hub.url} --email YOUR_EMAIL\n`,
   });
   expect(await logIn('a wrong password')).toMatchObject({ code: 1, stdout: '' });
   const signedIn = await logIn();

@@ -37,9 +37,9 @@ export function findPostgresPrograms(): PostgresPrograms {
       { cause: error },
     );
   }
-  linkLibraries(native);
   const owner = process.getuid?.() === 0 ? systemAccount() : null;
   if (owner !== null && !canReach(native, owner)) native = copyPrograms(native, version);
+  linkLibraries(native);
   const suffix = platform() === 'win32' ? '.exe' : '';
   return { initdb: join(native, 'bin', `initdb${suffix}`), postgres: join(native, 'bin', `postgres${suffix}`), owner };
 }
@@ -50,15 +50,16 @@ export function findPostgresPrograms(): PostgresPrograms {
  * @throws AppError when the folder is not writable.
  */
 function linkLibraries(native: string): void {
-  const root = dirname(native);
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;
+  // The paths of the list begin with the folder `native`.
+  const inFolder = (path: string) => join(native, relative('native', path));
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
   for (const { source, target } of links) {
-    const path = join(root, target);
+    const path = inFolder(target);
     if (existsSync(path)) continue;
     try {
-      symlinkSync(relative(dirname(path), join(root, source)), path);
+      symlinkSync(relative(dirname(path), inFolder(source)), path);
     } catch (error) {
       // Another process can create the link at the same moment.
       if (existsSync(path)) continue;

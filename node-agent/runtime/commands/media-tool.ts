@@ -83,16 +83,17 @@ export async function runTool(
   const { child } = tool;
   let stdout = '';
   let stderr = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    stdout = (stdout + chunk.toString('utf8')).slice(-maxTextBytes);
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    stderr = (stderr + chunk.toString('utf8')).slice(-maxTextBytes);
-  });
   const ended = Promise.withResolvers<number | null>();
   child.once('error', (error) =>
     ended.reject(new CommandError('failed', `${path} could not be started: ${error.message}`, { cause: error })),
   );
+  // A program that cannot be started for lack of file handles has no streams.
+  child.stdout?.on('data', (chunk: Buffer) => {
+    stdout = (stdout + chunk.toString('utf8')).slice(-maxTextBytes);
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString('utf8')).slice(-maxTextBytes);
+  });
   child.once('close', (code) => ended.resolve(code));
   const onAbort = () => {
     background(guard.end(child, mark), 'end of a program');

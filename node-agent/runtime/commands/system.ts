@@ -41,10 +41,6 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       const { child } = program;
       const stdout = new BoundedText();
       const stderr = new BoundedText();
-      child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
-      child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
-      child.stdin.on('error', () => undefined);
-      child.stdin.end(stdin ?? '');
       const exited = Promise.withResolvers<{ exitCode: number | null; signal: string | null }>();
       child.once('error', (error) =>
         exited.reject(
@@ -56,6 +52,11 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
         ),
       );
       child.once('exit', (exitCode, signal) => exited.resolve({ exitCode, signal }));
+      // A program that cannot be started for lack of file handles has no streams.
+      child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk));
+      child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk));
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.end(stdin ?? '');
       const closed = new Promise<void>((done) => child.once('close', () => done()));
       const onAbort = () => {
         const { reason } = context.signal as { reason?: { code?: string } };
