@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { mountSmallDisk } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
 import { DataFolder } from './data-folder.ts';
@@ -310,6 +311,18 @@ test('the settings of a first start, or of a version that recorded none, are in 
   rmSync(join(folder, 'settings.recorded.json'));
   expect(start().edited).toBeNull();
   expect(start().read().capture).toMatchObject({ screen: true, camera: true });
+});
+
+test('a setting that a new version adds with its default does not count as an edit', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  const earlier = JSON.parse(readFileSync(file(), 'utf8')) as LocalSettings;
+  delete (earlier.system as Partial<LocalSettings['system']>).variables;
+  write(earlier);
+  new AuditLog(data.audit).note('owner.change', 'allow screen', recordSettingsHash(data, earlier));
+  expect(start().edited).toBeNull();
+  expect(start().read().capture.screen).toBe(true);
+  write({ ...earlier, capture: { ...earlier.capture, camera: true } });
+  expect(start().edited).toMatchObject({ needsConsent: true });
 });
 
 test('rotating the log and setting it aside keep the hash of the settings', async () => {

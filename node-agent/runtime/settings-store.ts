@@ -276,7 +276,9 @@ export class SettingsStore {
     // A log that records neither settings nor the pairing may have been removed.
     const isUnknown = hash === undefined && this.#pairingChange !== null;
     const isDistrusted = this.#source === 'log' || hash === null || isUnknown;
-    if (!isDistrusted && (hash === undefined || hash === hashOfSettings(found))) {
+    // An earlier version recorded the hash without the settings that this version adds with their defaults.
+    const recordedHashes = [hash, ...(settings ? [hashOfSettings(settings)] : [])];
+    if (!isDistrusted && (hash === undefined || recordedHashes.includes(hashOfSettings(found)))) {
       this.#own = found;
       return found;
     }
