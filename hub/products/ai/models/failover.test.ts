@@ -357,7 +357,7 @@ describe('a model', () => {
     expect(ends.map(({ health }) => health)).toEqual(['failed']);
     ends.length = 0;
     const streamed = await drained(ask([candidate('alpha', {})], false));
-    expect(streamed.parts.length).toBeGreaterThan(5);
+    expect(streamed.parts.length).toBeGreaterThan(0);
     // The slow side can be the reader or the model, so the health is unknown.
     expect(ends.map(({ outcome, health }) => [outcome, health])).toEqual([['timeout', 'unknown']]);
   });
