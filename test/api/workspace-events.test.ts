@@ -6,6 +6,7 @@ import { workspaceEvent } from '../../shared/contract/core/events.ts';
 import type { WorkspaceEvent } from '../../shared/contract/core/events.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { untilOlderTransactionsEnd } from '../fixtures/older-transactions.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import type { OpenStream } from '../fixtures/server-sent-events.ts';
@@ -208,6 +209,7 @@ describe('the stream of a workspace', () => {
       )[0]?.count;
     };
     await expect.poll(left).toBe(0);
+    await untilOlderTransactionsEnd(hub.database, workspace.tenantId);
     const outrun = await follow(workspace, { at: second, lastEventId: stream.received[0]?.id as string });
     await expect.poll(() => eventsOf(outrun, 'reset').length).toBe(1);
     await pair(workspace);

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { untilOlderTransactionsEnd } from '../../../../test/fixtures/older-transactions.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../../../test/fixtures/secrets.ts';
@@ -207,12 +208,6 @@ describe('the events of a workspace', () => {
     }
   });
 
-  /** Waits until no older transaction is open in the cluster, where other tests run. It would cause a second reset. */
-  const olderTransactionsEnded = async () => {
-    const text = `SELECT pg_snapshot_xmin(pg_current_snapshot()) > transaction AS "areOver" FROM workspace_event_floors WHERE tenant_id = $1`;
-    await expect.poll(() => database.query(text, [tenantId])).toEqual([{ areOver: true }]);
-  };
-
   test('send reset only to a subscriber that resumes before the oldest retained event', async () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
@@ -230,7 +225,7 @@ describe('the events of a workspace', () => {
     await trimWorkspaceEvents(db, { count: 10, hours: 24 });
     const kept = await database.query('SELECT 1 FROM workspace_events WHERE tenant_id = $1', [tenantId]);
     expect(kept.length).toBe(10);
-    await olderTransactionsEnded();
+    await untilOlderTransactionsEnd(database, tenantId);
     const atEdge = read({ process: 1, lastEventId: reader.received[edge]?.id });
     const outdated = read({ process: 1, lastEventId: reader.received[edge - 1]?.id });
     await expect.poll(atEdge.names).toEqual(numbered('n', 10, edge + 1));
@@ -254,7 +249,7 @@ describe('the events of a workspace', () => {
     await trimWorkspaceEvents(db, { count: 10_000, hours: 24 });
     const kept = await database.query('SELECT data FROM workspace_events WHERE tenant_id = $1', [tenantId]);
     expect(kept).toMatchObject([{ data: { name: 'new' } }]);
-    await olderTransactionsEnded();
+    await untilOlderTransactionsEnd(database, tenantId);
     const outdated = read({ process: 1, lastEventId: reader.received[0]?.id });
     await expect.poll(() => outdated.received.map(({ event }) => event)).toEqual(['reset']);
   });
