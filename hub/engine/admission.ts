@@ -7,8 +7,8 @@ import type { Line, Room } from './line-room.ts';
 
 /**
  * Lets runs begin as the limits of their workflow and the policy of their workspace say. Runs that must wait stand in the line of
- * their workflow and environment, by id, and cost nothing: whoever makes room (a run that ends, a changed limit) begins the first ones in its own
- * transaction, and where time alone makes room the first of the line is woken at that time. `started_at` is set by whoever lets a
+ * their workflow and environment, by id, and cost nothing: the transaction that makes room (a run that ends, a changed limit) begins the first
+ * ones, and where time alone makes room the first of the line is woken at that time. `started_at` is set by whoever lets a
  * run begin, so that it counts from then on, whenever a worker takes it.
  *
  * Two transactions never judge the same line at once. The locks are taken after those of runs, the workspace's before a
@@ -51,7 +51,7 @@ export async function admitClaimedRun(
   return admit(tx, line, claimed);
 }
 
-/** Lets in whoever waits in the lines of runs that end; part of whatever makes room, in its transaction. */
+/** Begins runs that wait in the lines of runs that end, in the transaction that ends them. */
 export async function admitWaitingRuns(
   tx: Transaction,
   ended: readonly { tenant_id: string; workflow_id: string; environment: 'live' | 'test' }[],

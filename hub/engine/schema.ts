@@ -185,7 +185,7 @@ export interface RunFailure {
  * - `wake_at` says from when on the run wants a worker; it is null exactly when the run is final, waits for an approval, or is held by
  *   a limit that time alone does not open.
  * - `waits_for` is set exactly while a limit or a policy holds the run back before it begins: then it stands in the line of its
- *   workflow and environment, by id; only the first of a line has a `wake_at`, and whoever makes room begins the first ones.
+ *   workflow and environment, by id; only the first of a line has a `wake_at`. The transaction that makes room begins the first ones.
  * - a worker holds the run from a claim, which sets `fence` to a value that no other holder ever had (`nextFence`) and sets
  *   `lease_expires_at`, until it finishes, waits or loses the lease; every write of a worker names its fence, so one that was overtaken writes nothing.
  * - `finished_at` is set exactly in the final states.

@@ -158,7 +158,7 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
   )?.[1] as string;
   const page = await send(hub.url, 'GET', link);
   expect([page.status, page.text.includes('ann@example.org')]).toEqual([200, true]);
-  // Opening the page unsubscribes nobody. Its button, and the one of a mail program, do.
+  // A request of the page unsubscribes nobody: mail programs open links. Only its button and the one of a mail program do.
   expect((await workspace.session.call('listContactLists', {})).data[0]).toMatchObject({
     contacts: 3,
     unsubscribed: 0,

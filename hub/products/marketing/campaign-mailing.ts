@@ -27,7 +27,7 @@ export class CampaignMailing {
   /**
    * Sends a campaign to every contact of its list that has not received it. Each mail is claimed before it is sent, so
    * that neither a retry nor a crash sends it twice. A mail that a crash interrupted is not sent again. A test run counts
-   * a simulated mail to every contact and claims none.
+   * a simulated mail to every subscribed contact and claims none.
    * @throws AppError `not_found`, `not_available` without an SMTP server, `skill_failed` when the server temporarily
    * refuses mail.
    */

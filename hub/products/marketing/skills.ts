@@ -11,7 +11,7 @@ export const marketingSkills = (mailing: CampaignMailing): DirectSkill[] => [
     id: 'marketing.campaign_send',
     title: 'Send a campaign',
     summary:
-      'Sends a campaign to every contact of its list that has not received it. A test run simulates a mail to every contact and does not affect live runs.',
+      'Sends a campaign to every contact of its list that has not received it. A test run simulates a mail to every subscribed contact and does not affect live runs.',
     requires: ['marketing', 'business_email'],
     // `campaign_mails` records each mail, so that a repeated call continues after the last mail.
     effect: 'pure',
