@@ -643,10 +643,12 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
           .evaluateAll((all) => all.map((one) => (one as unknown as { naturalWidth: number }).naturalWidth > 0)),
       )
       .toEqual([true]);
-    const { data } = await scene.api.call('listChatMessages', { params: { id: conversationId } });
-    expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([
-      ['boat.png', 'flaky.txt', 'two.txt', 'three.txt', 'four.txt'],
-    ]);
+    // The page shows a sent message before the hub stores it.
+    const storedFiles = async () => {
+      const { data } = await scene.api.call('listChatMessages', { params: { id: conversationId } });
+      return data.map(({ attachments }) => attachments.map(({ name }) => name));
+    };
+    await expect.poll(storedFiles).toEqual([['boat.png', 'flaky.txt', 'two.txt', 'three.txt', 'four.txt']]);
     // Refused files disappear when the message is sent.
     await expect.poll(() => page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
     expect(tab.complaints).toEqual([]);
@@ -672,7 +674,7 @@ describe.skipIf(executable === undefined)('the chat page of a visitor (needs Chr
       .toEqual([1]);
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(tab.complaints).toEqual([]);
-    expect(await written(conversationId)).toEqual(['']);
+    await expect.poll(() => written(conversationId)).toEqual(['']);
   });
 
   test('a conversation without messages asks for no rating', async () => {

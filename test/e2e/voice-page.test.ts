@@ -321,6 +321,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
         .call('putEntitlements', { params: { tenantId: own.tenantId }, body: { business_phone: isEntitled } });
     await using tab = await open({ session: own.jwt });
     const { page } = tab;
+    await ready(page);
     await write(page, 'Good day');
     await expect.poll(() => transcript(page)).toEqual(['Good day', answer]);
     await entitle(false);
