@@ -10,6 +10,7 @@ set -euo pipefail
 # program  Debian package  what it is for
 wanted=(
   "chromium chromium the companion's browser"
+  "chromium-headless-shell chromium-headless-shell a browser without windows, for the tests of pages"
   "Xvfb xvfb a virtual screen, to capture where there is none"
   "ffmpeg ffmpeg screen, camera and audio capture"
   "pulseaudio pulseaudio a virtual microphone for the audio tests"

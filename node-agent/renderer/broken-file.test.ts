@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { CompanionStandIn } from '../../test/fixtures/companion-stand-in.ts';
 import { accessibilityViolations, startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowHost } from '../../test/fixtures/companion-window.ts';
-import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
+import { findPageBrowser } from '../../test/fixtures/page-browser.ts';
 
-const browser = findBrowser(undefined);
+const browser = findPageBrowser();
 
 describe.skipIf(browser === null)('the window of a broken companion (needs Chromium)', () => {
   let host: WindowHost;

@@ -4,9 +4,9 @@ import type { PairingLink } from '../../shared/companion/app.ts';
 import { CompanionStandIn, makePrompt } from '../../test/fixtures/companion-stand-in.ts';
 import { startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowHost } from '../../test/fixtures/companion-window.ts';
-import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
+import { findPageBrowser } from '../../test/fixtures/page-browser.ts';
 
-const browser = findBrowser(undefined);
+const browser = findPageBrowser();
 
 const aLink = (changes: Partial<PairingLink> = {}): PairingLink => ({
   code: 'ABCD-EFGH',

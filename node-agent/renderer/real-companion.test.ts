@@ -11,14 +11,14 @@ import { CompanionStandIn } from '../../test/fixtures/companion-stand-in.ts';
 import { startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowBackend } from '../../test/fixtures/companion-window.ts';
 import { startHub } from '../../test/fixtures/hub.ts';
+import { findPageBrowser } from '../../test/fixtures/page-browser.ts';
 import { endsWithThisProcess } from '../../test/fixtures/processes.ts';
 import { settledRun } from '../../test/fixtures/settled-run.ts';
 import { until } from '../../test/fixtures/until.ts';
-import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
 import { ControlClient } from '../runtime/control/client.ts';
 import { CompanionError, DataFolder } from '../runtime/data-folder.ts';
 
-const browser = findBrowser(undefined);
+const browser = findPageBrowser();
 const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href);
 
 /** Starts a companion that keeps running without a paired hub, as the app does. Resolves to a control channel client. */

@@ -4,9 +4,9 @@ import type { HistoryEntry } from '../../shared/companion/state.ts';
 import { CompanionStandIn, makePrompt, makeHistoryEntry, pixel } from '../../test/fixtures/companion-stand-in.ts';
 import { accessibilityViolations, startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowHost } from '../../test/fixtures/companion-window.ts';
-import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
+import { findPageBrowser } from '../../test/fixtures/page-browser.ts';
 
-const browser = findBrowser(undefined);
+const browser = findPageBrowser();
 const pages = ['Overview', 'Activity', 'Permissions', 'Check', 'Settings'] as const;
 const show = (page: Page, name: string) => page.getByRole('tab', { name }).click();
 

@@ -5,9 +5,9 @@ import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { send } from '../fixtures/requests.ts';
 
 let hub: TestHub;
@@ -173,7 +173,7 @@ describe('the log', () => {
 describe('the sign-in form, in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
-    const installed = findBrowser(undefined);
+    const installed = findPageBrowser();
     if (installed === null) throw new Error('no browser is installed');
     browser = await chromium.launch({
       executablePath: installed.path,

@@ -1,10 +1,10 @@
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { send } from '../fixtures/requests.ts';
 import { expireApprovals } from '../fixtures/stage/automations.ts';
 
@@ -126,7 +126,7 @@ interface Look {
 describe('in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
-    const installed = findBrowser(undefined);
+    const installed = findPageBrowser();
     if (installed === null) throw new Error('no browser is installed');
     browser = await chromium.launch({
       executablePath: installed.path,

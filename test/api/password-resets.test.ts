@@ -2,11 +2,11 @@ import { Client } from 'pg';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { send } from '../fixtures/requests.ts';
 import { expirePasswordResets } from '../fixtures/stage/core.ts';
 import { until } from '../fixtures/until.ts';
@@ -201,7 +201,7 @@ describe('The pages for passwords', () => {
       SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000',
     });
     browser = await chromium.launch({
-      executablePath: (findBrowser(undefined) as { path: string }).path,
+      executablePath: (findPageBrowser() as { path: string }).path,
       args: ['--no-sandbox', '--disable-gpu'],
     });
   });

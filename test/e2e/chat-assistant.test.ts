@@ -1,7 +1,6 @@
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
@@ -9,10 +8,11 @@ import { openTab } from '../fixtures/chat-tab.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 import type { ChatScene } from '../fixtures/visitor.ts';
 
-const executable = findBrowser(undefined)?.path;
+const executable = findPageBrowser()?.path;
 const pictures = process.env['CHAT_PICTURES'];
 let hub: TestHub;
 let model: ChatModel;

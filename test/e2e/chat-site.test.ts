@@ -1,15 +1,15 @@
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startShop } from '../fixtures/chat-shop.ts';
 import type { Shop } from '../fixtures/chat-shop.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 import type { ChatScene } from '../fixtures/visitor.ts';
 
-const executable = findBrowser(undefined)?.path;
+const executable = findPageBrowser()?.path;
 let hub: TestHub;
 let browser: Browser;
 let scene: ChatScene;

@@ -3,15 +3,15 @@ import type { Browser, Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { openTab } from '../fixtures/chat-tab.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { startReceiver } from '../fixtures/receiver.ts';
 import type { Received, Receiver } from '../fixtures/receiver.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
-const executable = findBrowser(undefined)?.path;
+const executable = findPageBrowser()?.path;
 const events = [
   'conversation.created',
   'message.created',

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamailio-server.ts';
@@ -21,7 +21,7 @@ import type { TestDatabase } from '../fixtures/postgres.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import { startTalkingBrowser } from '../fixtures/voice-tab.ts';
 
-const executable = findBrowser(undefined)?.path;
+const executable = findPageBrowser()?.path;
 
 describe.skipIf(!kamailioServerAvailable || executable === undefined)(
   'softphones at the SIP server of deploy/kamailio (skipped without Kamailio or Chromium)',

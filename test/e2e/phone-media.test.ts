@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamailio-server.ts';
@@ -27,7 +27,7 @@ import type { Rtpengine } from '../fixtures/rtpengine.ts';
 import { sippAvailable, startSipp } from '../fixtures/sipp.ts';
 import { startTalkingBrowser } from '../fixtures/voice-tab.ts';
 
-const executable = findBrowser(undefined)?.path;
+const executable = findPageBrowser()?.path;
 const isAvailable = kamailioServerAvailable && rtpengineAvailable && executable !== undefined;
 
 /** The ports at which a page reaches the other side. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { telnyxEvent, telnyxStandIn } from '../fixtures/carriers.ts';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
@@ -26,7 +26,7 @@ import { startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import type { SipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import { activeMicrophones, startTalkingBrowser } from '../fixtures/voice-tab.ts';
 
-const executable = findBrowser(undefined)?.path;
+const executable = findPageBrowser()?.path;
 const pictures = process.env['PHONE_PICTURES'];
 
 let hub: TestHub;

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { openTab } from '../fixtures/chat-tab.ts';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
@@ -23,7 +23,7 @@ import {
   watchMicrophones,
 } from '../fixtures/voice-tab.ts';
 
-const executable = findBrowser(undefined)?.path;
+const executable = findPageBrowser()?.path;
 const pictures = process.env['VOICE_PICTURES'];
 const question = 'When do you open tomorrow?';
 const answer = 'We open at nine in the morning. On Sundays we are closed, but the terrace is open from ten.';
@@ -66,17 +66,15 @@ beforeEach(() => {
 interface Opening extends BrowserContextOptions {
   session?: string;
   base?: string;
-  mayListen?: boolean;
 }
 
-/** Opens the page in a tab of a signed-in user who may use the microphone. */
-async function open({ session = jwt, base = hub.url, mayListen = true, ...options }: Opening = {}) {
+/** Opens the page in a tab of a signed-in user. */
+async function open({ session = jwt, base = hub.url, ...options }: Opening = {}) {
   const tab = await openTab(browser, { viewport: { width: 900, height: 760 }, ...options });
   const context = tab.page.context();
   await context.addCookies([
     { name: 'outrigger_session', value: session, url: base, httpOnly: true, sameSite: 'Strict' },
   ]);
-  await context.grantPermissions(mayListen ? ['microphone'] : []);
   await listenToPage(tab.page);
   await watchMicrophones(tab.page);
   await tab.page.goto(`${base}/voice`);
@@ -121,7 +119,6 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
   test('a user signs in, holds the button to speak, and sees and hears the answer with the duration of each stage', async () => {
     await using tab = await openTab(browser, { viewport: { width: 900, height: 760 } });
     const { page } = tab;
-    await page.context().grantPermissions(['microphone']);
     await listenToPage(page);
     await page.goto(`${hub.url}/voice`);
     await page.getByRole('link', { name: 'Sign in' }).click();
@@ -244,7 +241,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
   });
 
   test('without a microphone the page says why, and written messages are still answered', async () => {
-    await using tab = await open({ mayListen: false });
+    await using tab = await open();
     const { page } = tab;
     await ready(page);
     const refuse = (name: string) =>
@@ -253,7 +250,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       );
     await page.getByRole('button', { name: 'Hold to talk' }).focus();
     for (const [kind, title, become] of [
-      ['denied', 'The microphone is blocked', () => Promise.resolve()],
+      ['denied', 'The microphone is blocked', () => refuse('NotAllowedError')],
       ['absent', 'No microphone was found', () => refuse('NotFoundError')],
       ['busy', 'The microphone is in use', () => refuse('NotReadableError')],
       [
