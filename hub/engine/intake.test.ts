@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
@@ -81,7 +81,8 @@ function intakeWith(hasRoom = true) {
     if (!hasRoom) return null;
     kept += 1;
     return {
-      begin: (run) => void begun.push(run),
+      // A test that pauses for a second does not make the run a stale one.
+      begin: (run) => void begun.push({ ...run, held_since: Infinity }),
       [Symbol.dispose]: () => {
         kept -= 1;
       },
@@ -321,6 +322,9 @@ const log = (message: string) => ({ type: 'log', message, level: 'info' });
 
 test('runs of steps that do nothing outside are written once, at their end, and many of them together', async () => {
   const tenantId = await workspace();
+  // On a busy machine, a timer would write the steps before the end of their run.
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { begun, sent } = await workOn(tenantId, [log('a'), log('b {{run.id}}'), log('c')], 10);
   expect(sent.toSorted()).toEqual(['advance_all_runs', 'assert_no_lines', 'insert_logs', 'write_steps']);
   for (const { id } of begun) {

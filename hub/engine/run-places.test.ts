@@ -153,7 +153,7 @@ describe('the places of a process', () => {
       flood();
       return own.begun.map(tenantOf);
     };
-    await expect.poll(goOn, { interval: 5, timeout: 2_000 }).toContain('b');
+    await expect.poll(goOn, { interval: 5 }).toContain('b');
   });
 
   test('are free again while a run waits for an answer from outside, and it takes one again after', async () => {

@@ -66,7 +66,7 @@ function startKeeper(delays = { firstMs: 50, longestMs: 200, calmMs: 60_000 }) {
     log: (event, detail) => logged.push(`${event}: ${detail ?? ''}`),
     delays,
     // The deadline is long enough for a slow companion that does not hang.
-    healthCheck: { everyMs: 100, deadlineMs: 2_000 },
+    healthCheck: { everyMs: 100, deadlineMs: 5_000 },
   });
   keeper.start();
   return { keeper, states, logged, [Symbol.asyncDispose]: () => keeper.stop() };

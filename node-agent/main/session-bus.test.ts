@@ -28,7 +28,8 @@ describe.skipIf(findTool('dbus-daemon') === null)('a session bus (needs dbus-dae
   afterAll(() => daemon?.kill());
 
   test('reports whether a name has an owner', async () => {
-    expect(await hasOwnerOnBus('org.freedesktop.DBus', address)).toBe(true);
+    // A busy bus can miss the time limit of one request.
+    await expect.poll(() => hasOwnerOnBus('org.freedesktop.DBus', address)).toBe(true);
     expect(await hasOwnerOnBus('org.kde.StatusNotifierWatcher', address)).toBe(false);
     expect(await hasOwnerOnBus('not a name', address)).toBe(false);
   });

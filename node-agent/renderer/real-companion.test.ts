@@ -75,78 +75,74 @@ function behind(client: ControlClient, app: CompanionStandIn): WindowBackend {
 }
 
 describe.skipIf(browser === null)('the window with a real companion (needs Chromium)', () => {
-  test(
-    'pairs the companion, allows a power, answers a prompt, shows the command in the log, and pauses',
-    { timeout: 120_000 },
-    async () => {
-      const home = mkdtempSync(join(tmpdir(), 'outrigger-window-'));
-      onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
-      await using hub = await startHub();
-      const workspace = await hub.workspace();
-      await using host = await startWindowHost(browser?.path as string);
-      using client = await startUnpaired(new DataFolder(join(home, 'data')));
-      await using opened = await host.open(behind(client, new CompanionStandIn()));
-      const { page } = opened;
-      const status = () => page.getByRole('status').first().textContent();
+  test('pairs the companion, allows a power, answers a prompt, shows the command in the log, and pauses', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'outrigger-window-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+    await using hub = await startHub();
+    const workspace = await hub.workspace();
+    await using host = await startWindowHost(browser?.path as string);
+    using client = await startUnpaired(new DataFolder(join(home, 'data')));
+    await using opened = await host.open(behind(client, new CompanionStandIn()));
+    const { page } = opened;
+    const status = () => page.getByRole('status').first().textContent();
 
-      const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: { allowSystem: true } });
-      await page.getByLabel('Address of the hub').fill(hub.url);
-      await page.getByLabel('Pairing code').fill('WRNG-CODE');
-      await page.getByRole('checkbox', { name: /a file that only I can read/ }).check();
-      await page.getByRole('button', { name: 'Pair', exact: true }).click();
-      await page.getByRole('alert').waitFor();
-      await page.getByLabel('Pairing code').fill(pairingCode.toLowerCase());
-      await page.getByRole('button', { name: 'Pair', exact: true }).click();
-      await expect.poll(status).toContain(`Connected${new URL(hub.url).host}`);
+    const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: { allowSystem: true } });
+    await page.getByLabel('Address of the hub').fill(hub.url);
+    await page.getByLabel('Pairing code').fill('WRNG-CODE');
+    await page.getByRole('checkbox', { name: /a file that only I can read/ }).check();
+    await page.getByRole('button', { name: 'Pair', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Pairing code').fill(pairingCode.toLowerCase());
+    await page.getByRole('button', { name: 'Pair', exact: true }).click();
+    await expect.poll(status).toContain(`Connected${new URL(hub.url).host}`);
 
-      await page.getByRole('tab', { name: 'Permissions' }).click();
-      await page.getByRole('switch', { name: 'Allow programs' }).click();
-      await expect
-        .poll(() => page.getByRole('switch', { name: 'Ask me before each program' }).getAttribute('aria-checked'))
-        .toBe('true');
+    await page.getByRole('tab', { name: 'Permissions' }).click();
+    await page.getByRole('switch', { name: 'Allow programs' }).click();
+    await expect
+      .poll(() => page.getByRole('switch', { name: 'Ask me before each program' }).getAttribute('aria-checked'))
+      .toBe('true');
 
-      const { id } = await workspace.api.call('createAutomationWorkflow', {
-        body: {
-          name: 'asks',
-          stepsJson: [
-            {
-              type: 'skill',
-              skillId: 'system.run',
-              input: { nodeId, argv: ['echo', 'two words'], cwd: home } as never,
-            },
-          ],
-        },
-      });
-      const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-      const run = () => settledRun(workspace.api, runId);
-      expect((await run()).status).toBe('waiting_approval');
-      const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
-      await workspace.session.call('decideAutomationApproval', {
-        params: { id: data[0]?.id as string },
-        body: { decision: 'approved' },
-      });
-      const dialog = page.getByRole('alertdialog', { name: 'May this program run?' });
-      await dialog.waitFor();
-      expect(await dialog.locator('.argv li').allTextContents()).toEqual(['"echo"', '"two words"']);
-      const allow = page.getByRole('button', { name: 'Allow once' });
-      await expect.poll(() => allow.getAttribute('aria-disabled')).toBe('false');
-      await allow.click();
-      await dialog.waitFor({ state: 'detached' });
-      expect((await run()).status).toBe('succeeded');
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'asks',
+        stepsJson: [
+          {
+            type: 'skill',
+            skillId: 'system.run',
+            input: { nodeId, argv: ['echo', 'two words'], cwd: home } as never,
+          },
+        ],
+      },
+    });
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+    const run = () => settledRun(workspace.api, runId);
+    expect((await run()).status).toBe('waiting_approval');
+    const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
+    await workspace.session.call('decideAutomationApproval', {
+      params: { id: data[0]?.id as string },
+      body: { decision: 'approved' },
+    });
+    const dialog = page.getByRole('alertdialog', { name: 'May this program run?' });
+    await dialog.waitFor();
+    expect(await dialog.locator('.argv li').allTextContents()).toEqual(['"echo"', '"two words"']);
+    const allow = page.getByRole('button', { name: 'Allow once' });
+    await expect.poll(() => allow.getAttribute('aria-disabled')).toBe('false');
+    await allow.click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await run()).status).toBe('succeeded');
 
-      await page.getByRole('tab', { name: 'Activity' }).click();
-      await expect
-        .poll(() => page.locator('.command-row').allTextContents())
-        .toEqual([
-          expect.stringMatching(/^Run a programDone.*two words/),
-          expect.stringMatching(/^You decided about a programallowed once: echo "two words"/),
-          expect.stringMatching(/^You changed a settingallow system/),
-          expect.stringMatching(/^You changed a settingpair with http/),
-        ]);
-      await page.getByRole('button', { name: 'Pause', exact: true }).click();
-      await expect.poll(status).toContain('Paused');
-      expect((await client.call('state', {})).settings.paused).toBe(true);
-      expect(opened.complaints).toEqual([]);
-    },
-  );
+    await page.getByRole('tab', { name: 'Activity' }).click();
+    await expect
+      .poll(() => page.locator('.command-row').allTextContents())
+      .toEqual([
+        expect.stringMatching(/^Run a programDone.*two words/),
+        expect.stringMatching(/^You decided about a programallowed once: echo "two words"/),
+        expect.stringMatching(/^You changed a settingallow system/),
+        expect.stringMatching(/^You changed a settingpair with http/),
+      ]);
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await expect.poll(status).toContain('Paused');
+    expect((await client.call('state', {})).settings.paused).toBe(true);
+    expect(opened.complaints).toEqual([]);
+  });
 });

@@ -16,7 +16,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { OwnerChange } from '../../shared/companion/control.ts';
 import { mountSmallDisk } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
@@ -27,7 +27,7 @@ import type { FinishedCommand } from './journal.ts';
 import { changeSettings } from './owner-changes.ts';
 import { newDelivery, ResultSender } from './result-sender.ts';
 
-test('sending a result leaves no listener behind', { timeout: 30_000 }, async () => {
+test('sending a result leaves no listener behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-listeners-'));
   const listeners = new Map<AbortSignal, number>();
   const count = (by: number) =>
@@ -71,7 +71,7 @@ test('sending a result leaves no listener behind', { timeout: 30_000 }, async ()
       signal: stop.signal,
       onEvent: () => undefined,
     }).run();
-    await vi.waitUntil(() => results >= 100, { timeout: 20_000 });
+    await expect.poll(() => results).toBeGreaterThanOrEqual(100);
     expect(Math.max(...listeners.values())).toBeLessThan(20);
     stop.abort();
     await run;
@@ -85,7 +85,7 @@ test('sending a result leaves no listener behind', { timeout: 30_000 }, async ()
   }
 });
 
-test('a journal without artifacts or valid results does not block a command', { timeout: 30_000 }, async () => {
+test('a journal without artifacts or valid results does not block a command', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-journal-'));
   const data = new DataFolder(folder);
   const reported = new Map<string, { status?: string; error?: { code?: string } }>();
@@ -142,7 +142,7 @@ test('a journal without artifacts or valid results does not block a command', { 
       pairedAt: '2026-01-01T00:00:00Z',
     };
     const run = new Companion({ folder: data, identity, signal: stop.signal, onEvent: () => undefined }).run();
-    await vi.waitUntil(() => reported.size === 3, { timeout: 20_000 });
+    await expect.poll(() => reported.size).toBe(3);
     stop.abort();
     await run;
     expect(reported.get(gone)).toMatchObject({ status: 'failed', error: { code: 'failed' } });
@@ -160,7 +160,7 @@ test('a journal without artifacts or valid results does not block a command', { 
   }
 });
 
-test('commands that are too large for one answer are requested one at a time', { timeout: 30_000 }, async () => {
+test('commands that are too large for one answer are requested one at a time', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-large-'));
   const reported: string[] = [];
   const hub = createServer((request, response) => {
@@ -200,7 +200,7 @@ test('commands that are too large for one answer are requested one at a time', {
       signal: stop.signal,
       onEvent: (event) => reasons.push('reason' in event ? event.reason : ''),
     }).run();
-    await vi.waitUntil(() => reported.length > 0, { timeout: 20_000 });
+    await expect.poll(() => reported.length).toBeGreaterThan(0);
     stop.abort();
     await run;
     expect(reasons).toContainEqual(expect.stringContaining('more than 16777216 bytes'));
@@ -256,7 +256,7 @@ async function runWithCommands(
       onEvent: () => undefined,
       ...options,
     }).run();
-    await vi.waitUntil(() => until(reported), { timeout: 20_000 });
+    await expect.poll(() => until(reported)).toBe(true);
     stop.abort();
     await run;
     return reported;
@@ -274,22 +274,18 @@ test.each([
   ['an argument that is not text', '"system.run"', '{"argv":[{"toString":1}]}'],
   ['an argument that is nested too deeply', '"system.run"', `{"argv":[${deep}]}`],
   ['an unknown type and an input that is nested too deeply', '"node.unknown"', `{"field":${deep}}`],
-])(
-  'a command with %s fails with invalid_input, and the next one runs',
-  { timeout: 30_000 },
-  async (_what, type, input) => {
-    const [malformed, ping] = [randomUUID(), randomUUID()];
-    const reported = await runWithCommands(
-      [`{"id":"${malformed}","type":${type},"input":${input}}`, `{"id":"${ping}","type":"node.ping","input":{}}`],
-      {},
-      ({ size }) => size === 2,
-    );
-    expect(reported.get(malformed)).toMatchObject({ status: 'failed', error: { code: 'invalid_input' } });
-    expect(reported.get(ping)).toMatchObject({ status: 'succeeded' });
-  },
-);
+])('a command with %s fails with invalid_input, and the next one runs', async (_what, type, input) => {
+  const [malformed, ping] = [randomUUID(), randomUUID()];
+  const reported = await runWithCommands(
+    [`{"id":"${malformed}","type":${type},"input":${input}}`, `{"id":"${ping}","type":"node.ping","input":{}}`],
+    {},
+    ({ size }) => size === 2,
+  );
+  expect(reported.get(malformed)).toMatchObject({ status: 'failed', error: { code: 'invalid_input' } });
+  expect(reported.get(ping)).toMatchObject({ status: 'succeeded' });
+});
 
-test('an internal error while a command runs is logged, and the companion continues', { timeout: 30_000 }, async () => {
+test('an internal error while a command runs is logged, and the companion continues', async () => {
   const events: object[] = [];
   await runWithCommands(
     [`{"id":"${randomUUID()}","type":"node.ping","input":{}}`],
@@ -356,7 +352,6 @@ test.each<[string, OwnerChange, string, { path?: string; otherFolder?: string }]
   ],
 ])(
   'the upload of a file ends when the owner %s, and status lists the upload until then',
-  { timeout: 30_000 },
   async (_name, change, reason, { path = 'shared/large', otherFolder }) => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
     const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
@@ -422,7 +417,7 @@ test.each<[string, OwnerChange, string, { path?: string; otherFolder?: string }]
       await closed.promise;
       expect(await result.promise).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
       expect(received).toBeLessThan(2 * 1024 * 1024);
-      await vi.waitUntil(() => companion.view.running.length === 0);
+      await expect.poll(() => companion.view.running).toEqual([]);
       stop.abort();
       await run;
       expect(new AuditLog(data.audit).read(10).at(-1)).toMatchObject({ commandId: id, outcome: 'interrupted', reason });
@@ -436,149 +431,143 @@ test.each<[string, OwnerChange, string, { path?: string; otherFolder?: string }]
   },
 );
 
-test(
-  'a file result of an earlier process is not sent when the owner no longer shares the file',
-  { timeout: 30_000 },
-  async () => {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
-    const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
-    mkdirSync(join(data.journal, id), { recursive: true });
-    const filePath = join(data.journal, id, 'artifact-file.bin');
-    writeFileSync(filePath, 'secret');
-    const line = { summary: '/srv/file', approvedBy: null };
-    writeFileSync(
-      join(data.journal, id, 'finished.json'),
-      JSON.stringify({
-        commandId: id,
-        result: { status: 'succeeded', output: {} },
-        artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
-        source: { type: 'node.files_read', acts: false, file: { path: '/srv/file', realPath: '/srv/file' }, line },
-      }),
-    );
-    const result = Promise.withResolvers<string>();
-    const hub = createServer((request, response) => {
-      let text = '';
-      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      request.on('end', () => {
-        const isResult = request.url?.endsWith('/result') === true;
-        if (isResult) result.resolve(text);
-        response.setHeader('content-type', 'application/json');
-        response.end(
-          JSON.stringify(
-            isResult ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
-          ),
-        );
-      });
+test('a file result of an earlier process is not sent when the owner no longer shares the file', async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
+  const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
+  mkdirSync(join(data.journal, id), { recursive: true });
+  const filePath = join(data.journal, id, 'artifact-file.bin');
+  writeFileSync(filePath, 'secret');
+  const line = { summary: '/srv/file', approvedBy: null };
+  writeFileSync(
+    join(data.journal, id, 'finished.json'),
+    JSON.stringify({
+      commandId: id,
+      result: { status: 'succeeded', output: {} },
+      artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
+      source: { type: 'node.files_read', acts: false, file: { path: '/srv/file', realPath: '/srv/file' }, line },
+    }),
+  );
+  const result = Promise.withResolvers<string>();
+  const hub = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      const isResult = request.url?.endsWith('/result') === true;
+      if (isResult) result.resolve(text);
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        JSON.stringify(
+          isResult ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
+        ),
+      );
     });
-    await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
-    const stop = new AbortController();
-    try {
-      const identity = {
+  });
+  await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+  const stop = new AbortController();
+  try {
+    const identity = {
+      nodeId: randomUUID(),
+      deviceSecret: 'x',
+      hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+      pairedAt: '2026-01-01T00:00:00Z',
+    };
+    const run = new Companion({
+      folder: data,
+      identity,
+      signal: stop.signal,
+      channel: false,
+      onEvent: () => undefined,
+    }).run();
+    expect(JSON.parse(await result.promise)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+    expect(existsSync(filePath)).toBe(false);
+    stop.abort();
+    await run;
+  } finally {
+    stop.abort();
+    hub.closeAllConnections();
+    hub.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a denied result on a full disk is reported as failed, and its command is no longer counted (needs the right to mount a tmpfs)', async ({
+  skip,
+}) => {
+  const folder = mountSmallDisk() ?? skip();
+  onTestFinished(() => {
+    execFileSync('umount', ['-l', folder]);
+    rmSync(folder, { recursive: true });
+  });
+  const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
+  await changeSettings(data, { change: 'allow', power: 'browser', withoutSandbox: true });
+  mkdirSync(join(data.journal, id), { recursive: true });
+  const filePath = join(data.journal, id, 'artifact-file.bin');
+  writeFileSync(filePath, Buffer.alloc(1024 * 1024, 1));
+  // A second hard link, so that removing the file frees no space.
+  linkSync(filePath, join(folder, 'file.bin'));
+  writeFileSync(
+    join(data.journal, id, 'finished.json'),
+    JSON.stringify({
+      commandId: id,
+      result: { status: 'succeeded', output: {} },
+      artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
+      source: { type: 'browser.click', acts: true, line: { summary: 'a click', approvedBy: null } },
+    }),
+  );
+  const uploading = Promise.withResolvers<void>();
+  const result = Promise.withResolvers<string>();
+  let counted: string | null = null;
+  const hub = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://hub');
+    counted = url.searchParams.get('running') ?? counted;
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      // The upload continues until the companion ends it.
+      if (url.pathname.includes('/artifacts/')) {
+        uploading.resolve();
+        return;
+      }
+      const isResult = url.pathname.endsWith('/result');
+      if (isResult) result.resolve(text);
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        JSON.stringify(
+          isResult ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
+        ),
+      );
+    });
+  });
+  await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+  const stop = new AbortController();
+  try {
+    const companion = new Companion({
+      folder: data,
+      identity: {
         nodeId: randomUUID(),
         deviceSecret: 'x',
         hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
         pairedAt: '2026-01-01T00:00:00Z',
-      };
-      const run = new Companion({
-        folder: data,
-        identity,
-        signal: stop.signal,
-        channel: false,
-        onEvent: () => undefined,
-      }).run();
-      expect(JSON.parse(await result.promise)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
-      expect(existsSync(filePath)).toBe(false);
-      stop.abort();
-      await run;
-    } finally {
-      stop.abort();
-      hub.closeAllConnections();
-      hub.close();
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
-);
-
-test(
-  'a denied result on a full disk is reported as failed, and its command is no longer counted (needs the right to mount a tmpfs)',
-  { timeout: 30_000 },
-  async ({ skip }) => {
-    const folder = mountSmallDisk() ?? skip();
-    onTestFinished(() => {
-      execFileSync('umount', ['-l', folder]);
-      rmSync(folder, { recursive: true });
+      },
+      signal: stop.signal,
+      channel: false,
+      onEvent: () => undefined,
     });
-    const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
-    await changeSettings(data, { change: 'allow', power: 'browser', withoutSandbox: true });
-    mkdirSync(join(data.journal, id), { recursive: true });
-    const filePath = join(data.journal, id, 'artifact-file.bin');
-    writeFileSync(filePath, Buffer.alloc(1024 * 1024, 1));
-    // A second hard link, so that removing the file frees no space.
-    linkSync(filePath, join(folder, 'file.bin'));
-    writeFileSync(
-      join(data.journal, id, 'finished.json'),
-      JSON.stringify({
-        commandId: id,
-        result: { status: 'succeeded', output: {} },
-        artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
-        source: { type: 'browser.click', acts: true, line: { summary: 'a click', approvedBy: null } },
-      }),
-    );
-    const uploading = Promise.withResolvers<void>();
-    const result = Promise.withResolvers<string>();
-    let counted: string | null = null;
-    const hub = createServer((request, response) => {
-      const url = new URL(request.url ?? '', 'http://hub');
-      counted = url.searchParams.get('running') ?? counted;
-      let text = '';
-      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      request.on('end', () => {
-        // The upload continues until the companion ends it.
-        if (url.pathname.includes('/artifacts/')) {
-          uploading.resolve();
-          return;
-        }
-        const isResult = url.pathname.endsWith('/result');
-        if (isResult) result.resolve(text);
-        response.setHeader('content-type', 'application/json');
-        response.end(
-          JSON.stringify(
-            isResult ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
-          ),
-        );
-      });
-    });
-    await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
-    const stop = new AbortController();
-    try {
-      const companion = new Companion({
-        folder: data,
-        identity: {
-          nodeId: randomUUID(),
-          deviceSecret: 'x',
-          hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
-          pairedAt: '2026-01-01T00:00:00Z',
-        },
-        signal: stop.signal,
-        channel: false,
-        onEvent: () => undefined,
-      });
-      const run = companion.run();
-      await uploading.promise;
-      await vi.waitUntil(() => counted === id);
-      const { bavail, bsize } = statfsSync(folder);
-      writeFileSync(join(folder, 'filler'), Buffer.alloc(bavail * bsize));
-      await changeSettings(data, { change: 'pause' });
-      companion.settingsChanged();
-      expect(JSON.parse(await result.promise)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
-      await vi.waitUntil(() => counted === '', { timeout: 10_000 });
-      expect(readdirSync(data.journal).filter((name) => name !== 'seen.log')).toEqual([]);
-      stop.abort();
-      await run;
-    } finally {
-      stop.abort();
-      hub.closeAllConnections();
-      hub.close();
-    }
-  },
-);
+    const run = companion.run();
+    await uploading.promise;
+    await expect.poll(() => counted).toBe(id);
+    const { bavail, bsize } = statfsSync(folder);
+    writeFileSync(join(folder, 'filler'), Buffer.alloc(bavail * bsize));
+    await changeSettings(data, { change: 'pause' });
+    companion.settingsChanged();
+    expect(JSON.parse(await result.promise)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+    await expect.poll(() => counted).toBe('');
+    expect(readdirSync(data.journal).filter((name) => name !== 'seen.log')).toEqual([]);
+    stop.abort();
+    await run;
+  } finally {
+    stop.abort();
+    hub.closeAllConnections();
+    hub.close();
+  }
+});

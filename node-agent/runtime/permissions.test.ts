@@ -184,7 +184,7 @@ test('a check that hangs delays no call, runs once for many calls, and its resul
   const ask = (waitMs: number) => reader.readPermissions(localSettings.parse({}), signal, waitMs);
   const early = await Promise.all([ask(50), ask(50), ask(50)]);
   expect(early.map(({ camera }) => camera.state)).not.toContain('granted');
-  expect(early[0]?.system.state).toBe('granted');
+  await expect.poll(async () => (await ask(50)).system.state).toBe('granted');
   expect(host.asked).toHaveLength(6);
   answered.resolve({ state: 'granted', detail: 'the camera', remedy: null });
   expect((await ask(20_000)).camera).toEqual({ state: 'granted', detail: 'the camera', remedy: null });

@@ -210,32 +210,28 @@ test('an invalid pairing, or a key store that fails, is reported and can be repl
   expect(existsSync(join(data.path, 'identity.json'))).toBe(false);
 });
 
-test(
-  'of many companions that start at the same time beside a stale socket, one gets the data folder',
-  { timeout: 60_000 },
-  async () => {
-    for (let round = 0; round < 3; round += 1) {
-      data = new DataFolder(join(folder, `round-${round}`));
-      const path = join(data.path, 'control.sock');
-      const dead = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)})`]);
-      await until(
-        () => existsSync(path),
-        () => 'no process listens',
-      );
-      const ended = new Promise((done) => dead.once('exit', done));
-      dead.kill('SIGKILL');
-      await ended;
-      const refused: string[] = [];
-      for (let count = 0; count < 4; count += 1) start().catch((error: Error) => refused.push(error.message));
-      await until(
-        () => refused.length >= 3,
-        () => `refused were ${refused.length}`,
-      );
-      await answers();
-      expect(refused).toHaveLength(3);
-    }
-  },
-);
+test('of many companions that start at the same time beside a stale socket, one gets the data folder', async () => {
+  for (let round = 0; round < 3; round += 1) {
+    data = new DataFolder(join(folder, `round-${round}`));
+    const path = join(data.path, 'control.sock');
+    const dead = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)})`]);
+    await until(
+      () => existsSync(path),
+      () => 'no process listens',
+    );
+    const ended = new Promise((done) => dead.once('exit', done));
+    dead.kill('SIGKILL');
+    await ended;
+    const refused: string[] = [];
+    for (let count = 0; count < 4; count += 1) start().catch((error: Error) => refused.push(error.message));
+    await until(
+      () => refused.length >= 3,
+      () => `refused were ${refused.length}`,
+    );
+    await answers();
+    expect(refused).toHaveLength(3);
+  }
+});
 
 test('a data folder with a long path contains its socket', async () => {
   const deep = join(folder, 'd'.repeat(60), 'e'.repeat(60));

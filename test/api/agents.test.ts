@@ -7,6 +7,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let model: ModelServer;
 let second: ModelServer;
@@ -48,8 +49,7 @@ async function start(steps: StepInput[], payload?: Record<string, unknown>, on =
   ).runId;
 }
 
-const settled = (id: string, on = workspace): Promise<Run> =>
-  on.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+const settled = (id: string, on = workspace): Promise<Run> => settledRun(on.api, id);
 
 async function profile(allow: string[], deny: string[] = []): Promise<string> {
   return (await workspace.api.call('putAutomationToolProfile', { body: { name: 'tools', allow, deny } })).id;
@@ -184,7 +184,7 @@ describe('an agent step', () => {
       },
     });
     const { runId } = startedRun(await inTest.call('runAutomationWorkflow', { params: { id }, body: {} }));
-    const run = await inTest.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    const run = await settledRun(inTest, runId);
     expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 2 }] });
     expect((await inTest.call('listAutomationMessages', { query: { runId } })).data).toHaveLength(1);
   });

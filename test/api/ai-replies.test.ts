@@ -14,6 +14,7 @@ import {
   ageConversations,
   expireAiTurnLeases,
   leaseAiTurn,
+  makeAiTurnsDue,
   makeAgentsOffline,
   makePersonOwner,
   refuseHandover,
@@ -85,10 +86,11 @@ function blockModel(modelReply: ChatModelReply = { reply: 'A late answer.' }) {
 
 describe('an answer', () => {
   test('is sent once and attributed to the AI agent, regardless of the number of processes and messages', async () => {
-    await scene.setAi({ enabled: true, debounceMs: 300 });
+    await scene.setAi({ enabled: true, debounceMs: 30_000 });
     const visitor = await scene.visitor();
     expect((await show(visitor)).owner).toBe('ai');
     for (const text of ['Hello', 'when do you', 'open?']) await scene.sendAs(visitor, text);
+    await makeAiTurnsDue(hub.database, scene.tenantId);
     await expect.poll(() => scene.publicMessages(visitor)).toContain('ai: We open at nine.');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual([
@@ -269,8 +271,9 @@ describe('the knowledge base', () => {
     // Messages that wait together are separate questions.
     model.answer = () => ({ action: 'handoff', reason: 'not known' });
     const visitor = await scene.visitor();
-    await scene.setAi({ debounceMs: 300 });
+    await scene.setAi({ debounceMs: 30_000 });
     await Promise.all(['Is the marina lit?', 'Can I rent a crane?'].map((question) => scene.sendAs(visitor, question)));
+    await makeAiTurnsDue(hub.database, scene.tenantId);
     await scene.settled();
     expect((await listed()).toSorted()).toEqual(expect.arrayContaining(['Can I rent a crane?', 'Is the marina lit?']));
     expect(await listed()).toHaveLength(4);
@@ -395,10 +398,11 @@ describe('the answer is cancelled while the model generates it', () => {
       expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?']);
       expect((await show(visitor)).owner).toBeNull();
       // Before the model is called.
-      await scene.setAi({ debounceMs: 500 });
+      await scene.setAi({ debounceMs: 30_000 });
       const other = await scene.visitor();
       await scene.sendAs(other, 'When do you open?');
       await entitle(false);
+      await makeAiTurnsDue(hub.database, scene.tenantId);
       await scene.settled();
       await entitle(true);
       expect(await scene.publicMessages(other)).toEqual(['visitor: When do you open?']);

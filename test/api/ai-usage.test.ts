@@ -9,6 +9,7 @@ import { chatProtocol } from '../fixtures/model-protocols.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { addModelBreaker } from '../fixtures/stage/ai.ts';
 import { StatementRecorder } from '../fixtures/statement-plans.ts';
 import { chatScene, expectRefused } from '../fixtures/visitor.ts';
@@ -68,7 +69,7 @@ const workflowRun = async (step: object) => {
     body: { name: 'ask', stepsJson: [step] as never },
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} }));
-  return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  return settledRun(workspace.api, runId);
 };
 const invoke = { type: 'skill', skillId: 'ai.invoke', input: { input: 'Why?' } };
 const putModels = (prices?: { inputMicros: number; outputMicros: number; currency: string }) =>

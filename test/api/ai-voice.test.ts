@@ -208,7 +208,7 @@ describe('a spoken question on the phone', () => {
     expect(speech.open).toBe(1);
     gone.abort();
     // Long before the idle timeout.
-    await expect.poll(() => speech.open, { timeout: 4_000 }).toBe(0);
+    await expect.poll(() => speech.open, { timeout: 8_000 }).toBe(0);
   });
 
   test('returns no answer to a caller who signed out meanwhile', async () => {

@@ -6,6 +6,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import {
   cutOffApprovalMail,
   escalateApproval,
@@ -64,7 +65,7 @@ async function start(steps: StepInput[], payload: Record<string, unknown> = {}, 
   return startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
 }
 
-const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+const settled = (id: string) => settledRun(workspace.api, id);
 
 async function pendingOf(runId: string) {
   await settled(runId);
@@ -270,7 +271,7 @@ test('the mail task reads an approval only when a mail is due, and directly afte
   expect(mailed().toSorted()).toEqual([emailOf('ann'), emailOf('bob')].toSorted());
   await expect.poll(() => dueOf(approval.id)).toBeGreaterThan(2_000);
   const [unnamed] = [await pendingOf(await start([{ type: 'approval', title: 'Anybody?' }]))];
-  expect(await dueOf(unnamed.id)).toBe(null);
+  await expect.poll(() => dueOf(unnamed.id)).toBe(null);
 });
 
 test('a link whose mail was interrupted by a crash is replaced and mailed', async () => {

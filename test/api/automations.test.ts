@@ -6,11 +6,15 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
+import { expireApprovals } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
 const received: { headers: Record<string, unknown>; body: string }[] = [];
 let answerStatus = 200;
+/** Number of requests that get 503 first. */
+let refusals = 0;
 let silent = false;
 const receiver = createServer((request, response) => {
   let body = '';
@@ -20,7 +24,9 @@ const receiver = createServer((request, response) => {
   request.on('end', () => {
     received.push({ headers: request.headers, body });
     if (silent) return;
-    response.writeHead(answerStatus, { 'content-type': 'application/json' }).end('{"thanks":true}');
+    const status = refusals > 0 ? 503 : answerStatus;
+    refusals = Math.max(0, refusals - 1);
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{"thanks":true}');
   });
 });
 let receiverUrl: string;
@@ -53,7 +59,7 @@ async function runSteps(
 ) {
   const { id } = await create(steps);
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body }));
-  return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  return settledRun(workspace.api, runId);
 }
 
 async function refused(promise: Promise<unknown>): Promise<ApiError> {
@@ -226,7 +232,7 @@ describe('runs', () => {
 
   test('send webhooks with one idempotency key for all attempts of one delivery, and retry with back-off', async () => {
     received.length = 0;
-    answerStatus = 503;
+    refusals = 2;
     const { id } = await create([
       {
         type: 'skill',
@@ -238,14 +244,12 @@ describe('runs', () => {
     const { runId } = startedRun(
       await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { n: 7 } } }),
     );
-    await expect.poll(() => received.length).toBeGreaterThanOrEqual(2);
-    answerStatus = 200;
-    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const run = await settledRun(workspace.api, runId);
     expect(run).toMatchObject({
       status: 'succeeded',
       stepsResultJson: [{ output: { status: 200, body: { thanks: true } } }],
     });
-    expect(run.stepsResultJson[0]?.attempts).toBe(received.length);
+    expect([run.stepsResultJson[0]?.attempts, received.length]).toEqual([3, 3]);
     expect(JSON.parse(received[0]?.body ?? '')).toEqual({ n: 7 });
     expect(received[0]?.headers['x-mine']).toBe('yes');
     expect(new Set(received.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set([`${runId}-0`]));
@@ -324,7 +328,7 @@ describe('runs', () => {
     ]);
     answerStatus = 500;
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-    const first = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const first = await settledRun(workspace.api, runId);
     expect(first).toMatchObject({ status: 'failed', error: { code: 'skill_failed', stepIndex: 1 } });
     answerStatus = 200;
     const [one, two] = await Promise.allSettled([
@@ -337,10 +341,7 @@ describe('runs', () => {
       id: string;
       flowId: string;
     }>;
-    const second = await workspace.api.call('getAutomationRun', {
-      params: { id: retried.value.id },
-      query: { waitSeconds: 20 },
-    });
+    const second = await settledRun(workspace.api, retried.value.id);
     expect(second).toMatchObject({ status: 'succeeded', attempt: 2, flowId: first.flowId });
     expect(second.stepsResultJson[0]?.finishedAt).toBe(first.stepsResultJson[0]?.finishedAt);
     expect(await refused(workspace.api.call('retryAutomationRun', { params: { id: second.id } }))).toMatchObject({
@@ -360,8 +361,7 @@ describe('approvals', () => {
     expect(data).toHaveLength(1);
     return { run, approval: data[0] as (typeof data)[number] };
   }
-  const settled = (id: string) =>
-    workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+  const settled = (id: string) => settledRun(workspace.api, id);
 
   test('pause a run until a member decides, exactly once', async () => {
     const { run, approval } = await untilWaiting(
@@ -392,16 +392,18 @@ describe('approvals', () => {
       status: 'failed',
       error: { code: 'approval_rejected', message: expect.stringContaining('no') as string },
     });
-    const late = await untilWaiting([{ type: 'approval', title: 'ok?', expiresInSeconds: 1 }]);
+    const late = await untilWaiting([{ type: 'approval', title: 'ok?', expiresInSeconds: 3_600 }]);
+    await expireApprovals(hub.database, { approvalId: late.approval.id });
     await expect.poll(async () => (await settled(late.run.id)).status).toBe('failed');
     expect(await settled(late.run.id)).toMatchObject({ error: { code: 'approval_expired' } });
   });
 
   test('continue the run automatically if their time-out approves', async () => {
-    const { run } = await untilWaiting([
-      { type: 'approval', title: 'ok?', expiresInSeconds: 1, onTimeout: 'approve' },
+    const { run, approval } = await untilWaiting([
+      { type: 'approval', title: 'ok?', expiresInSeconds: 3_600, onTimeout: 'approve' },
       { type: 'log', message: 'on' },
     ]);
+    await expireApprovals(hub.database, { approvalId: approval.id });
     await expect.poll(async () => (await settled(run.id)).status).toBe('succeeded');
   });
 
@@ -446,7 +448,7 @@ describe('the inbound hook', () => {
     expect(await call(withKey, { workflowId: manual.id })).toMatchObject({ status: 'queued' });
     expect(await call(byToken, { workflowId: one.id, event: 'e' })).toMatchObject({ status: 'queued' });
     const { runId } = await call(byToken, { event: 'order.created' });
-    const run = await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const run = await settledRun(own.api, runId);
     expect(run).toMatchObject({
       workflowId: one.id,
       status: 'succeeded',

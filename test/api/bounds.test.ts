@@ -5,6 +5,7 @@ import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 /** The response of the server to every request. */
 let answer = '{}';
@@ -38,7 +39,7 @@ async function run(id: string, payload: Record<string, unknown> = {}): Promise<R
   const { runId } = startedRun(
     await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload } }),
   );
-  return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  return settledRun(workspace.api, runId);
 }
 
 const large = { text: 'x'.repeat(900_000) };

@@ -3,6 +3,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { loseRun } from '../fixtures/stage/automations.ts';
 import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
@@ -20,7 +21,7 @@ const create = async (...stepsJson: unknown[]) =>
   (await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson } as never })).id;
 const start = async (workflowId: string) =>
   startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} })).runId;
-const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+const settled = (id: string) => settledRun(workspace.api, id);
 const question = { type: 'approval', title: 'ok?' };
 const failing = { type: 'skill', skillId: 'memory.read', input: { key: '{{payload.missing}}' } };
 const times = async (count: number, work: () => Promise<string>) => {
@@ -221,7 +222,7 @@ describe('retrying several runs', () => {
     const ids: string[] = [];
     for (let index = 0; index < 4; index += 1) {
       const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id } }));
-      await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+      await settledRun(own.api, runId);
       ids.push(runId);
     }
     const { results } = await own.api.call('retryAutomationRuns', { body: { ids } });

@@ -6,6 +6,7 @@ import type { Operation } from '../../shared/contract/define.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, pathOf, send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -70,13 +71,13 @@ describe('a user has the operations of API keys', () => {
       body: { name: 'theirs', stepsJson: [{ type: 'approval', title: 'ok?' }] },
     });
     const { runId } = startedRun(await workspace.session.call('runAutomationWorkflow', { params: { id } }));
-    await workspace.session.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(workspace.session, runId);
     const [approval] = (await workspace.session.call('listAutomationApprovals', { query: { runId } })).data;
     const { decidedBy } = await hub
       .client(member)
       .call('decideAutomationApproval', { params: { id: approval?.id as string }, body: { decision: 'approved' } });
     expect(decidedBy).toMatch(/^user:/);
-    const run = await workspace.session.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const run = await settledRun(workspace.session, runId);
     expect(run).toMatchObject({ status: 'succeeded', environment: 'live' });
     const { data } = await workspace.session.call('listAuditLog', {
       params: { tenantId: workspace.tenantId },

@@ -25,6 +25,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { addAssortedCalls, ageReconciliation, moveCallToOwnTrunk } from '../fixtures/stage/calls.ts';
 import { removeWorkspace, setEntitlement } from '../fixtures/stage/core.ts';
 
@@ -494,9 +495,7 @@ describe('call records', () => {
         },
       });
       const started = (await workspace.api.call('runAutomationWorkflow', { params: { id } })) as { runId: string };
-      return (
-        await workspace.api.call('getAutomationRun', { params: { id: started.runId }, query: { waitSeconds: 20 } })
-      ).stepsResultJson[0];
+      return (await settledRun(workspace.api, started.runId)).stepsResultJson[0];
     };
     expect((await run())?.output).toEqual({
       days: 30,

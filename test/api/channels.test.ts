@@ -9,6 +9,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { storeSteps } from '../fixtures/stage/automations.ts';
 
 interface Call {
@@ -87,7 +88,7 @@ const inbound = (id: string, headers: Record<string, string>, raw: string) =>
     raw,
   });
 const hmac = (key: string, content: string) => createHmac('sha256', key).update(content).digest('hex');
-const ended = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+const ended = (id: string) => settledRun(workspace.api, id);
 
 async function deliver(input: Record<string, unknown>, extra: Record<string, unknown> = {}, api = workspace.api) {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
@@ -302,10 +303,7 @@ describe('an inbound call', () => {
     const headers = { 'x-telegram-bot-api-secret-token': secret };
     const sendInbound = async (update: number, text: string) => {
       const { body } = await inbound(id, headers, telegramUpdate(update, text));
-      return own.api.call('getAutomationRun', {
-        params: { id: (body['runIds'] as string[])[0] as string },
-        query: { waitSeconds: 25 },
-      });
+      return settledRun(own.api, (body['runIds'] as string[])[0] as string);
     };
     expect(await sendInbound(1, 'hello')).toMatchObject({
       status: 'succeeded',
@@ -434,10 +432,8 @@ describe('an outbound message', () => {
       const { id } = await own.api.call('createAutomationWorkflow', {
         body: { name: 'out', stepsJson: [{ type: 'deliver', provider: 'slack', to: 'you', text: '{{payload}}' }] },
       });
-      return own.api.call('getAutomationRun', {
-        params: { id: startedRun(await own.api.call('runAutomationWorkflow', { params: { id } })).runId },
-        query: { waitSeconds: 25 },
-      });
+      const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id } }));
+      return settledRun(own.api, runId);
     };
     expect(await sendInbound()).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
     await channel('slack', 'one', own);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -75,7 +76,7 @@ test('a test run neither writes into nor assigns a live conversation', async () 
     ['chat.assign', { channelId: id, assigneeId: null }],
   ] as const) {
     const { runId } = await api.call('runAutomationSkill', { params: { skillId }, body: { input } });
-    const run = await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const run = await settledRun(api, runId);
     expect(run).toMatchObject({ status: 'failed', environment: 'test', error: { code: 'not_found' } });
   }
   expect((await live.call('listChatMessages', { params: { id }, query: {} })).data).toEqual([]);

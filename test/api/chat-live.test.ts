@@ -209,29 +209,25 @@ describe('the live connection of a visitor', () => {
     await expect.poll(() => page.closed).toBe(4429);
   });
 
-  test(
-    'is closed when its client does not read, and delivers everything after a reconnect',
-    { timeout: 60_000 },
-    async () => {
-      const { token, sendMessage } = await createConversation();
-      const page = await openVisitor(here.url, token);
-      await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
-      page.socket.pause();
-      const long = '😀'.repeat(10_000);
-      // More than the buffers of the operating system hold.
-      const count = 400;
-      for (let n = 0; n < count / 20; n += 1) await Promise.all(Array.from({ length: 20 }, () => sendMessage(long)));
-      page.socket.resume();
-      await expect.poll(() => page.closed).not.toBeNull();
-      const seen = seqsOf(page);
-      expect(seen.length).toBeLessThan(count);
-      expect(seen).toEqual(Array.from(seen, (_, n) => n + 1));
-      const again = await openVisitor(here.url, token, seen.length);
-      await expect.poll(() => seqsOf(again).at(-1)).toBe(count);
-      expect([...seen, ...seqsOf(again)]).toEqual(Array.from({ length: count }, (_, n) => n + 1));
-      again.end();
-    },
-  );
+  test('is closed when its client does not read, and delivers everything after a reconnect', async () => {
+    const { token, sendMessage } = await createConversation();
+    const page = await openVisitor(here.url, token);
+    await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
+    page.socket.pause();
+    const long = '😀'.repeat(10_000);
+    // More than the buffers of the operating system hold.
+    const count = 400;
+    for (let n = 0; n < count / 20; n += 1) await Promise.all(Array.from({ length: 20 }, () => sendMessage(long)));
+    page.socket.resume();
+    await expect.poll(() => page.closed).not.toBeNull();
+    const seen = seqsOf(page);
+    expect(seen.length).toBeLessThan(count);
+    expect(seen).toEqual(Array.from(seen, (_, n) => n + 1));
+    const again = await openVisitor(here.url, token, seen.length);
+    await expect.poll(() => seqsOf(again).at(-1)).toBe(count);
+    expect([...seen, ...seqsOf(again)]).toEqual(Array.from({ length: count }, (_, n) => n + 1));
+    again.end();
+  });
 });
 
 describe('the live connection of an agent', () => {

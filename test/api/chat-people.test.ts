@@ -391,7 +391,11 @@ describe('erasing a visitor', () => {
     const erasing = agents.call('eraseInboxVisitor', { params: at(visitorId) });
     await expect
       .poll(() =>
-        count('pg_stat_activity', `wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`, 'chat_conversations'),
+        count(
+          'pg_stat_activity',
+          `datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`,
+          'chat_conversations',
+        ),
       )
       .toBeGreaterThan(0);
     written.resolve();

@@ -125,7 +125,7 @@ describe('search in many messages', () => {
     // ten messages.
     await addSearchableMessages(hub.database, { tenantId: own.tenantId, conversationId: id });
     await hub.database.query('VACUUM ANALYZE chat_messages');
-  }, 60_000);
+  });
 
   const walk = async (q: string, limit: number, pages: number) => {
     const ids: string[] = [];

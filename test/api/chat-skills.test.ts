@@ -4,6 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { loseRunProgress } from '../fixtures/stage/automations.ts';
 
 let model: ModelServer;
@@ -42,7 +43,7 @@ async function begin() {
 /** Runs a skill and returns the result. */
 async function runSkill({ api }: TestWorkspace, skillId: string, input: object) {
   const { runId } = await api.call('runAutomationSkill', { params: { skillId }, body: { input: input as never } });
-  const run = await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  const run = await settledRun(api, runId);
   return { status: run.status, error: run.error, output: run.stepsResultJson[0]?.output };
 }
 
@@ -93,7 +94,7 @@ test('all messages that one agent step posts are stored: a note and two replies'
   const { runId } = startedRun(
     await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} }),
   );
-  const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  const run = await settledRun(workspace.api, runId);
   expect(run).toMatchObject({ status: 'succeeded' });
   expect(await written(id)).toEqual([
     ['The customer is angry', true, 'api'],
@@ -167,7 +168,7 @@ test('a step that is executed again writes its message once', async () => {
     body: { name: 'w', stepsJson: [step] } as never,
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } }));
-  await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  await settledRun(workspace.api, runId);
   // Simulates a crash between the message and the record of the step.
   await loseRunProgress(hub.database, runId);
   await expect

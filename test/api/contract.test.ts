@@ -8,6 +8,7 @@ import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { queryAsWorkspace, removeRowsOfOtherWorkspaces } from '../fixtures/stage/core.ts';
 
 let hub: TestHub;
@@ -195,7 +196,7 @@ describe('an API key of another workspace', () => {
       body: { name: 'theirs', stepsJson: [{ type: 'approval', title: 'ok?' }] },
     });
     const { runId } = startedRun(await other.api.call('runAutomationWorkflow', { params: { id: workflow.id } }));
-    await other.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(other.api, runId);
     const { data } = await other.api.call('listAutomationApprovals', {});
     const node = await other.api.call('createAutomationNode', { body: {} });
     const steps = [{ type: 'log' as const, message: 'x' }];

@@ -9,6 +9,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import {
   addMemoryEntries,
   addSequences,
@@ -91,9 +92,7 @@ test('a large definition of an earlier version can be read and started, and upda
   const id = await largeWorkflow();
   expect(await request('GET', `/v1/automations/workflows/${id}`)).toMatchObject({ status: 200 });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-  expect(
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } }),
-  ).toMatchObject({ status: 'succeeded' });
+  expect(await settledRun(workspace.api, runId)).toMatchObject({ status: 'succeeded' });
   expect(await request('PATCH', `/v1/automations/workflows/${id}`, { active: false })).toMatchObject({
     status: 200,
     body: { active: false },

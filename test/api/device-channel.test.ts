@@ -9,6 +9,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
@@ -168,7 +169,7 @@ describe('a channel', () => {
     expect(result).toMatchObject({ status: 200, body: { id: command?.id, status: 'succeeded', recorded: true } });
     const again = await channel.answer(channel.ask('result', pong, command?.id));
     expect(again).toMatchObject({ status: 200, body: { recorded: false } });
-    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 10 } });
+    const run = await settledRun(workspace.api, runId);
     expect(run.status).toBe('succeeded');
     channel.socket.close();
   });
@@ -309,7 +310,11 @@ test('a stopping hub ends polls with empty responses, answers pending requests a
   const beat = channel.ask('heartbeat', {});
   await until(
     async () =>
-      (await database.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`)).length > 0,
+      (
+        await database.query(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'transactionid'`,
+        )
+      ).length > 0,
     () => 'the heartbeat does not wait for the lock',
   );
   const ended = stopping[Symbol.asyncDispose]();

@@ -10,6 +10,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import type { ProxyFault } from '../fixtures/proxy.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { releaseCommand, setCommandTimeLeft } from '../fixtures/stage/nodes.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -109,7 +110,7 @@ test('a ping with a path is sent to the device without the path', async () => {
   const [command] = (await poll({ wait: 20 })).commands;
   expect(command).toMatchObject({ type: 'node.ping', input: {} });
   await complete(command?.id as string);
-  const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  const run = await settledRun(workspace.api, runId);
   expect(run).toMatchObject({ status: 'succeeded' });
 });
 
@@ -226,16 +227,13 @@ describe('a command that a device runs', () => {
 
 describe('concurrent polls of one device', () => {
   test('receive each command once', async () => {
-    const polls = Array.from({ length: 6 }, () => poll({ wait: 10, max: 1 }));
+    const polls = Array.from({ length: 6 }, () => poll({ wait: 25, max: 1 }));
     const runIds = await Promise.all(Array.from({ length: 6 }, () => begin('node.ping')));
     const ids = (await Promise.all(polls)).flatMap(({ commands }) => commands.map(({ id }) => id));
     expect(ids).toHaveLength(6);
     expect(new Set(ids).size).toBe(6);
     for (const id of ids) expect(await complete(id)).toMatchObject({ recorded: true });
-    for (const id of runIds)
-      expect(
-        (await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } })).status,
-      ).toBe('succeeded');
+    for (const id of runIds) expect((await settledRun(workspace.api, id)).status).toBe('succeeded');
   });
 
   test('with runningIsComplete end the older poll empty, and the newer one receives the next command', async () => {
@@ -255,9 +253,7 @@ describe('concurrent polls of one device', () => {
     const last = await (first === 'older' ? newer : older);
     expect(last.commands).toMatchObject([{ type: 'node.ping' }]);
     expect(await complete(last.commands[0]?.id as string)).toMatchObject({ recorded: true });
-    expect(
-      (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status,
-    ).toBe('succeeded');
+    expect((await settledRun(workspace.api, runId)).status).toBe('succeeded');
   });
 });
 

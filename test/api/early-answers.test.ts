@@ -41,7 +41,7 @@ beforeAll(async () => {
     return (
       await hub
         .client(deviceSecret)
-        .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } })
+        .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 30, max: 1 } })
     ).commands[0]?.id as string;
   };
 });

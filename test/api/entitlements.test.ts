@@ -3,6 +3,8 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
+import { expireApprovals } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
@@ -102,7 +104,7 @@ describe('a workspace that lost the automations entitlement starts no run', () =
       'a retry',
       async () => {
         const id = await run(await create([{ type: 'log', message: '{{payload.missing}}' }]));
-        await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+        await settledRun(workspace.api, id);
         return () =>
           send(hub.url, 'POST', `/v1/automations/runs/${id}/retry`, {
             headers: { 'x-api-key': workspace.key },
@@ -114,7 +116,7 @@ describe('a workspace that lost the automations entitlement starts no run', () =
       'a replay',
       async () => {
         const id = await run(await create([log]));
-        await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+        await settledRun(workspace.api, id);
         return () =>
           send(hub.url, 'POST', `/v1/automations/runs/${id}/replay`, {
             headers: { 'x-api-key': workspace.key },
@@ -136,9 +138,11 @@ describe('a workspace that lost the automations entitlement starts no run', () =
     const onError = await create([log]);
     await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: onError } as never });
     const runId = await run(
-      await create([{ type: 'approval', title: 'Go?', onTimeout: 'approve', expiresInSeconds: 1 }, log]),
+      await create([{ type: 'approval', title: 'Go?', onTimeout: 'approve', expiresInSeconds: 3_600 }, log]),
     );
+    await settledRun(workspace.api, runId);
     await entitle({ automations: false });
+    await expireApprovals(hub.database, { tenantId: workspace.tenantId });
     await until(
       async () =>
         (await hub.database.query<{ status: string }>('select status from runs where id = $1', [runId]))[0]?.status ===
@@ -161,14 +165,14 @@ test('a run continues after another entitlement is removed, and fails at the ste
       { type: 'skill', skillId: 'email.send', input: { to: ['a@example.org'], subject: 'x', text: 'y' } },
     ]),
   );
-  await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  await settledRun(workspace.api, runId);
   await entitle({ business_email: false });
   const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data;
   await workspace.api.call('decideAutomationApproval', {
     params: { id: approval?.id as string },
     body: { decision: 'approved' },
   });
-  const ended = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  const ended = await settledRun(workspace.api, runId);
   expect(ended).toMatchObject({
     status: 'failed',
     error: { code: 'product_not_entitled', stepIndex: 2 },

@@ -6,6 +6,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 import { duringWriteLock } from '../fixtures/write-lock.ts';
@@ -48,8 +49,7 @@ async function workflow(api: Client, body: { steps?: unknown[]; trigger?: unknow
 const start = async (api: Client, id: string) =>
   startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId;
 /** The state of a run once it ended or waits for its approval. */
-const settled = async (id: string, api = workspace.api) =>
-  (await api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } })).status;
+const settled = async (id: string, api = workspace.api) => (await settledRun(api, id)).status;
 
 describe('limits count the runs of one environment', () => {
   test.each(['live', 'test'] as const)(

@@ -6,6 +6,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -49,7 +50,7 @@ const create = async (api: Client, steps: unknown[], triggerJson: unknown = { ty
   ).id;
 const run = async (api: Client, id: string) =>
   startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId;
-const ended = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+const ended = (id: string) => settledRun(workspace.api, id);
 const runsOf = async (workflowId: string) =>
   (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data;
 

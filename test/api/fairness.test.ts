@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { addQueuedRuns, addWorkflows } from '../fixtures/stage/automations.ts';
 
 /** A server that accepts requests and never responds. */
@@ -60,7 +61,7 @@ test('200 runs of a workspace with a hanging address do not delay the runs of an
     ),
   );
   for (const id of ids)
-    expect(await quick.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } })).toMatchObject({
+    expect(await settledRun(quick.api, id)).toMatchObject({
       status: 'succeeded',
     });
   expect(
@@ -84,7 +85,7 @@ test('a backlog of one workspace does not delay another: its later runs do not e
   await expect.poll(async () => (await statuses(flooding, many.id)).includes('succeeded')).toBe(true);
   for (let index = 0; index < 6; index += 1) {
     const { runId } = startedRun(await quick.api.call('runAutomationWorkflow', { params: { id: few.id } }));
-    await quick.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    await settledRun(quick.api, runId);
   }
   expect(await statuses(quick, few.id)).toEqual(Array.from({ length: 6 }, () => 'succeeded'));
   const open = async () =>
@@ -135,7 +136,7 @@ test('schedules of one workspace that are due at once do not delay a hook call o
   await expect.poll(ended).toBeGreaterThan(0);
   for (let index = 0; index < 3; index += 1) {
     const { runId } = startedRun(await quick.api.call('runAutomationWorkflow', { params: { id } }));
-    await quick.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    await settledRun(quick.api, runId);
   }
   expect(await statuses(quick, id)).toEqual(['succeeded', 'succeeded', 'succeeded']);
   expect(await ended()).toBeLessThan(count);

@@ -5,6 +5,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { makeLinkAccount } from '../fixtures/stage/core.ts';
 import { until } from '../fixtures/until.ts';
@@ -38,7 +39,7 @@ async function addMember(role: 'admin' | 'agent'): Promise<Member> {
   return { email, token, session: hub.client(token) };
 }
 
-const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+const settled = (id: string) => settledRun(workspace.api, id);
 
 async function pendingOf(runId: string) {
   await settled(runId);

@@ -9,6 +9,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 /** Mounts a file system of a few MiB. Returns null if this user may not mount one. */
 function mountSmall(): string | null {
@@ -71,7 +72,7 @@ describe.skipIf(disk === null)('a full disk for artifacts (needs the right to mo
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
     const { commands } = await hub
       .client(deviceSecret)
-      .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } });
+      .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 30, max: 1 } });
     const commandId = commands[0]?.id as string;
     return { runId, commandId, path: `/v1/automations/nodes/${nodeId}/commands/${commandId}` };
   }
@@ -91,8 +92,7 @@ describe.skipIf(disk === null)('a full disk for artifacts (needs the right to mo
       raw: Buffer.concat([Buffer.from(head), whole, Buffer.from('\r\n--b--\r\n')]),
     });
   };
-  const statusOf = async (runId: string) =>
-    (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status;
+  const statusOf = async (runId: string) => (await settledRun(workspace.api, runId)).status;
 
   test('allows a client to send a part again after an insufficient storage error', async () => {
     const { runId, path } = await take();

@@ -4,6 +4,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -52,7 +53,7 @@ describe('the operations of the dashboard', () => {
     const { runId } = startedRun(
       await session.call('growthRunWorkflow', { params: { id: workflow.id }, body: { payload: { a: 1 } } }),
     );
-    const run = await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const run = await settledRun(api, runId);
     expect(run).toMatchObject({
       status: 'succeeded',
       trigger: { type: 'manual', by: expect.stringMatching(/^user:/) as string },
@@ -82,7 +83,7 @@ describe('the operations of the dashboard', () => {
       body: { name: 'ask', stepsJson: [{ type: 'approval', title: 'ok?' }] },
     });
     const { runId } = startedRun(await workspace.session.call('growthRunWorkflow', { params: { id } }));
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(workspace.api, runId);
     await workspace.api.call('createAutomationNode', { body: { name: 'n' } });
     const view = await workspace.session.call('growthConsole', {});
     expect(view).toMatchObject({

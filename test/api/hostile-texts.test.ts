@@ -8,6 +8,7 @@ import { linkedAddresses } from '../fixtures/markdown-addresses.ts';
 import { obey, startObedientModel } from '../fixtures/obedient-model.ts';
 import type { ObedientModel } from '../fixtures/obedient-model.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 /** Secrets that a model must not reveal: keys, messages of others, notes, data of another workspace. */
 const secrets = {
@@ -101,7 +102,7 @@ function expectNothingTold(): void {
 /** Waits for the end of a run. Its 40 steps can take long on a busy machine. */
 async function settled(id: string): Promise<Run> {
   for (;;) {
-    const run = await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+    const run = await settledRun(workspace.api, id);
     if (run.finishedAt !== null) return run;
   }
 }

@@ -8,6 +8,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { cli } from '../fixtures/processes.ts';
 import { send } from '../fixtures/requests.ts';
 import { testSecretKey } from '../fixtures/secrets.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { removeHubPacks } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
@@ -53,9 +54,7 @@ test('a pack that the operator publishes can be listed, installed and run in eve
       body: { inputs: { who: 'all' } },
     });
     const { runId } = startedRun(await each.api.call('runAutomationWorkflow', { params: { id: made.id } }));
-    expect(
-      await each.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } }),
-    ).toMatchObject({ status: 'succeeded' });
+    expect(await settledRun(each.api, runId)).toMatchObject({ status: 'succeeded' });
   }
 });
 

@@ -11,6 +11,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
 import { pathOf, send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { refuseWorkflowVersionsNamed } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -118,10 +119,7 @@ describe('Idempotency-Key', () => {
   test('immediately starts the run in its response', async () => {
     const id = await workflow();
     const { body } = await post(`/v1/automations/workflows/${id}/run`, 'five', {});
-    const run = await workspace.api.call('getAutomationRun', {
-      params: { id: body['runId'] as string },
-      query: { waitSeconds: 20 },
-    });
+    const run = await settledRun(workspace.api, body['runId'] as string);
     expect(run.status).toBe('succeeded');
   });
 
@@ -130,7 +128,7 @@ describe('Idempotency-Key', () => {
       body: { name: 'w', stepsJson: [{ type: 'approval', title: 't', message: 'm' }] } as never,
     });
     const { runId } = (await workspace.api.call('runAutomationWorkflow', { params: { id } })) as { runId: string };
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(workspace.api, runId);
     const [first, second] = [
       await post(`/v1/automations/runs/${runId}/cancel`, 'six', undefined),
       await post(`/v1/automations/runs/${runId}/cancel`, 'six', undefined),
@@ -268,10 +266,7 @@ describe('Idempotency-Key', () => {
       expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, replayed]);
       const runs = await runsOf(id);
       expect(runs.map((row) => row.id)).toEqual([answer.body['runId']]);
-      const done = await workspace.api.call('getAutomationRun', {
-        params: { id: answer.body['runId'] as string },
-        query: { waitSeconds: 20 },
-      });
+      const done = await settledRun(workspace.api, answer.body['runId'] as string);
       expect(done.status).toBe('succeeded');
     },
   );

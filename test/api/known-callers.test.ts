@@ -3,6 +3,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import {
   expireToken,
   moveTokenToWorkspace,
@@ -116,10 +117,7 @@ describe('a webhook workflow that both processes have cached', () => {
     );
     for (const hub of [there, here]) {
       const { runId } = (await call(hub)).body;
-      const run = await workspace.api.call('getAutomationRun', {
-        params: { id: runId as string },
-        query: { waitSeconds: 20 },
-      });
+      const run = await settledRun(workspace.api, runId as string);
       expect(run).toMatchObject({
         status: 'succeeded',
         workflowVersion: 2,

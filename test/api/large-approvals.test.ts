@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { copyApproval } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
@@ -27,7 +28,7 @@ async function settle(payload: Record<string, unknown>) {
   const { runId } = startedRun(
     await api.call('runAutomationWorkflow', { params: { id }, body: { payload: payload as never } }),
   );
-  return api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
+  return settledRun(api, runId);
 }
 
 test.each([

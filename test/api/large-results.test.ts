@@ -5,6 +5,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 beforeAll(async () => {
@@ -41,7 +42,7 @@ async function begin() {
     const response = await fetch(hub.url + path, { method: 'POST', headers: { authorization }, body });
     return { status: response.status, body: (await response.json()) as { code?: string } };
   };
-  const ended = () => api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  const ended = () => settledRun(api, runId);
   /** Sends a form field and the first byte of a file, and then nothing more. */
   const reportSlowly = async (value: string) => {
     const form = request(hub.url + path, {

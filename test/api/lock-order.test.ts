@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -59,7 +60,7 @@ test('cancelling a run while its device reports the result never deadlocks', asy
   const statuses: number[] = [];
   for (let round = 0; round < 25; round += 1) {
     const runId = await start(workflowId);
-    const polled = await fetch(`${hub.url}/v1/automations/nodes/${nodeId}/commands?wait=10&max=1`, { headers: own });
+    const polled = await fetch(`${hub.url}/v1/automations/nodes/${nodeId}/commands?wait=30&max=1`, { headers: own });
     const { commands } = (await polled.json()) as { commands: { id: string }[] };
     const report = async () => {
       await aMoment(3);
@@ -109,7 +110,7 @@ test('cancelling a run while its approval is decided never deadlocks', async () 
   const statuses: number[] = [];
   for (let round = 0; round < 25; round += 1) {
     const runId = await start(workflowId);
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(workspace.api, runId);
     const [approval] = await hub.database.query<{ id: string }>('SELECT id FROM approvals WHERE run_id = $1', [runId]);
     const decide = async () => {
       await aMoment(2);

@@ -6,6 +6,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { leaveMailSending, setContactAttributes } from '../fixtures/stage/marketing.ts';
 
 let mail: MailServer;
@@ -31,7 +32,7 @@ async function run(steps: (Record<string, unknown> & { type: Step['type'] })[], 
     body: { name: 'mail', stepsJson: steps as never },
   });
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
-  return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
+  return settledRun(workspace.api, runId);
 }
 
 test('email.send sends one mail through SMTP, and records it', async () => {
@@ -378,7 +379,7 @@ test('a workflow without the entitlement is rejected on save and fails at run', 
   const { runId } = startedRun(
     await own.api.call('runAutomationWorkflow', { params: { id: hidden.id }, body: { payload: { p: 'email' } } }),
   );
-  expect(await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({
+  expect(await settledRun(own.api, runId)).toMatchObject({
     status: 'failed',
     error: { code: 'product_not_entitled' },
   });
@@ -408,9 +409,7 @@ test('a mail channel has its own name and reply address, and never its own sende
     },
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} }));
-  expect(
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } }),
-  ).toMatchObject({ status: 'succeeded' });
+  expect(await settledRun(workspace.api, runId)).toMatchObject({ status: 'succeeded' });
   expect(mail.mails).toMatchObject([
     { from: 'hub@example.org', raw: expect.stringMatching(/^From: Ann of Shop <hub@example\.org>\r$/m) as string },
   ]);

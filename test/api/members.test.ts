@@ -92,7 +92,7 @@ describe('a member who is removed', () => {
     const { id, email, token, client } = await join();
     const stream = await fetch(`${hub.url}/v1/automations/logs/live`, {
       headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(60_000),
     });
     expect(stream.status).toBe(200);
     const answer = await remove(workspace.jwt, id);

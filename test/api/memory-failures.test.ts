@@ -3,6 +3,7 @@ import { newId } from '../../hub/platform/ids.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { addMemoryEntries, expireMemoryEntries } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
@@ -18,7 +19,7 @@ async function runOf(stepsJson: unknown[], { api } = workspace) {
   const { runId } = startedRun(
     await api.call('runAutomationWorkflow', { params: { id }, body: { payload: { sessionId: newId() } } }),
   );
-  return api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  return settledRun(api, runId);
 }
 
 test('writing a memory entry for an unknown session fails the step with not_found', async () => {

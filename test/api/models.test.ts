@@ -6,6 +6,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { makeModelBreakersHalfOpen } from '../fixtures/stage/ai.ts';
 import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
@@ -69,7 +70,7 @@ beforeEach(async () => {
 async function invoke(hub: TestHub, of = workspace, id = workflowId): Promise<Run> {
   const api = hub.client(of.key);
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
-  return api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  return settledRun(api, runId);
 }
 const outputOf = (run: Run) =>
   run.stepsResultJson[0]?.output as {

@@ -4,6 +4,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 beforeAll(async () => {
@@ -38,8 +39,7 @@ async function begin({ api }: TestWorkspace, stepsJson: object[], payload: objec
   return startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: { payload: payload as never } }))
     .runId;
 }
-const settled = ({ api }: TestWorkspace, id: string) =>
-  api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+const settled = ({ api }: TestWorkspace, id: string) => settledRun(api, id);
 const ping = (input: object) => ({ type: 'skill', skillId: 'node.ping', input });
 
 /** Reports a result for the next command. */

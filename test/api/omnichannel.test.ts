@@ -248,9 +248,9 @@ test('a loop with a program that answers each reply ends', async () => {
         query: { limit: 100 },
       })
     ).data.filter((message) => message.private).length;
-  await expect.poll(notes, { timeout: 60_000, interval: 250 }).toBe(1);
+  await expect.poll(notes, { timeout: 110_000, interval: 250 }).toBe(1);
   expect(sent()).toHaveLength(60);
-}, 90_000);
+}, 180_000);
 
 test('a message of a blocked visitor is in no conversation, and a workspace without Live Chat cannot enable conversations', async () => {
   const id = await channel();

@@ -7,6 +7,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { refusalOfOpenAi, startModelServer } from '../fixtures/model-server.ts';
 import type { ModelReply, ModelRequest, ModelServer } from '../fixtures/model-server.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { startSpeechServer } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
 
@@ -78,7 +79,7 @@ const uses: [string, (hub: TestHub, scene: AiChatScene) => Promise<unknown>, unk
       const stepsJson = [{ type: 'agent', prompt: 'When?' }] as never;
       const { id } = await api.call('createAutomationWorkflow', { body: { name: 'agent', stepsJson } });
       const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
-      const run = await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+      const run = await settledRun(api, runId);
       return run.stepsResultJson[0]?.outputText;
     },
     'At nine.',

@@ -90,8 +90,8 @@ describe('an own trunk', () => {
     registrar.send(invite);
     await expect.poll(() => registrar.responses.at(-1)).toMatch(/^SIP\/2\.0 480 /);
     registrar.send(invite.map((line) => line.replace('INVITE', 'ACK')));
-    const { items } = await workspace.session.call('listCalls', { query: {} });
-    expect(items).toMatchObject([
+    const calls = async () => (await workspace.session.call('listCalls', { query: {} })).items;
+    await expect.poll(calls).toMatchObject([
       {
         provider: 'sip_trunk',
         callSid: 'missed-call',

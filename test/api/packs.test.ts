@@ -3,6 +3,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { removePackGrants } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
@@ -442,8 +443,7 @@ describe('a pack of a workspace', () => {
       const { runId } = startedRun(
         await workspace.api.call('runAutomationWorkflow', { params: { id: made.id }, body: { payload } }),
       );
-      return (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } })).error
-        ?.code;
+      return (await settledRun(workspace.api, runId)).error?.code;
     };
     // The egress guard of the hub refuses this request.
     expect(await run()).toBe('egress_refused');
@@ -470,10 +470,7 @@ describe('a pack of a workspace', () => {
       ).id;
     const run = async (workflowId: string) => {
       const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } }));
-      const { status, error } = await workspace.api.call('getAutomationRun', {
-        params: { id: runId },
-        query: { waitSeconds: 25 },
-      });
+      const { status, error } = await settledRun(workspace.api, runId);
       return { status, error };
     };
     const older = await make();

@@ -18,6 +18,7 @@ import type { MailServer } from '../fixtures/mail-server.ts';
 import { startReceiver } from '../fixtures/receiver.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { addVisitorSession } from '../fixtures/stage/chat.ts';
 import { explainAll, planRulesOf, StatementRecorder } from '../fixtures/statement-plans.ts';
 import type { PlanRules } from '../fixtures/statement-plans.ts';
@@ -192,7 +193,7 @@ test(
     await create({ triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token: 'a-token-of-16-or-more' } } });
     await create({ triggerJson: { schemaVersion: 1, type: 'channel', channel: {} } });
     const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: limited.id } }));
-    await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(api, runId);
     await api.call('replayAutomationRun', { params: { id: runId }, body: { fromStep: 0 } });
     const hook = { event: 'x', idempotencyKey: 'once', payload: {} };
     for (const token of ['a-token-of-16-or-more', null]) {
@@ -217,7 +218,7 @@ test(
     // The second approval step keeps the run open after the first decision.
     const asking = await create({ stepsJson: [question, question] });
     const waiting = startedRun(await api.call('runAutomationWorkflow', { params: { id: asking.id } })).runId;
-    await api.call('getAutomationRun', { params: { id: waiting }, query: { waitSeconds: 20 } });
+    await settledRun(api, waiting);
     const [approval] = (await api.call('listAutomationApprovals', { query: { runId: waiting } })).data;
     await second.call('growthCreateApprovalLinks', { params: { id: approval?.id as string } });
     await second.call('growthDecideApproval', {
@@ -290,10 +291,7 @@ test(
       { skillId: 'runs.summary', input: {} },
     ]) {
       const { id } = await create({ stepsJson: [{ type: 'skill', ...skill }] });
-      await api.call('getAutomationRun', {
-        params: { id: startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId },
-        query: { waitSeconds: 20 },
-      });
+      await settledRun(api, startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId);
     }
     for (let count = 0; count < 2; count += 1)
       await api.call('runAutomationSkill', { params: { skillId: 'memory.read' }, body: { input: { key: 'k' } } });

@@ -8,6 +8,7 @@ import { startReceiver } from '../fixtures/receiver.ts';
 import type { Receiver } from '../fixtures/receiver.ts';
 import { send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
@@ -85,7 +86,7 @@ test(
               params: { skillId: 'chat.post_message' },
               body: { input: { conversationId: visitor.conversationId, content, private: true } },
             });
-            await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+            await settledRun(workspace.api, runId);
           } else {
             await workspace.session.call('sendInboxMessage', { params, body: { content, private: what === 'note' } });
             if (what === 'agent') open += 1;

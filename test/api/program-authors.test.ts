@@ -7,6 +7,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 type StepInput = Record<string, unknown> & { type: Step['type'] };
@@ -95,7 +96,7 @@ const create = async (as: Client, stepsJson: StepInput[], more: Record<string, u
   (await as.call('createAutomationWorkflow', { body: { name: 'w', stepsJson, ...more } as never })).id;
 const start = async (id: string, as: Client = starter.session) =>
   startedRun(await as.call('runAutomationWorkflow', { params: { id } })).runId;
-const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+const settled = (id: string) => settledRun(workspace.api, id);
 
 /** The newest run of a workflow, once there is one. */
 async function latestOf(workflowId: string): Promise<string> {

@@ -4,6 +4,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
@@ -28,7 +29,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 type StepInput = Record<string, unknown> & { type: Step['type'] };
 const emailOf = (name: string) => members[name]?.email as string;
 const tokenOf = (name: string) => members[name]?.token as string;
-const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+const settled = (id: string) => settledRun(workspace.api, id);
 
 async function pendingOf(runId: string) {
   await settled(runId);

@@ -13,6 +13,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import {
   addFinishedRuns,
   addMemoryEntries,
@@ -40,8 +41,7 @@ async function start(steps: StepInput[], payload: Record<string, unknown> = {}, 
   const { id } = await on.api.call('createAutomationWorkflow', body(steps));
   return startedRun(await on.api.call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
 }
-const settled = (id: string, on = workspace) =>
-  on.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+const settled = (id: string, on = workspace) => settledRun(on.api, id);
 const request = (method: string, path: string, content?: unknown, on = workspace) =>
   send(hub.url, method, path, {
     headers: { 'x-api-key': on.key },
@@ -453,7 +453,7 @@ describe('logs and messages', () => {
     const seen: string[] = [];
     for await (const { event, data } of await open(
       `/v1/automations/runs/${runId}/events`,
-      AbortSignal.timeout(20_000),
+      AbortSignal.timeout(60_000),
     )) {
       seen.push(event === 'run' ? String(data['status']) : `${String(data['index'])} ${String(data['status'])}`);
       if (data['status'] === 'waiting_approval' && event === 'run') {

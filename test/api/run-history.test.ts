@@ -4,6 +4,7 @@ import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -64,7 +65,7 @@ test('a rejected run is failed and can be retried as soon as its rejection is an
   const id = await create([{ type: 'approval', title: 'ok?' }]);
   for (let round = 0; round < 5; round += 1) {
     const runId = await start(id);
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(workspace.api, runId);
     const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data;
     await workspace.api.call('decideAutomationApproval', {
       params: { id: approval?.id as string },

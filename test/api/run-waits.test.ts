@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { makeRunDue, makeSchedulesDue } from '../fixtures/stage/automations.ts';
 import { ageHeartbeat } from '../fixtures/stage/nodes.ts';
 import { StatementRecorder } from '../fixtures/statement-plans.ts';
@@ -64,9 +65,11 @@ test('a waiting run shows the same reason by itself, in the list, in its flow an
     params: { id: approval?.id as string },
     body: { decision: 'approved' },
   });
-  expect(
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } }),
-  ).toMatchObject({ status: 'succeeded', waitsFor: null, workflowName: 'Renamed' });
+  expect(await settledRun(workspace.api, runId)).toMatchObject({
+    status: 'succeeded',
+    waitsFor: null,
+    workflowName: 'Renamed',
+  });
   await workspace.api.call('deleteAutomationWorkflow', { params: { id: alone.workflowId } });
   expect((await workspace.api.call('listAutomationRuns', {})).data).toMatchObject([{ workflowName: 'Renamed' }]);
 });
@@ -85,7 +88,7 @@ test('a run that a limit or a policy delays names it, and shows the end time if 
   await expect.poll(() => waitOf(workspace, third)).toEqual({ kind: 'limit', limit: 'earlier_runs', until: null });
 
   const paced = await create(workspace, [log], { limits: { maxRunsPerMinute: 1 } });
-  await api.call('getAutomationRun', { params: { id: await start(workspace, paced) }, query: { waitSeconds: 20 } });
+  await settledRun(api, await start(workspace, paced));
   const soon = await start(workspace, paced);
   await expect
     .poll(() => waitOf(workspace, soon))
@@ -108,12 +111,9 @@ test('a run that waits for a node shows the node, whether it is reachable and wh
     params: { id: nodeId },
     query: { wait: 20, max: 4 } as never,
   });
-  expect(await waitOf(workspace, runId)).toMatchObject({
-    ...wait,
-    commandId: commands[0]?.id,
-    nodeOnline: true,
-    handedOut: true,
-  });
+  await expect
+    .poll(() => waitOf(workspace, runId))
+    .toMatchObject({ ...wait, commandId: commands[0]?.id, nodeOnline: true, handedOut: true });
 });
 
 test('a run that waits for a time, a retry or another run says so', async () => {
@@ -155,7 +155,7 @@ test('a step that starts a workflow fails with timeout after its timeoutSeconds,
   const spawn = { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } };
   const retry = { maxAttempts: 3, backoffSeconds: 0 };
   const runId = await begin(workspace, [{ ...spawn, timeoutSeconds: 1, retry, continueOnError: true }, log]);
-  const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  const run = await settledRun(workspace.api, runId);
   const [started, ...others] = (await workspace.api.call('listAutomationRuns', { query: { workflowId: child } })).data;
   expect(run).toMatchObject({
     status: 'succeeded',
@@ -177,7 +177,7 @@ test('the end of a child run after the step timed out does not shorten a later d
       { ...spawn, timeoutSeconds: 1, continueOnError: true },
       { ...log, delaySeconds: 3600 },
     ]);
-    await expect.poll(() => waitOf(workspace, runId), { timeout: 15_000 }).toMatchObject({ kind: 'delay' });
+    await expect.poll(() => waitOf(workspace, runId)).toMatchObject({ kind: 'delay' });
     const before = await waitOf(workspace, runId);
     const { data } = await workspace.api.call('listAutomationRuns', { query: { workflowId: child } });
     const params = { id: data[0]?.id as string };
@@ -188,7 +188,7 @@ test('the end of a child run after the step timed out does not shorten a later d
         params: { id: approval?.id as string },
         body: { decision },
       });
-    expect(await workspace.api.call('getAutomationRun', { params, query: { waitSeconds: 20 } })).toMatchObject({
+    expect(await settledRun(workspace.api, params.id)).toMatchObject({
       finishedAt: later,
     });
     expect(await waitOf(workspace, runId)).toEqual(before);
@@ -201,9 +201,7 @@ test('a step that starts a workflow waits for a child run that ends within its t
   const runId = await begin(workspace, [
     { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child }, timeoutSeconds: 60 },
   ]);
-  expect(
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } }),
-  ).toMatchObject({ status: 'succeeded' });
+  expect(await settledRun(workspace.api, runId)).toMatchObject({ status: 'succeeded' });
 });
 
 test('a page of runs needs one statement for all reasons to wait, and shows nothing of another workspace', async () => {

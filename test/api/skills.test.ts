@@ -4,6 +4,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
 let hub: TestHub;
@@ -16,7 +17,7 @@ beforeEach(async () => {
   workspace = await hub.workspace();
 });
 
-const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+const settled = (id: string) => settledRun(workspace.api, id);
 const validator = (schema: object) => new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
 
 describe('the catalog of skills', () => {

@@ -198,7 +198,7 @@ describe('a softphone', () => {
     await expect.poll(() => callee.messages.filter(({ kind }) => kind === 'request')).toHaveLength(3);
     callee.socket.terminate();
     await again.wait(480);
-    expect(await running(workspace.tenantId)).toBe(0);
+    await expect.poll(() => running(workspace.tenantId)).toBe(0);
   });
 
   test('that lost its connection during a call loses the call with its session, also if its process is gone', async () => {
@@ -306,8 +306,8 @@ describe('a softphone', () => {
     await expect.poll(() => [caller.closed, callee.closed]).toEqual([1013, 1013]);
     await expireSipCalls(hub.database, tenantId, { minutes: 1 });
     await hub.app.sweep();
-    expect(await running(tenantId)).toBe(0);
-    expect(await records()).toMatchObject([{ state: 'ended', reason: 'no_final_event' }]);
+    await expect.poll(() => running(tenantId)).toBe(0);
+    await expect.poll(records).toMatchObject([{ state: 'ended', reason: 'no_final_event' }]);
   });
 
   test('has its calls recorded although other records fail, which are retried and finally dropped', async () => {
@@ -349,7 +349,7 @@ describe('a softphone', () => {
     await workspace.session.call('registerOwnTrunk', { body });
     await expect.poll(() => [caller.closed, callee.closed]).toEqual([4403, 4403]);
     await expect.poll(() => server.removedUsers).toContain(workspace.user.slice(0, 17));
-    expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
+    await expect.poll(() => server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
   });
 
   test('is closed with a code that names the problem', async () => {

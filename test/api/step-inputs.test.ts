@@ -3,6 +3,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { storeSteps } from '../fixtures/stage/automations.ts';
 import { StatementRecorder } from '../fixtures/statement-plans.ts';
 
@@ -19,8 +20,7 @@ async function start(stepsJson: object[], body: object = {}): Promise<string> {
   return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: body as never })).runId;
 }
 
-const read = (id: string, waitSeconds = 20) =>
-  workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds } });
+const read = (id: string) => settledRun(workspace.api, id);
 const runSteps = async (stepsJson: object[], body: object = {}) =>
   (await read(await start(stepsJson, body))).stepsResultJson;
 const skill = (skillId: string, input: object, more: object = {}) => ({ type: 'skill', skillId, input, ...more });

@@ -9,8 +9,9 @@ import { idBefore, newId } from '../../hub/platform/ids.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { addArtifact, addLogLines } from '../fixtures/stage/automations.ts';
-import { setTokenAddresses } from '../fixtures/stage/core.ts';
+import { expireToken, setTokenAddresses } from '../fixtures/stage/core.ts';
 import { unawaited } from '../fixtures/unawaited.ts';
 
 let hub: TestHub;
@@ -70,8 +71,10 @@ describe('a live stream', () => {
   });
 
   test('ends when its key expires', async () => {
-    const { key } = await workspace.createKey({ expiresAt: new Date(Date.now() + 5_000).toISOString() });
-    await expectEnd(await open(key), 'token_expired');
+    const { id, key } = await workspace.createKey({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
+    const stream = await open(key);
+    await expireToken(hub.database, id);
+    await expectEnd(stream, 'token_expired');
   });
 
   test('ends when its workspace loses the entitlement', async () => {
@@ -137,7 +140,7 @@ describe('a live stream', () => {
       body: { name: 'w', stepsJson: [{ type: 'log', message: 'new line' }] } as never,
     });
     const { runId } = (await own.api.call('runAutomationWorkflow', { params: { id } })) as { runId: string };
-    await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(own.api, runId);
     const anHourAgo = new Date(Date.now() - 3_600_000);
     await addLogLines(
       hub.database,

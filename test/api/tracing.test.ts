@@ -6,6 +6,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 interface Span {
@@ -128,8 +129,7 @@ async function start(id: string, headers: Record<string, string> = {}): Promise<
   return startedRun(body as never).runId;
 }
 
-const finished = (runId: string, of = workspace) =>
-  of.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+const finished = (runId: string, of = workspace) => settledRun(of.api, runId);
 
 const arrived = (runId: string, count: number) =>
   until(

@@ -15,6 +15,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { ageArtifactUpload, setCommandLease, withdrawCommand } from '../fixtures/stage/nodes.ts';
 
 const bodyLimits = { totalMs: 700, idleMs: 700 };
@@ -67,7 +68,7 @@ async function pair(owner: TestWorkspace = workspace): Promise<Device> {
       const { runId } = startedRun(await owner.api.call('runAutomationWorkflow', { params: { id } }));
       const { commands } = await hub
         .client(deviceSecret)
-        .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } });
+        .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 30, max: 1 } });
       return { runId, commandId: commands[0]?.id as string };
     },
   };
@@ -116,8 +117,7 @@ const readReply = (whole: Buffer) => ({
   sha256: sha256(whole),
   eof: true,
 });
-const settled = (runId: string) =>
-  workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+const settled = (runId: string) => settledRun(workspace.api, runId);
 /** Files of incomplete uploads that this process has open. Empty where the system does not show them. */
 const openUploads = () =>
   existsSync('/proc/self/fd')

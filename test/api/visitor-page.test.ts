@@ -337,7 +337,7 @@ describe('messages', () => {
     await expect
       .poll(() =>
         hub.database.query(
-          `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%chat_conversations%'`,
+          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_conversations%'`,
         ),
       )
       .not.toEqual([]);

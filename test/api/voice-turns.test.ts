@@ -203,14 +203,14 @@ describe('a turn', () => {
 describe('an interruption', () => {
   test.each([
     ['speech-to-text', () => (speech.reply = () => 'hang'), () => speech.open === 1],
-    ['the model', () => (model.reply = () => 'hang'), () => model.requests.length === 1],
+    ['the model', () => (model.reply = () => 'hang'), () => model.requests.length > 0],
     [
       'text-to-speech',
       () => {
         model.reply = () => 'Nine.';
         speech.reply = ({ kind }) => (kind === 'speech' ? 'hang' : 'Hello');
       },
-      () => sentTo('speech').length === 1,
+      () => sentTo('speech').length > 0,
     ],
   ])(
     'ends a turn that waits for %s: its provider connection is closed, and no further frame follows',
@@ -222,7 +222,7 @@ describe('an interruption', () => {
       page.send({ type: 'interrupt' });
       expect(await page.wait('done')).toMatchObject({ interrupted: true });
       // Long before any of the timeouts.
-      await expect.poll(() => speech.aborted - heard + (model.aborted - asked), { timeout: 7_000 }).toBe(1);
+      await expect.poll(() => speech.aborted - heard + (model.aborted - asked), { timeout: 8_000 }).toBe(1);
       expect(page.frames.at(-1)?.type).toBe('done');
       model.reply = () => 'Fine.';
       speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(0.1, 24_000)] } : 'Hello');
@@ -261,14 +261,14 @@ describe('an interruption', () => {
     model.reply = () => 'hang';
     page.send({ type: 'text', data: 'one' });
     page.send({ type: 'text', data: 'two' });
-    await expect.poll(() => model.requests.length).toBe(1);
+    await expect.poll(() => model.requests.length).toBeGreaterThan(0);
     page.send({ type: 'interrupt', data: { turnId: '0199ffff-0000-7000-8000-000000000000' } });
     page.send({ type: 'text', data: 'three' });
     await expect.poll(() => page.frames.length).toBe(1);
     page.send({ type: 'interrupt' });
     await page.wait('done', 3);
     expect(page.of('done').map(({ interrupted }) => interrupted)).toEqual([true, true, true]);
-    expect(model.requests).toHaveLength(1);
+    expect(questions()).toHaveLength(1);
   });
 });
 
@@ -501,7 +501,11 @@ describe('speech in a stream', () => {
 
   test('during the playback of a completely sent answer stops the page and removes the unheard part from the context', async () => {
     model.reply = () => 'First this. Then nobody hears that.';
-    speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(1.4, 24_000)] } : 'Wait, what about Sunday?');
+    // The hub sends 3 s ahead, which contains both sentences. The second one begins late, also for a busy machine.
+    speech.reply = (request) =>
+      request.kind === 'speech'
+        ? { sound: [tone(request.input.includes('First') ? 2.8 : 0.1, 24_000)] }
+        : 'Wait, what about Sunday?';
     page.send({ type: 'text', data: 'Tell me.' });
     const { turnId } = await page.wait('done');
     page.stream(Buffer.concat([voice(0.4), silence(0.6)]));

@@ -1,5 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Agent, request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 
@@ -151,7 +152,14 @@ test('a stopping hub ends all waiting polls with complete empty responses', asyn
   const own = await stopping.workspace();
   const devices = await Promise.all(Array.from({ length: 10 }, () => pair(own, stopping)));
   for (const device of devices) await poll(device, 'wait=0');
+  let received = 0;
+  const onRequest = () => {
+    received += 1;
+  };
+  subscribe('http.server.request.start', onRequest);
+  onTestFinished(() => void unsubscribe('http.server.request.start', onRequest));
   const polls = devices.flatMap((device) => [poll(device, 'wait=25'), poll(device, 'wait=25')]);
+  await expect.poll(() => received).toBeGreaterThanOrEqual(polls.length);
   // Simulates a busy machine, on which all timers are due at the same time.
   const busy = setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30), 1);
   try {

@@ -256,16 +256,19 @@ describe('a webhook', () => {
         params: { tenantId },
         body: { url: webhook.url, events: ['csat.submitted'] },
       });
-    await hub.app.sweep();
-    expect(await kept()).toEqual({ webhooks: 1, deliveries: 1, attempts: 1 });
+    // A pass of the sweep has a time limit, and the next pass removes the rest.
+    const afterSweep = async () => {
+      await hub.app.sweep();
+      return kept();
+    };
+    await expect.poll(afterSweep).toEqual({ webhooks: 1, deliveries: 1, attempts: 1 });
     expect(
       await hub.database.query('SELECT sealed_secret, sealed_previous_secret FROM webhooks WHERE id = $1', [
         webhook.id,
       ]),
     ).toEqual([{ sealed_secret: '', sealed_previous_secret: null }]);
     await other.query('COMMIT');
-    await hub.app.sweep();
-    expect(await kept()).toEqual({ webhooks: 0, deliveries: 0, attempts: 0 });
+    await expect.poll(afterSweep).toEqual({ webhooks: 0, deliveries: 0, attempts: 0 });
   });
 
   test('can be managed by keys with the permission and by admins, in its own workspace only', async () => {
@@ -460,7 +463,7 @@ describe('a delivery that fails', () => {
       });
   });
 
-  test('because its response takes longer than 15 s in total, even if bytes arrive', { timeout: 60_000 }, async () => {
+  test('because its response takes longer than 15 s in total, even if bytes arrive', async () => {
     const { receiver, conversation, write, deliveries } = await scene();
     receiver.answer = (_received, response) => {
       response.writeHead(200);

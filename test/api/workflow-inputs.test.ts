@@ -4,6 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { makeSchedulesDue } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
@@ -31,7 +32,7 @@ const request = (method: string, path: string, body: unknown, headers = { 'x-api
 
 const create = async (body: object = {}) =>
   workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [log], inputs, ...body } as never });
-const read = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+const read = (id: string) => settledRun(workspace.api, id);
 
 function expectUnfit(answer: Answer, ...details: [path: string, message: string][]): void {
   expect(answer).toMatchObject({

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { addWorkflowVersions, removeRun } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
@@ -55,7 +56,7 @@ test('the newest hundred versions of a frequently changed workflow are kept, and
     params: { id: approval?.id as string },
     body: { decision: 'approved' },
   });
-  expect(await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({
+  expect(await settledRun(api, runId)).toMatchObject({
     status: 'succeeded',
     stepsResultJson: [{}, { status: 'succeeded' }],
   });

@@ -10,6 +10,7 @@ import { untilOlderTransactionsEnd } from '../fixtures/older-transactions.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import type { OpenStream } from '../fixtures/server-sent-events.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { ageWorkspaceEvents } from '../fixtures/stage/core.ts';
 import { addNodes, ageHeartbeat } from '../fixtures/stage/nodes.ts';
 
@@ -89,7 +90,7 @@ describe('the stream of a workspace', () => {
       params: { id: approval?.id as string },
       body: { decision: 'approved' },
     });
-    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const run = await settledRun(workspace.api, runId);
     for (const stream of streams) {
       await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status).toBe(run.status);
       await expect.poll(() => eventsOf(stream, 'step').at(-1)?.index).toBe(2);
@@ -130,7 +131,7 @@ describe('the stream of a workspace', () => {
   test('sends when a run was cancelled, retried, or failed, with the error code', async () => {
     const stream = await follow();
     const runId = await start(workspace, [{ type: 'approval', title: 'Go on?' }]);
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await settledRun(workspace.api, runId);
     await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
     await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status).toBe('cancelled');
     await expect

@@ -10,7 +10,7 @@ import { startHubProcess } from '../fixtures/processes.ts';
 
 test(
   'a waiting visitor gets one AI reply, even if the process that stored the message or generated the reply is killed',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async () => {
     const database = await acquireDatabase();
     onTestFinished(() => database[Symbol.asyncDispose]());
@@ -66,13 +66,13 @@ test(
     for (const index of [0, 1, 2, 3]) await sendQuestion(index);
     await expect.poll(() => model.requests.length).toBe(4);
     // Long enough to send all messages and kill the process on a busy machine.
-    await setDebounce(15_000);
+    await setDebounce(30_000);
     for (const index of [4, 5, 6, 7]) await sendQuestion(index);
     await first.kill();
     isDead = true;
     const others = [await startHubProcess(env), await startHubProcess(env)];
     await expect
-      .poll(() => Promise.all(visitors.map(aiRepliesOf)), { timeout: 60_000, interval: 500 })
+      .poll(() => Promise.all(visitors.map(aiRepliesOf)), { timeout: 120_000, interval: 500 })
       .toEqual(visitors.map((_visitor, index) => [{ content: `to question ${index}` }]));
     expect(await database.query('SELECT * FROM chat_ai_turns')).toEqual([]);
     // The model was called twice only for replies of the killed process.

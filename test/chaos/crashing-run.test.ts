@@ -54,6 +54,9 @@ test(
         'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1',
         [runId],
       );
+    /** Keeps the sweep of the next process from claiming the run on a busy machine. */
+    const keepLease = (runId: string) =>
+      database.query(`update runs set lease_expires_at = now() + interval '1 hour' where id = $1`, [runId]);
     const expectCrash = async (hub: HubProcess) => {
       if (hub.child.exitCode === null && hub.child.signalCode === null) await once(hub.child, 'exit');
       expect(hub.child.signalCode).toBe('SIGKILL');
@@ -87,8 +90,9 @@ test(
     );
     await expectCrash(hub);
 
-    hub = await startHubProcess(env);
     await endLease(otherRun);
+    await keepLease(crashingRun);
+    hub = await startHubProcess(env);
     await until(
       () => calls === 2,
       () => 'the other run was not claimed again',
@@ -96,9 +100,9 @@ test(
     await endLease(crashingRun);
     await expectCrash(hub);
 
-    hub = await startHubProcess(env);
     await endLease(otherRun);
     await endLease(crashingRun);
+    hub = await startHubProcess(env);
     const failed = await settledRun(api(), crashingRun);
     expect(failed).toMatchObject({
       status: 'failed',

@@ -11,26 +11,35 @@ import type { TestDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 import type { HubProcess } from '../fixtures/processes.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
+import { startSlowConnection } from '../fixtures/slow-connection.ts';
+import type { SlowConnection } from '../fixtures/slow-connection.ts';
 
 let database: TestDatabase;
 let home: string;
+/** The connection of the hubs to the database. */
+let line: SlowConnection;
 beforeAll(async () => {
   database = await acquireDatabase();
+  line = await startSlowConnection(database.url);
   home = await mkdtemp(join(tmpdir(), 'outrigger-chaos-'));
 });
 afterAll(async () => {
+  await line[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
   await rm(home, { recursive: true, force: true });
 });
 
-/** Starts a real hub with short time limits for its database. */
-async function startHubWithShortTimeouts(
+/** Starts a real hub, with short time limits for its database unless the options of its address are other ones. */
+async function startHub(
+  query = '?lock_timeout=300&query_timeout=6000',
   more: Record<string, string> = {},
 ): Promise<{ hub: HubProcess; url: string; key: string; api: Client }> {
+  const address = new URL(database.url);
+  address.port = new URL(line.url).port;
   const env = {
     OUTRIGGER_HOME: home,
     PORT: '0',
-    DATABASE_URL: `${database.url}?lock_timeout=300&query_timeout=1500`,
+    DATABASE_URL: `${address.href}${query}`,
     SECRET_KEY: 'ab'.repeat(32),
     RATE_LIMIT_PER_MINUTE: '1000000',
     ...more,
@@ -47,21 +56,15 @@ async function startHubWithShortTimeouts(
 }
 
 /** Leaves all requests of the hub to the database without a response until the returned function is called. */
-async function pauseDatabase(): Promise<() => void> {
-  const rows = await database.query<{ pid: number }>(
-    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
-  );
-  const pids = rows.map(({ pid }) => pid);
-  const go = () => {
-    for (const pid of pids.splice(0)) process.kill(pid, 'SIGCONT');
-  };
-  onTestFinished(go);
-  for (const pid of pids) process.kill(pid, 'SIGSTOP');
-  return go;
+function pauseDatabase(): () => void {
+  const resume = () => line.setSpeed(Infinity);
+  onTestFinished(resume);
+  line.setSpeed(0);
+  return resume;
 }
 
 test('runs blocked by a locked table finish once the lock is released, with each step done once', async () => {
-  const { api } = await startHubWithShortTimeouts();
+  const { api } = await startHub();
   const { id } = await api.call('createAutomationWorkflow', {
     body: {
       name: 'w',
@@ -102,13 +105,13 @@ test('runs blocked by a locked table finish once the lock is released, with each
 });
 
 test('while the database does not respond, requests get 503 and the hub is not ready; afterwards both recover', async () => {
-  const { url, key, api } = await startHubWithShortTimeouts();
+  const { url, key, api } = await startHub();
   const get = async (path: string) => {
-    const response = await fetch(url + path, { headers: { 'x-api-key': key }, signal: AbortSignal.timeout(20_000) });
+    const response = await fetch(url + path, { headers: { 'x-api-key': key }, signal: AbortSignal.timeout(60_000) });
     return { status: response.status, body: (await response.json()) as { code?: string } };
   };
-  expect(await get('/readyz')).toMatchObject({ status: 200 });
-  const go = await pauseDatabase();
+  await expect.poll(() => get('/readyz')).toMatchObject({ status: 200 });
+  const resume = pauseDatabase();
   const answers = await Promise.all([
     get('/readyz'),
     get('/v1/automations/runs'),
@@ -117,7 +120,7 @@ test('while the database does not respond, requests get 503 and the hub is not r
   ]);
   expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 200]);
   expect(answers[1]?.body.code).toBe('unavailable');
-  go();
+  resume();
   await expect.poll(async () => (await get('/readyz')).status).toBe(200);
   const { id } = await api.call('createAutomationWorkflow', {
     body: { name: 'after', stepsJson: [{ type: 'log', message: 'after' }] } as never,
@@ -129,8 +132,8 @@ test('while the database does not respond, requests get 503 and the hub is not r
 });
 
 test('a hub that is stopped while the database does not respond exits within 60 seconds', async () => {
-  const { hub } = await startHubWithShortTimeouts({ SHUTDOWN_SECONDS: '1', DATABASE_URL: database.url });
-  await pauseDatabase();
+  const { hub } = await startHub('', { SHUTDOWN_SECONDS: '1' });
+  pauseDatabase();
   const deadline = AbortSignal.timeout(60_000);
   expect(
     await Promise.race([

@@ -36,7 +36,7 @@ function stalledReader(url: string, path: string, headers: Record<string, string
 
 test.skipIf(process.platform !== 'linux')(
   'stalled readers use almost no memory of the hub and do not delay other readers',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-readers-'));

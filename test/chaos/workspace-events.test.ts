@@ -82,9 +82,7 @@ test(
     isWriting = false;
     await writing;
     await expect
-      .poll(async () => (await database.query('select 1 from runs where finished_at is null')).length, {
-        timeout: 45_000,
-      })
+      .poll(async () => (await database.query('select 1 from runs where finished_at is null')).length)
       .toBe(0);
     const written = (
       await database.query<{ line: string }>(

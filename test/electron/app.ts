@@ -31,9 +31,8 @@ export interface TestApp extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-const startDeadlineMs = 30_000;
+const startDeadlineMs = 60_000;
 const launchDeadlineMs = 20_000;
-const loadDeadlineMs = 10_000;
 const maxLaunches = 3;
 
 async function end(child: ChildProcess): Promise<void> {
@@ -56,7 +55,7 @@ async function launch(
     try {
       electron = await _electron.launch(options);
       const page = await electron.firstWindow({ timeout: launchDeadlineMs });
-      await page.waitForLoadState('load', { timeout: loadDeadlineMs });
+      await page.waitForLoadState('load', { timeout: launchDeadlineMs });
       return { electron, page };
     } catch (error) {
       if (electron !== undefined) await end(electron.process());
@@ -69,8 +68,6 @@ export interface AppOptions {
   args?: string[];
   env?: Record<string, string>;
   dataFolder?: string;
-  /** Whether `startApp` waits for the companion. */
-  isReady?: boolean;
   executablePath?: string;
   asRoot?: boolean;
 }
@@ -133,17 +130,16 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
         await rm(join(dataFolder, '..'), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
-  if (options.isReady !== false) {
-    try {
-      await until(
-        async () => (await app.companion()) !== null,
-        () => 'the companion did not start',
-        startDeadlineMs,
-      );
-    } catch (error) {
-      await app.kill();
-      throw error;
-    }
+  // The companion responds before the app knows that it runs, and it is started before the window is shown.
+  const isStarted = async () =>
+    (await app.companion()) !== null &&
+    ['running', 'attached'].includes((await app.appState()).runtime.state) &&
+    (args.includes('--hidden') || (await app.isVisible()));
+  try {
+    await until(isStarted, () => 'the app did not start its companion or did not show its window');
+  } catch (error) {
+    await app.kill();
+    throw error;
   }
   return app;
 }

@@ -142,9 +142,12 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
     picture: async () => JSON.stringify(await property('IconPixmap')),
     menu,
     async click(label) {
-      const menuItem = (await menu()).find((one) => one.label === label);
-      if (menuItem === undefined) throw new Error(`the menu has no "${label}"`);
-      await clickItem(menuItem);
+      let menuItem: MenuItem | undefined;
+      await until(
+        async () => (menuItem = (await menu()).find((one) => one.label === label)) !== undefined,
+        () => `the menu has no "${label}"`,
+      );
+      await clickItem(menuItem as unknown as MenuItem);
     },
     clickItem,
     async activate() {

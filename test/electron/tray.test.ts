@@ -193,15 +193,17 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
         });
       });
       await tray.click('Open');
+      // The window is shown before it gets the focus, which can disable the button once more.
       await expect
-        .poll(() => asking.page.evaluate(() => (globalThis as unknown as { states: string[] }).states))
+        .poll(() => asking.page.evaluate(() => (globalThis as unknown as { states: string[] }).states.slice(0, 2)))
         .toEqual(['true', 'false']);
     });
   });
 
   test('the tray menu quits the app', async () => {
+    const items = tray.count();
     await using other = await startApp(desktop);
-    await expect.poll(async () => (await other.appState()).hasTray).toBe(true);
+    await expect.poll(() => tray.count()).toBeGreaterThan(items);
     await tray.click('Quit');
     expect(await other.ended).toBe(0);
   });

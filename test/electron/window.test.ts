@@ -108,7 +108,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
     expect(outcome.screen).not.toBe('allowed');
     expect(app.page.url()).toBe('outrigger-app://window/');
     expect(app.electron.windows()).toHaveLength(1);
-    expect(await app.log()).toContain('navigation refused: https://example.org/');
+    await expect.poll(() => app.log()).toContain('navigation refused: https://example.org/');
   });
 
   test('only declared calls from the main frame of the window are accepted', async () => {

@@ -93,7 +93,7 @@ test('a server that falls silent is given up after the deadline, and what comes 
     maxConnections: 3,
     applicationName: 'silent',
     onError: () => undefined,
-    queryTimeoutMs: 500,
+    queryTimeoutMs: 5_000,
   });
   const count = () => silent.system((tx) => tx.query<{ n: number }>('one', 'SELECT 1 AS n', []));
   // Transactions of no workspace leave one of the two connections free.
@@ -115,7 +115,7 @@ test('a server that falls silent is given up after the deadline, and what comes 
     for (const answer of answers) expect(answer).toMatchObject({ code: 'unavailable' });
     // The silent connections are gone; new ones are not silent.
     expect((await count()).rows).toEqual([{ n: 1 }]);
-    await silent.ping(AbortSignal.timeout(5_000));
+    await silent.ping(AbortSignal.timeout(60_000));
   } finally {
     for (const pid of pids) process.kill(pid, 'SIGCONT');
   }
@@ -137,9 +137,9 @@ test('a full disk is told as such, and as a database that is not ready until a t
     `CREATE FUNCTION still_full() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$`,
   );
   await database.query('CREATE EVENT TRIGGER still_full ON ddl_command_end EXECUTE FUNCTION still_full()');
-  await expect(db.ping(AbortSignal.timeout(5_000))).rejects.toThrow(/disk of the database is full/);
+  await expect(db.ping(AbortSignal.timeout(60_000))).rejects.toThrow(/disk of the database is full/);
   await database.query('DROP EVENT TRIGGER still_full');
-  await db.ping(AbortSignal.timeout(5_000));
+  await db.ping(AbortSignal.timeout(60_000));
   await database.query('DROP TRIGGER full_disk ON audit_log');
   expect(await write()).toMatchObject({ code: '23502' });
 });
@@ -243,7 +243,7 @@ test('connections that the server ends at any moment fail what they were used fo
   const until = performance.now() + 3_000;
   const failures: unknown[] = [];
   const use = async () => {
-    while (performance.now() < until) {
+    while (performance.now() < until || failures.length === 0) {
       const failure = await settle(db.system((tx) => tx.query('one', 'SELECT 1', [])));
       if (failure !== null) failures.push(failure);
     }

@@ -21,7 +21,7 @@ const request = (port: number | null, more: object = {}) => ({
   servicePort: 5060,
   firstCandidate: 0,
   signal: new AbortController().signal,
-  timeoutMs: 3_000,
+  timeoutMs: 30_000,
   onData: () => undefined,
   onFailed: () => undefined,
   ...more,

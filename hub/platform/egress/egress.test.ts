@@ -29,7 +29,7 @@ const request = {
   headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
   body: '{}',
   signal: new AbortController().signal,
-  timeoutMs: 3_000,
+  timeoutMs: 30_000,
   maxResponseBytes: 1_000,
 };
 

@@ -127,7 +127,7 @@ describe('the embedded database', () => {
     await expect.poll(() => answers(server.url)).toBe(true);
   });
 
-  test('restarts after failed attempts, with one notice for each cause', { timeout: 30_000 }, async () => {
+  test('restarts after failed attempts, with one notice for each cause', async () => {
     const notices: string[] = [];
     await using server = await start((message) => notices.push(message));
     refuseStarts();

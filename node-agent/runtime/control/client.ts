@@ -25,7 +25,8 @@ import { sealedLines } from './sealed-lines.ts';
 import type { Agreement, SealedLines } from './sealed-lines.ts';
 import { controlPath } from './socket-path.ts';
 
-const openDeadlineMs = 3_000;
+/** Longer than a busy machine stops a process, so that only a companion that hangs counts as not answering. */
+const openDeadlineMs = 10_000;
 
 /** The error with which a companion refused a request. */
 export class ControlRefusal extends CompanionError {

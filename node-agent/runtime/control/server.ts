@@ -35,7 +35,7 @@ import { controlPath } from './socket-path.ts';
 import type { ControlPath } from './socket-path.ts';
 
 const maxConnections = 64;
-const helloDeadlineMs = 3_000;
+const helloDeadlineMs = 10_000;
 const maxRequestLength = 6 * 1024 * 1024;
 /** A slow client with more than this buffered for it is disconnected, in bytes. */
 const maxBufferedBytes = 64 * 1024 * 1024;

@@ -47,7 +47,7 @@ test('a client that does not read pauses the producer, and is disconnected after
 });
 
 test('a client that reads slowly receives everything', async () => {
-  const { produced, ended, socket } = await serveLines(400, 300);
+  const { produced, ended, socket } = await serveLines(400, 10_000);
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

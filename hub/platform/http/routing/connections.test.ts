@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server, ServerOptions } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { unawaited } from '../../../../test/fixtures/unawaited.ts';
 import { closeWithoutRequest, guardConnections, limitPipelining } from './connections.ts';
 import type { ConnectionLimits } from './connections.ts';
 
@@ -59,15 +61,17 @@ test.each([
 
 test('a connection whose client does not read the response is closed', async () => {
   const server = await serve({ inactivityMs: 300 });
+  const connected = once(server, 'connection');
   const [one] = openAll(server, 1, 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
   one?.socket.pause();
-  await expect.poll(() => connectionsOf(server)).toBe(1);
+  await connected;
   await expect.poll(() => connectionsOf(server)).toBe(0);
 });
 
 test('closing connections without a request in progress includes those with a partial request, and no others', async () => {
+  const gate = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
-    if (request.url === '/slow') setTimeout(() => response.end('slow'), 300);
+    if (request.url === '/slow') unawaited(gate.promise.then(() => response.end('slow')));
     else response.end('fast');
   });
   const closeRest = closeWithoutRequest(server);
@@ -84,6 +88,7 @@ test('closing connections without a request in progress includes those with a pa
   await expect.poll(() => connectionsOf(server)).toBe(8);
   closeRest();
   await expect.poll(() => connectionsOf(server)).toBe(2);
+  gate.resolve();
   await expect.poll(() => slow.every(({ received }) => received.endsWith('slow'))).toBe(true);
   expect([...silent, ...half].every(({ received }) => received === '')).toBe(true);
 });

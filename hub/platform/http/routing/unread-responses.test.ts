@@ -95,12 +95,12 @@ test('the response to a write is never refused', async () => {
 test('a connection whose client stops reading is closed and releases its memory; a slow client continues', async () => {
   const bytes = 48 * mib;
   const memory = new MemoryBudget({ limitBytes: 4 * bytes, waitMs: 1_000 });
-  const { stall } = await serve(memory, 2_000, bytes);
+  const { stall } = await serve(memory, 4_000, bytes);
   const stalled = await stall('/a');
   const slow = await stall('/b');
   let length = 0;
   // Node.js sees progress only when a third of the kernel's send buffer is free, which is about 20 chunks. The slow
-  // client reads about 200 chunks in the 2 s, so that it progresses on a busy machine, too. Before the other connection
+  // client reads about 400 chunks in the 4 s, so that it progresses on a busy machine, too. Before the other connection
   // ends it reads less than the whole response.
   let pauseMs = 10;
   slow.on('data', (chunk: Buffer) => {

@@ -241,7 +241,7 @@ test.each(['hang', { stalled: Buffer.from('{"text"') }] as const)(
       await expect.poll(() => server.requests.length).toBe(1);
       abort.abort(reason);
       // Long before the idle timeout.
-      await expect.poll(() => [server.aborted, server.open], { timeout: 4_000 }).toEqual([1, 0]);
+      await expect.poll(() => [server.aborted, server.open], { timeout: 8_000 }).toEqual([1, 0]);
       expect(await ended).toBe(reason);
     }
     expect(outcomes()).toEqual(['speech_to_text aborted', 'text_to_speech aborted']);

@@ -512,11 +512,11 @@ test('a connection to a SIP server that stops answering pings is closed', async 
     servers.map(async (server) => {
       if (server.address() === null) await once(server, 'listening');
       const wsUrl = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const rest = { domain: 'd', rpcUrl: wsUrl, sharedSecret: 's', pingMs: 30 };
+      const rest = { domain: 'd', rpcUrl: wsUrl, sharedSecret: 's', pingMs: 500 };
       return new SipServer({ ...rest, wsUrl }).connect('user');
     }),
   );
-  await once(gone as WebSocket, 'close', { signal: AbortSignal.timeout(5_000) });
+  await once(gone as WebSocket, 'close');
   expect(here?.readyState).toBe(1);
   here?.terminate();
 });

@@ -24,7 +24,7 @@ async function receiver(limits: Partial<IncomingLimits>) {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const sockets: Socket[] = [];
-  return {
+  const receiving = {
     /**
      * Starts an upload and sends all bytes except the `missing` ones. A chunked upload sends none. `receivedText` contains
      * the response.
@@ -48,12 +48,19 @@ async function receiver(limits: Partial<IncomingLimits>) {
       );
       return upload;
     },
+    /** Sends a complete file and returns the response. */
+    async send(owner: Partial<UploadOwner>, bytes: number) {
+      const upload = receiving.begin(owner, bytes, 0);
+      await expect.poll(() => upload.receivedText).toMatch(/\r\n\r\n./);
+      return upload.receivedText;
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
     },
   };
+  return receiving;
 }
 
 test.each([
@@ -66,18 +73,11 @@ test.each([
   async (whose, limits, same, other) => {
     await using receiving = await receiver(limits);
     const started = [receiving.begin({}, 1_000), receiving.begin({}, 1_000)];
-    /** Sends a complete file and returns the response. */
-    const send = async (owner: Partial<UploadOwner>, bytes: number) => {
-      const upload = receiving.begin(owner, bytes);
-      upload.socket.write('x');
-      await expect.poll(() => upload.receivedText).toMatch(/\r\n\r\n./);
-      return upload.receivedText;
-    };
     const isRefused = expect.stringMatching(`Too many files are being sent at once .*this ${whose};`) as string;
-    await expect.poll(() => send(same, 900)).toEqual(isRefused);
-    if (other !== null) expect(await send(other, 900)).toContain('read 900 bytes');
+    await expect.poll(() => receiving.send(same, 900)).toEqual(isRefused);
+    if (other !== null) expect(await receiving.send(other, 900)).toContain('read 900 bytes');
     started[0]?.socket.destroy();
-    await expect.poll(() => send(same, 900)).toContain('read 900 bytes');
+    await expect.poll(() => receiving.send(same, 900)).toContain('read 900 bytes');
   },
 );
 
@@ -91,8 +91,8 @@ test.each([
   const trickle = setInterval(() => busy.socket.write('extension'), 20);
   await expect.poll(() => busy.receivedText).toContain('took too long to arrive');
   clearInterval(trickle);
-  const next = receiving.begin({}, 1_000, 0);
-  await expect.poll(() => next.receivedText).toContain('read 1000 bytes');
+  // On a busy machine, a whole file can miss the limit as well.
+  await expect.poll(() => receiving.send({}, 1_000)).toContain('read 1000 bytes');
 });
 
 test('an upload below the minimum rate is aborted and releases its reserved memory', async () => {
@@ -101,6 +101,6 @@ test('an upload below the minimum rate is aborted and releases its reserved memo
   const trickle = setInterval(() => slow.socket.write('x'), 50);
   await expect.poll(() => slow.receivedText).toContain('took too long to arrive');
   clearInterval(trickle);
-  const next = receiving.begin({}, 1_000, 0);
-  await expect.poll(() => next.receivedText).toContain('read 1000 bytes');
+  // On a busy machine, a whole file can miss the limit as well.
+  await expect.poll(() => receiving.send({}, 1_000)).toContain('read 1000 bytes');
 });

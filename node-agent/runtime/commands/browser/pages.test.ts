@@ -376,23 +376,17 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await value('clicks')).toBe(1);
     });
 
-    test(
-      'a click whose page was busy until after its time-out is made once, by the retry',
-      { timeout: 30_000 },
-      async () => {
-        const run = runOf();
-        await open(run, '/busy');
-        // The page is busy for 8 s: longer than the command may take, which is its time-out and 5 s.
-        const click = () => send(run, 'click', { target: { text: 'Act' }, timeoutMs: 1_000 });
-        expect(await click()).toMatchObject({ code: 'timeout' });
-        const wait = 'new Promise((done) => setTimeout(() => done(clicks), 1_000))';
-        expect((await send(run, 'evaluate', { expression: wait, timeoutMs: 20_000 })).output).toMatchObject({
-          value: 0,
-        });
-        expect((await click()).code).toBeUndefined();
-        expect((await send(run, 'evaluate', { expression: 'clicks' })).output).toMatchObject({ value: 1 });
-      },
-    );
+    test('a click whose page was busy until after its time-out is made once, by the retry', async () => {
+      const run = runOf();
+      await open(run, '/busy');
+      const click = (timeoutMs: number) => send(run, 'click', { target: { text: 'Act' }, timeoutMs });
+      // The page is busy for 8 s: longer than the command may take, which is its time-out and 5 s.
+      expect(await click(1_000)).toMatchObject({ code: 'timeout' });
+      const wait = 'new Promise((done) => setTimeout(() => done(clicks), 1_000))';
+      expect((await send(run, 'evaluate', { expression: wait, timeoutMs: 30_000 })).output).toMatchObject({ value: 0 });
+      expect((await click(30_000)).code).toBeUndefined();
+      expect((await send(run, 'evaluate', { expression: 'clicks' })).output).toMatchObject({ value: 1 });
+    });
 
     test('evaluating a value with the key __proto__ fails with the reason', async () => {
       const run = runOf();
@@ -484,9 +478,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await open(run, '/');
       const { pageId } = (await open(direct, '/')).output;
       // The close of the page of a direct call shows that the idle time-out has expired.
-      await expect
-        .poll(() => session.pagesOf({ key: 'direct key key-1', runId: null }).open.size, { timeout: 30_000 })
-        .toBe(0);
+      await expect.poll(() => session.pagesOf({ key: 'direct key key-1', runId: null }).open.size).toBe(0);
       expect(await send(direct, 'content')).toMatchObject({
         code: 'page_closed',
         message: expect.stringContaining('no command used it for 5 seconds') as string,
@@ -498,7 +490,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await dispatcher.endRuns([run.run?.id as string]);
       expect(dispatcher.browserRuns).toEqual([]);
       expect(await send(run, 'content')).toMatchObject({ code: 'page_closed' });
-    }, 60_000);
+    });
 
     test('direct calls of one API key share a page that another key cannot use', async () => {
       const { pageId } = (await open(directBy('key-2'), '/')).output;
@@ -531,7 +523,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await send(run, 'content')).toMatchObject({ code: 'page_closed' });
       expect(await send(run, 'content', { pageId: again['pageId'] as string })).toMatchObject({ code: 'page_closed' });
       expect((await open(run, '/')).output['pageId']).not.toBe(again['pageId']);
-    }, 60_000);
+    });
 
     test('the number of open pages of all runs is limited', async () => {
       const [one, other] = [runOf(), runOf()];
@@ -642,7 +634,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await send(run, 'click', { target: { text: 'Endless' } });
       await expect.poll(() => session.pagesOf({ key: `run ${run.run?.id}`, runId: null }).open.size).toBeGreaterThan(5);
       await dispatcher.endRuns([run.run?.id as string]);
-      await expect.poll(() => session.unownedPages(), { timeout: 20_000 }).toEqual([]);
+      await expect.poll(() => session.unownedPages()).toEqual([]);
       expect(dispatcher.browserRuns).toEqual([other.run?.id]);
     });
 
@@ -733,7 +725,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     test('a download that takes longer than its command is returned by a later command', async () => {
       const run = runOf();
       await open(run, '/downloads');
-      const click = await send(run, 'click', { target: { text: 'Slow' }, timeoutMs: 3_000 });
+      const click = await send(run, 'click', { target: { text: 'Slow' }, timeoutMs: 10_000 });
       expect(click.output['downloads']).toMatchObject([{ state: 'running' }]);
       for (const release of gates.splice(0)) release();
       const waited = await send(run, 'wait_for', { download: true });
@@ -910,8 +902,8 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       const run = runOf();
       await open(run, '/form');
       await send(run, 'evaluate', { expression: "document.querySelector('#color').options[0].disabled = true" });
-      const select = async (target: object, options: string[]) =>
-        send(run, 'select', { target, options, timeoutMs: 300 });
+      const select = async (target: object, options: string[], timeoutMs = 300) =>
+        send(run, 'select', { target, options, timeoutMs });
       expect(await select({ selector: '#color' }, ['Blue'])).toMatchObject({
         code: 'target_not_found',
         message: 'The field has no option "Blue". Its options: "Red (disabled)", "Green".',
@@ -920,7 +912,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         code: 'target_not_found',
         message: 'The page disabled the option "r". Its options: "Red (disabled)", "Green".',
       });
-      expect((await select({ selector: '#color' }, ['Green'])).output['selected']).toEqual(['g']);
+      expect((await select({ selector: '#color' }, ['Green'], 20_000)).output['selected']).toEqual(['g']);
     });
 
     test('targets match elements in frames, and a frame selector resolves ambiguous matches', async () => {

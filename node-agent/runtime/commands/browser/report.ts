@@ -16,7 +16,7 @@ export type PageReply = { [Field in keyof typeof pageReply]: z.output<(typeof pa
 const pollIntervalMs = 25;
 
 /** Time limit for reading the title of a page that does not respond. */
-const titleTimeoutMs = 1_000;
+const titleTimeoutMs = 5_000;
 
 /** Returns the title of a page, or an empty text if the page does not respond or is navigating. */
 export async function titleOf(page: Page): Promise<string> {
