@@ -142,7 +142,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
 
   test(
     'a capture fails if the owner denies it, or if a tool or the display is missing',
-    { timeout: 120_000 },
+    { timeout: 180_000 },
     async () => {
       await companion.cli('deny', 'screen');
       expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
@@ -341,7 +341,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
 
   test.skipIf(process.getuid?.() !== 0)(
     'does not start without its sandbox (as root) until the owner allows it',
-    { timeout: 120_000 },
+    { timeout: 180_000 },
     async () => {
       expect(await companion.cli('allow', 'browser')).toMatchObject({
         code: 0,
@@ -443,7 +443,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
 
   test(
     'opens no connection of any kind to a denied host, and ends commands that new settings deny',
-    { timeout: 120_000 },
+    { timeout: 180_000 },
     async () => {
       const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
         settings: { browser: Record<string, unknown> };
