@@ -142,7 +142,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
 
   test(
     'a capture fails if the owner denies it, or if a tool or the display is missing',
-    { timeout: 120_000 },
+    { timeout: 180_000 },
     async () => {
       await companion.cli('deny', 'screen');
       expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
@@ -295,12 +295,13 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
 
   test('fails for a missing, ambiguous or invalid target with a matching code', async () => {
     const opened = browser('navigate', { url: `${base}/` });
-    for (const [target, code] of [
-      [{ text: 'Nobody' }, 'target_not_found'],
-      [{ role: 'button', name: 'Twin' }, 'target_not_found'],
-      [{ selector: '][' }, 'invalid_input'],
+    // Only the search for a missing target takes its whole time.
+    for (const [target, code, timeoutMs] of [
+      [{ text: 'Nobody' }, 'target_not_found', 2_000],
+      [{ role: 'button', name: 'Twin' }, 'target_not_found', 20_000],
+      [{ selector: '][' }, 'invalid_input', 20_000],
     ] as const) {
-      expect(await run(companion, [opened, browser('click', { target, timeoutMs: 2_000 })])).toMatchObject({
+      expect(await run(companion, [opened, browser('click', { target, timeoutMs })])).toMatchObject({
         status: 'failed',
         error: { code },
       });
@@ -340,7 +341,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
 
   test.skipIf(process.getuid?.() !== 0)(
     'does not start without its sandbox (as root) until the owner allows it',
-    { timeout: 120_000 },
+    { timeout: 180_000 },
     async () => {
       expect(await companion.cli('allow', 'browser')).toMatchObject({
         code: 0,
@@ -408,7 +409,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await run(companion, [
         browser('navigate', { url: `${base}/` }),
         browser('evaluate', {
-          expression: `(location.href = 'http://localhost:${port}/scripted', new Promise((done) => setTimeout(done, 3000)))`,
+          expression: `(location.href = 'http://localhost:${port}/scripted', new Promise((done) => setTimeout(done, 20_000)))`,
         }),
       ]),
     ).toMatchObject({ error: { code: 'denied_by_policy' } });
@@ -442,7 +443,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
 
   test(
     'opens no connection of any kind to a denied host, and ends commands that new settings deny',
-    { timeout: 120_000 },
+    { timeout: 180_000 },
     async () => {
       const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
         settings: { browser: Record<string, unknown> };
@@ -504,24 +505,30 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         write({});
         await companion.cli('settings', 'accept');
         await tryAll();
-        expect([...arrived]).toEqual(
-          expect.arrayContaining([
-            '/fetch',
-            '/redirect',
-            '/image',
-            '/socket',
-            '/events',
-            '/worker',
-            '/beacon',
-            '/frame',
-            '/prefetch',
-            '/preload',
-            '/stylesheet',
-            '/icon',
-          ]),
-        );
-        connections = 0;
+        await expect
+          .poll(() => [...arrived])
+          .toEqual(
+            expect.arrayContaining([
+              '/fetch',
+              '/redirect',
+              '/image',
+              '/socket',
+              '/events',
+              '/worker',
+              '/beacon',
+              '/frame',
+              '/prefetch',
+              '/preload',
+              '/stylesheet',
+              '/icon',
+            ]),
+          );
         write({ blockHosts: ['localhost'] });
+        // The companion applies the edit at the latest before its next command.
+        expect(await run(companion, [browser('navigate', { url: `http://${there}/` })])).toMatchObject({
+          error: { code: 'denied_by_policy' },
+        });
+        connections = 0;
         const page = await tryAll();
         expect(page.stepsResultJson[0]).toMatchObject({ status: 'succeeded' });
         expect(JSON.stringify(page.stepsResultJson[1])).not.toContain('socket passed');
@@ -580,12 +587,13 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     };
     writeFileSync(
       join(companion.home, 'settings.json'),
-      JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, idleSeconds: 5 } }),
+      JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, idleSeconds: 10 } }),
     );
     await companion.cli('settings', 'accept');
-    expect(await run(companion, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
     const profile = join(companion.home, 'browser-profile');
-    expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
+    const opened = run(companion, [{ ...open, input: { url: `${base}/` } }]);
+    await expect.poll(() => processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
+    expect(await opened).toMatchObject({ status: 'succeeded' });
     await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
   });
 
@@ -602,6 +610,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     await killed.start();
     expect(await run(killed, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
     await killed.stop();
-    expect(processesWith(`--user-data-dir=${profile}`)).toEqual([]);
+    // The helper processes of the browser end a moment after it.
+    await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
   });
 });

@@ -2,10 +2,13 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { cli, inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
+
+// Each command is a process, which takes more than 10 seconds on a busy machine.
+vi.setConfig({ testTimeout: 300_000 });
 
 let database: TestDatabase;
 let folder: string;
@@ -93,7 +96,7 @@ test.skipIf(!hasScript)('Ctrl-C and Ctrl-D end chat follow without an error (nee
     await chat('reply', link.conversationId, 'before');
     // The message appears when it is stored, next to the typed text.
     terminal.stdin.write(`typed\n`);
-    await expect.poll(() => shown, { timeout: 30_000 }).toMatch(/agent: before[^]*agent: typed/);
+    await expect.poll(() => shown).toMatch(/agent: before[^]*agent: typed/);
     terminal.stdin.write(key);
     expect(await ended).toBe(0);
   }
@@ -119,13 +122,13 @@ test('chat follow reports that the hub is unreachable, and continues once it is 
   let errors = '';
   following.stdout.on('data', (chunk) => (followed += String(chunk)));
   following.stderr.on('data', (chunk) => (errors += String(chunk)));
-  const ended = new Promise((done) => following.once('exit', (code) => done(code)));
-  await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: before\n');
+  const ended = new Promise((done) => following.once('close', (code) => done(code)));
+  await expect.poll(() => followed).toContain('agent: before\n');
   await hub.stop();
-  await expect.poll(() => errors, { timeout: 30_000 }).toContain('The hub is unavailable');
+  await expect.poll(() => errors).toContain('The hub is unavailable');
   await startHubProcess(ours);
   await cli(ours, 'chat', 'reply', conversationId, 'after');
-  await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: after\n');
+  await expect.poll(() => followed).toContain('agent: after\n');
   following.kill('SIGINT');
   expect(await ended).toBe(0);
   expect(followed.match(/agent: /g)).toHaveLength(2);

@@ -2,13 +2,16 @@ import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { inheritedEnv } from '../fixtures/processes.ts';
 import { testSecretKey } from '../fixtures/secrets.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 import type { ChatScene } from '../fixtures/visitor.ts';
+
+// Each command is a process, which takes more than 10 seconds on a busy machine.
+vi.setConfig({ testTimeout: 300_000 });
 
 const program = resolve('hub/cli/cli.ts');
 const password = 'correct horse battery';
@@ -91,9 +94,9 @@ test('an agent signs in from another machine, works in the inbox as themselves, 
   const following = spawn(process.execPath, [program, 'chat', 'follow', id, '--hub', hub.url], { env: env() });
   let followed = '';
   following.stdout.on('data', (chunk) => (followed += String(chunk)));
-  await expect.poll(() => followed, { timeout: 30_000 }).toContain('visitor: Anybody?');
+  await expect.poll(() => followed).toContain('visitor: Anybody?');
   expect(await chat('reply', id, 'Me.')).toMatchObject({ code: 0 });
-  await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: Me.');
+  await expect.poll(() => followed).toContain('agent: Me.');
   const ended = new Promise((done) => following.once('exit', (code) => done(code)));
   following.kill('SIGINT');
   expect(await ended).toBe(0);

@@ -69,6 +69,8 @@ async function openInbox(page: Page, tenantId: string, code: string): Promise<vo
     own.socket_.addEventListener('message', ({ data }) => own.frames_.push(JSON.parse(String(data))));
     own.socket_.addEventListener('open', () => own.socket_.send('{"type":"hello"}'));
   }, tenantId);
+  // The connection receives messages that are written after its first frame.
+  await expect.poll(() => page.evaluate('frames_.length')).toBeGreaterThan(0);
 }
 
 const messageTexts = (page: Page) =>

@@ -486,7 +486,7 @@ describe('the owner', () => {
     await expect.poll(() => processesWith('sleep\u00003434').length).toBe(1);
     expect(await companion.cli('pause')).toMatchObject({ code: 0 });
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
-    expect(processesWith('sleep\u00003434')).toEqual([]);
+    await expect.poll(() => processesWith('sleep\u00003434')).toEqual([]);
     expect(await one('node.ping')).toMatchObject({ error: { code: 'paused' } });
     await companion.cli('resume');
     expect(await one('node.ping')).toMatchObject({ status: 'succeeded' });
@@ -515,7 +515,7 @@ describe('the owner', () => {
       await expect.poll(() => processesWith(`sleep\u0000${number}`).length).toBe(1);
       writeFileSync(path, JSON.stringify({ ...settings, system: { ...settings.system, ...changes } }));
       expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
-      expect(processesWith(`sleep\u0000${number}`)).toEqual([]);
+      await expect.poll(() => processesWith(`sleep\u0000${number}`)).toEqual([]);
       writeFileSync(path, before);
       await companion.cli('settings', 'accept');
     }
@@ -562,7 +562,7 @@ describe('the hub', () => {
       status: 'failed',
       error: { code: 'node_offline' },
     });
-    const runId = await begin([{ skillId: 'node.ping', input: { waitMs: 20_000 } }], late);
+    const runId = await begin([{ skillId: 'node.ping', input: { waitMs: 60_000 } }], late);
     await late.start();
     expect(await settled(runId)).toMatchObject({ status: 'succeeded' });
   });
@@ -576,7 +576,7 @@ describe('the hub', () => {
     await workspace.api.call('deleteAutomationNode', { params: { id: revoked.nodeId } });
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'node_revoked' } });
     expect(await ended).toBe(3);
-    expect(processesWith('sleep\u00003535')).toEqual([]);
+    await expect.poll(() => processesWith('sleep\u00003535')).toEqual([]);
     // The owner can read the audit log of a revoked machine.
     const audit = JSON.parse((await revoked.cli('audit', '--json')).stdout) as { type: string }[];
     expect(audit.at(-1)).toMatchObject({
@@ -607,7 +607,7 @@ describe('the hub', () => {
       const runId = await begin([{ skillId, input: { nodeId, ...input } }]);
       const { commands } = await asDevice.call('pollAutomationNodeCommands', {
         params: { id: nodeId },
-        query: { wait: 10, max: 1 },
+        query: { wait: 25, max: 1 },
       });
       return { runId, commandId: commands[0]?.id as string };
     };
@@ -672,7 +672,7 @@ describe('the hub', () => {
       (
         await hub
           .client(deviceSecret)
-          .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 5, max: 1 } })
+          .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 25, max: 1 } })
       ).commands[0];
     const acting = await begin([{ skillId: 'browser.click', input: { nodeId, target: { text: 'x' } } }]);
     expect(await poll()).toMatchObject({ type: 'browser.click' });

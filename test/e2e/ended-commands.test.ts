@@ -56,7 +56,7 @@ const effect = (name: string) => join(companion.shared, name);
 /** A program that has an effect and keeps running. */
 const programWithEffect = (name: string) => ['sh', '-c', `echo begun >> "$1"; sleep 30`, 'sh', effect(name)];
 async function underWay(name: string): Promise<void> {
-  await expect.poll(() => processesWith(`\u0000${effect(name)}`).length).toBeGreaterThan(0);
+  await expect.poll(() => readFileSync(effect(name), 'utf8')).toBe('begun\n');
 }
 
 async function lastEntry(): Promise<Record<string, unknown>> {
@@ -172,8 +172,8 @@ describe('a command of the browser', () => {
     expect(await companion.cli('pause')).toMatchObject({ code: 0 });
     const paused = beats();
     await expect.poll(() => processesWith(join(companion.home, 'browser-profile'))).toEqual([]);
-    // Requests in transit may arrive after the command returned.
-    expect(beats()).toBeLessThanOrEqual(paused + 2);
+    // Requests in transit may arrive after the command returned. A browser sends at most 6 to a host at the same time.
+    expect(beats()).toBeLessThanOrEqual(paused + 6);
     await companion.cli('resume');
     await approve(runId);
     expect(await settled(runId)).toMatchObject({
@@ -192,7 +192,7 @@ describe('a command of the browser', () => {
       { skillId: 'browser.wait_for', input: { download: true } },
     ]);
     const read = async () => (await workspace.api.call('getAutomationRun', { params: { id: runId } })).stepsResultJson;
-    await expect.poll(async () => (await read())[1]?.status, { timeout: 20_000 }).toBe('succeeded');
+    await expect.poll(async () => (await read())[1]?.status).toBe('succeeded');
     download?.end('2');
     expect(await settled(runId)).toMatchObject({
       status: 'succeeded',

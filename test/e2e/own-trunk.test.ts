@@ -89,10 +89,10 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
       expect(Date.parse(expiresAt) - Date.parse(checkedAt)).toBeGreaterThan(800_000);
       await set(carrier, transport);
       await expect.poll(() => status()).toMatchObject({ registered: true });
-      expect(await carrier.contacts()).toHaveLength(1);
+      await expect.poll(() => carrier.contacts()).toHaveLength(1);
       expect(await call(carrier)).toBe('SIP/2.0 480 Temporarily Unavailable');
-      const { items } = await workspace.session.call('listCalls', { query: { limit: 1 } });
-      expect(items).toMatchObject([{ provider: 'sip_trunk', result: 'missed', fromId: '+15005550006' }]);
+      const newest = async () => (await workspace.session.call('listCalls', { query: { limit: 1 } })).items;
+      await expect.poll(newest).toMatchObject([{ provider: 'sip_trunk', result: 'missed', fromId: '+15005550006' }]);
       await workspace.session.call('removeOwnTrunk', {});
       await expect.poll(() => carrier.contacts()).toEqual([]);
     },

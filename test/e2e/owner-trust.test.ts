@@ -57,7 +57,7 @@ function acceptAtTerminal({ home }: TestCompanion, answer: string): string {
   const { stdout } = spawnSync('script', ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'], {
     input: `${answer}\n`,
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 60_000,
   });
   return stdout;
 }

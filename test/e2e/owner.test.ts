@@ -223,7 +223,7 @@ test('a temporary permission that expires ends running commands', async () => {
   near.until.system = new Date(Date.now() + 1_500).toISOString();
   writeFileSync(settings(), JSON.stringify(near));
   expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
-  expect(processesWith('sleep\u00003471')).toEqual([]);
+  await expect.poll(() => processesWith('sleep\u00003471')).toEqual([]);
   expect(await settled(await begin({ argv: ['true'] }))).toMatchObject({ error: { code: 'denied_by_device' } });
   expect(await cli('status')).toMatch(/^allowed +files$/m);
 });

@@ -4,10 +4,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../shared/client/client.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { createClient } from '../fixtures/contract-client.ts';
 import { freePort } from '../fixtures/free-port.ts';
 import { endsWithThisProcess } from '../fixtures/processes.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 const project = resolve('.');
@@ -187,10 +188,7 @@ test('the packed hub and the packed companion run a workflow together on the old
     },
   });
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
-  const { status, stepsResultJson } = await api.call('getAutomationRun', {
-    params: { id: runId },
-    query: { waitSeconds: 30 },
-  });
+  const { status, stepsResultJson } = await settledRun(api, runId);
   expect({ status, result: JSON.stringify(stepsResultJson) }).toEqual({
     status: 'succeeded',
     result: expect.stringContaining('logbook.txt') as string,

@@ -157,7 +157,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await here.getByRole('button', { name: 'Hang up' }).click();
     await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
     await expect.poll(() => last(callee)).toBe('callOver');
-    await expect.poll(() => statusText(caller)).toMatch(/^ben@.*: Call ended · 0:\d\d$/);
+    await expect.poll(() => statusText(caller)).toMatch(/^ben@.*: Call ended · \d+:\d\d$/);
     await expect.poll(() => here.evaluate('document.activeElement.tagName')).toBe('INPUT');
     expect([caller.complaints, callee.complaints]).toEqual([[], []]);
     const session = (await here.context().cookies()).find(({ name }) => name === 'outrigger_session')?.value as string;
@@ -225,6 +225,12 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     const [here, there] = [caller.page, callee.page];
     await Promise.all([ready(here), ready(there)]);
     await talk(here, there, ben.email);
+    const reconnect = async () => {
+      const button = await there.getByRole('button', { name: 'Try now' }).elementHandle();
+      proxy.sockets = 'pass';
+      // The page may have connected by itself, which removes the button.
+      await button?.dispatchEvent('click');
+    };
     const before = await iceFragments(there);
     proxy.sockets = 'refuse';
     proxy.cutSockets();
@@ -234,14 +240,18 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect(await phase(there)).toBe('talking');
     await expect.poll(() => there.getByRole('button', { name: 'Hold' }).isDisabled()).toBe(true);
     await picture(callee, 'lost');
-    proxy.sockets = 'pass';
-    await there.getByRole('button', { name: 'Try now' }).click();
+    await reconnect();
     await ready(there);
     // Both sides changed their credentials: the media connection was restarted in the same call.
     await expect
       .poll(async () => (await iceFragments(there)).filter((fragment) => before.includes(fragment)))
       .toEqual([]);
-    await expect.poll(async () => (await iceFragments(here)).toReversed()).toEqual(await iceFragments(there));
+    await expect
+      .poll(async () => {
+        const remote = (await iceFragments(there)).toReversed();
+        return (await iceFragments(here)).filter((fragment, at) => fragment !== remote[at]);
+      })
+      .toEqual([]);
     await expectAudioBothWays(here, there);
     // Requests of the other side arrive as well.
     await here.getByRole('button', { name: 'Hold' }).click();
@@ -253,8 +263,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await there.getByRole('button', { name: 'Hang up' }).click();
     await expect.poll(() => phase(there)).toBe(null);
     expect(await phase(here)).toBe('talking');
-    proxy.sockets = 'pass';
-    await there.getByRole('button', { name: 'Try now' }).click();
+    await reconnect();
     await expect.poll(() => phase(here)).toBe(null);
     await expect.poll(() => last(caller)).toBe('callOver');
   });

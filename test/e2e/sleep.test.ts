@@ -65,5 +65,6 @@ setTimeout(() => { offset = -366 * 86_400_000; }, 5_000).unref();
     expect((await settled(await ping(companion.nodeId))).status).toBe('succeeded');
     pings += 1;
   }
-  expect(await statusOf(companion.nodeId)).toBe('online');
+  // A node is offline after 3 seconds without a heartbeat, which a busy machine can take.
+  await expect.poll(() => statusOf(companion.nodeId)).toBe('online');
 });

@@ -4,14 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { processesWith, startCompanion } from '../fixtures/companion.ts';
 import { freePort } from '../fixtures/free-port.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { inheritedEnv } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let home: string;
 beforeAll(() => {
@@ -31,6 +29,8 @@ const env = (more: Record<string, string> = {}) => ({
 class Command {
   readonly child: ChildProcess;
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** Resolves when no process can write to its output any more. */
+  readonly closed: Promise<void>;
   text = '';
 
   constructor(program: string, args: string[], options: { env?: Record<string, string>; detached?: boolean } = {}) {
@@ -40,6 +40,7 @@ class Command {
       detached: options.detached === true,
     });
     this.ended = new Promise((done) => this.child.once('exit', (code, signal) => done({ code, signal })));
+    this.closed = new Promise((done) => this.child.once('close', () => done()));
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
         this.text += chunk.toString();
@@ -80,6 +81,7 @@ describe('npm start ends all its processes', () => {
     expect(left()).toBeGreaterThan(2);
     npm.child.kill(signal);
     await expectNothingLeft();
+    await npm.closed;
     expect(npm.text).toContain('Stopping');
   });
 
@@ -96,6 +98,7 @@ describe('npm start ends all its processes', () => {
     await npm.prints(ready);
     process.kill(-(npm.child.pid as number), 'SIGINT');
     await expectNothingLeft();
+    await npm.closed;
     expect(npm.text.match(/Stopping/g)).toHaveLength(1);
   });
 });
@@ -107,7 +110,7 @@ describe('npm start keeps running', () => {
       const log = join(home, `${how}.log`);
       const shell = new Command('sh', ['-c', `${how} npm start >${log} 2>&1 </dev/null &`], { detached: true });
       await shell.ended;
-      await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 45_000 }).toMatch(ready);
+      await expect.poll(() => readFileSync(log, 'utf8')).toMatch(ready);
       const url = ready.exec(readFileSync(log, 'utf8'))?.[1] as string;
       // A shell whose terminal is closed sends SIGHUP to each of its jobs.
       if (how === 'nohup') process.kill(-(shell.child.pid as number), 'SIGHUP');
@@ -132,7 +135,8 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     });
     await npm.prints(/connected/);
     npm.child.kill(signal);
-    await expect.poll(() => processesWith(companion.home).length, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => processesWith(companion.home).length).toBe(0);
+    await npm.closed;
     expect(npm.text).toContain('stopped');
   },
 );

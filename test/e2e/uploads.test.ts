@@ -21,10 +21,11 @@ import { startSlowConnection } from '../fixtures/slow-connection.ts';
 import type { SlowConnection } from '../fixtures/slow-connection.ts';
 import { until } from '../fixtures/until.ts';
 
-// 100 MB at 2 Mbit/s take 400 s, 3.3 times the time limit of other request bodies. The test uses the same ratio.
-const bodyLimits = { totalMs: 1_200, idleMs: 1_200 };
+// 100 MB at 2 Mbit/s take 400 s, 3.3 times the time limit of other request bodies. The test uses the same ratio. On a
+// busy machine, a small body can take seconds.
+const bodyLimits = { totalMs: 6_000, idleMs: 20_000 };
 const fileBytes = 2_000_000;
-const lineBytesPerSecond = 500_000;
+const lineBytesPerSecond = 100_000;
 
 /** A proxy in front of the hub. It sends the response of `answer`, or forwards the request if `answer` returns null. */
 type Answer = (method: string, path: string) => { status: number; body: string } | null;
@@ -162,7 +163,7 @@ describe('a large artifact on a slow connection', () => {
     // Three interruptions repeat only the bytes in transit, not the whole file.
     expect(line.sent - before).toBeLessThan(fileBytes * 2);
     await expect.poll(() => readdirSync(companion.home + '/journal').filter((name) => name !== 'seen.log')).toEqual([]);
-    expect(readdirSync(join(folder, '.uploads'))).toEqual([]);
+    await expect.poll(() => readdirSync(join(folder, '.uploads'))).toEqual([]);
   });
 });
 
@@ -180,8 +181,10 @@ test('the companion uploads a form to a hub that does not support chunks', async
   }
   // The companion tries a chunk once per connection. After a reconnect, the hub may be another one.
   expect(puts).toBe(1);
+  const losses = () => companion.log().split('"disconnected"').length;
+  const before = losses();
   line.cut();
-  await expect.poll(() => companion.log()).toContain('"disconnected"');
+  await expect.poll(losses).toBeGreaterThan(before);
 });
 
 test('an upload is retried after an error response of a proxy', async () => {

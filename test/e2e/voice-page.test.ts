@@ -13,11 +13,14 @@ import { send } from '../fixtures/requests.ts';
 import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
+import type { AudioPiece } from '../fixtures/voice-tab.ts';
 import {
   activeMicrophones,
   listenToPage,
   currentVolume,
   audioPieces,
+  waitUntilAudible,
+  waitUntilQueued,
   waitUntilSilent,
   startTalkingBrowser,
   watchMicrophones,
@@ -131,12 +134,15 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     const button = page.getByRole('button', { name: 'Hold to talk' });
     await button.hover();
     await page.mouse.down();
-    await expect.poll(() => level(page)).toBeGreaterThan(40);
     await expect.poll(() => activity(page)).toBe('listening');
+    // The recording starts before the question, not in its last word.
+    await expect.poll(() => level(page)).toBe(0);
+    await expect.poll(() => level(page)).toBeGreaterThan(40);
     await picture(tab, 'listening');
     await expect.poll(() => level(page)).toBe(0);
+    const audible = waitUntilAudible(page);
     await page.mouse.up();
-    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
+    await audible;
     await expect.poll(() => transcript(page)).toEqual([question, answer]);
     await ready(page);
 
@@ -199,23 +205,24 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
       if (index === 0) {
         await expect.poll(() => page.locator('.talk').innerText()).toBe('Hold to interrupt');
-        const [first, ...others] = await audioPieces(page);
-        expect(others.length).toBeGreaterThan(3);
-        // Each piece starts where the previous one ends.
-        others.reduce(
-          (before, piece) => {
-            expect(piece.startsAt).toBeCloseTo(before.endsAt, 6);
-            return piece;
-          },
-          first as { startsAt: number; endsAt: number },
-        );
+        // A piece that arrives in time starts where the previous one ends.
+        const starts = async () => {
+          const pieces = await audioPieces(page);
+          return pieces.slice(1).flatMap(({ arrivesAt, startsAt }, at) => {
+            const { endsAt } = pieces[at] as AudioPiece;
+            return arrivesAt < endsAt - 0.1 ? [{ startsAt, endsAt }] : [];
+          });
+        };
+        await expect.poll(async () => (await starts()).length).toBeGreaterThan(3);
+        for (const { startsAt, endsAt } of await starts()) expect(startsAt).toBeCloseTo(endsAt, 6);
       }
+      await waitUntilQueued(page);
       await stop();
       if (index < 2) expect(await waitUntilSilent(page)).toBeGreaterThan(0);
       await expect.poll(() => page.locator('.fate').allTextContents()).toHaveLength(index + 1);
     }
-    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
     await page.getByText('Settings').click();
+    await waitUntilQueued(page);
     await page.getByRole('switch', { name: 'Speak answers aloud' }).click();
     expect(await waitUntilSilent(page)).toBeGreaterThan(0);
     await expect.poll(() => page.locator('[role=log]').getAttribute('aria-live')).toBe('polite');
@@ -235,7 +242,13 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await picture(tab, 'hands-free');
     await expect.poll(() => page.locator('.fate').allTextContents()).toContain('Interrupted');
     await page.getByRole('button', { name: 'Stop listening' }).click();
-    await expect.poll(() => transcript(page)).toHaveLength(4);
+    // On a busy machine, another question can begin before the page stops listening.
+    await expect
+      .poll(async () => {
+        const texts = await transcript(page);
+        return [texts.length > 2, ...texts.slice(-2)];
+      })
+      .toEqual([true, question, answer]);
     await page.getByRole('button', { name: 'Start listening' }).waitFor();
     expect(tab.complaints).toEqual([]);
   });
@@ -412,7 +425,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     const { page } = tab;
     await ready(page);
     await write(page, 'Good day');
-    await expect.poll(() => currentVolume(page)).toBeGreaterThan(0.05);
+    await waitUntilQueued(page);
     proxy.sockets = 'refuse';
     proxy.cutSockets();
     expect(await waitUntilSilent(page)).toBeGreaterThan(0);
