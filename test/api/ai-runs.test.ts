@@ -438,6 +438,20 @@ describe('a spoken question on the phone', () => {
     for (const { messages } of model.requests) expect(messages.at(-1)?.content).toContain('Greet the person');
   });
 
+  test('is not answered after the session of the caller ended', async () => {
+    const { email, password } = workspace;
+    for (const path of ['speak', 'speak/stream']) {
+      const { token } = await hub.client().call('logIn', { body: { email, password } });
+      model.reply = async () => {
+        await hub.client(token).call('logOut', {});
+        return 'A secret of the business.';
+      };
+      const answer = await speak(path, { text: 'What is it?' }, workspace, token);
+      expect(answer.status).toBe(401);
+      expect(await answer.text()).not.toContain('secret');
+    }
+  });
+
   test('requires the phone, the AI agent, a model and a member', async () => {
     const own = await withModel();
     const entitle = (entitlements: Record<string, boolean>) =>

@@ -55,3 +55,52 @@ test('concurrent changes of the allowed origins leave the list of one of them', 
     origins: ['https://b.example'],
   });
 });
+
+const refused = (status: number) => ({ status });
+
+test('a tool profile that is deleted while an agent takes it is refused in one of the requests', async () => {
+  const { api, session } = workspace;
+  const profile = async () =>
+    (await api.call('putAutomationToolProfile', { body: { name: 'p', allow: ['*'], deny: [] } })).id;
+  const other = await profile();
+  const agent = async (toolProfileId: string) =>
+    api.call('createAutomationAgent', { body: { name: 'a', toolProfileId } as never });
+  const { id: present } = await agent(other);
+  const take = (toolProfileId: string) => [
+    () => agent(toolProfileId),
+    () => session.call('updateAutomationAgent', { params: { id: present }, body: { toolProfileId } }),
+  ];
+  const remove = (id: string) => () => api.call('deleteAutomationToolProfile', { params: { id } });
+  for (const index of [0, 1]) {
+    const first = await profile();
+    expect(
+      await duringWriteLock(hub.database, 'audit_log', [remove(first), take(first)[index] as () => Promise<unknown>]),
+    ).toEqual([{ id: first, deleted: true }, refused(400)]);
+    const second = await profile();
+    expect(
+      await duringWriteLock(hub.database, 'audit_log', [take(second)[index] as () => Promise<unknown>, remove(second)]),
+    ).toEqual([expect.objectContaining({ toolProfileId: second }), refused(409)]);
+  }
+});
+
+test('a contact list that is deleted while a campaign or a contact is added is refused in one of the requests', async () => {
+  const { session } = workspace;
+  const list = async () => (await session.call('createContactList', { body: { name: 'l' } })).id;
+  const campaign = (listId: string) => () =>
+    session.call('createCampaign', { body: { name: 'c', listId, subject: 's', text: 't' } as never });
+  const contact = (id: string) => () =>
+    session.call('addContacts', { params: { id }, body: { contacts: [{ email: 'a@example.org' }] } });
+  const remove = (id: string) => () => session.call('deleteContactList', { params: { id } });
+  for (const use of [campaign, contact]) {
+    const first = await list();
+    expect(await duringWriteLock(hub.database, 'audit_log', [remove(first), use(first)])).toEqual([
+      { id: first, deleted: true },
+      refused(404),
+    ]);
+  }
+  const second = await list();
+  expect(await duringWriteLock(hub.database, 'audit_log', [campaign(second), remove(second)])).toEqual([
+    expect.objectContaining({ listId: second }),
+    refused(409),
+  ]);
+});

@@ -141,7 +141,7 @@ test('a list of sequences does not wait for a locked workflow of a sequence', as
   }
 });
 
-test('removing a member while the member creates keys, signs in and changes the password never deadlocks', async () => {
+test('removing a member while the member adds members, creates keys, signs in and changes the password never deadlocks', async () => {
   const { tenantId, jwt } = workspace;
   const before = await deadlocks();
   const statuses: number[] = [];
@@ -172,6 +172,7 @@ test('removing a member while the member creates keys, signs in and changes the 
     statuses.push(
       ...(await Promise.all([
         ...creations,
+        post(`/tenants/${tenantId}/members`, { ...body, email: `added.${body.email}`, role: 'admin' }, own),
         status(hub.client().call('logIn', { body })),
         post('/auth/password', passwords, own),
         remove(),

@@ -64,6 +64,45 @@ describe('a removal or demotion of a member leaves no key', () => {
   });
 });
 
+describe('a member who is removed or demoted while a request waits', () => {
+  async function admins() {
+    const workspace = await hub.workspace();
+    const { tenantId, session } = workspace;
+    const add = async (name: string, client = session) => {
+      const email = `${name}.${tenantId}@example.org`;
+      return client.call('addMember', { params: { tenantId }, body: { email, password, role: 'admin' } });
+    };
+    const second = await add('second');
+    const third = await add('third');
+    const body = { email: second.email, password };
+    const own = hub.client((await hub.client().call('logIn', { body })).token);
+    const emails = async () =>
+      (await session.call('listMembers', { params: { tenantId } })).data.map(({ email, role }) => `${email} ${role}`);
+    const of = (userId: string) => ({ params: { tenantId, userId } });
+    return { session, own, add, emails, second: of(second.id), third: of(third.id) };
+  }
+
+  test.each([
+    ['removed', 401],
+    ['demoted', 403],
+  ] as const)('adds, removes and demotes no member: %s', async (change, status) => {
+    const { session, own, add, emails, second, third } = await admins();
+    const [, ...refused] = await duringWriteLock(hub.database, 'audit_log', [
+      () =>
+        change === 'removed'
+          ? session.call('removeMember', second)
+          : session.call('changeMember', { ...second, body: { role: 'agent' } }),
+      () => add('fourth', own),
+      () => own.call('removeMember', third),
+      () => own.call('changeMember', { ...third, body: { role: 'agent' } }),
+    ]);
+    expect(refused).toEqual([{ status }, { status }, { status }]);
+    const left = await emails();
+    expect(left.filter((line) => line.startsWith('fourth'))).toEqual([]);
+    expect(left.filter((line) => line.startsWith('third'))).toEqual([expect.stringMatching(/ admin$/)]);
+  });
+});
+
 describe('a change of the password ends sessions of the old password', () => {
   async function member() {
     const workspace = await hub.workspace('races of ' + String(process.hrtime.bigint()));

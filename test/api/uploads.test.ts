@@ -402,7 +402,14 @@ test('the upload of a piece keeps its command alive, and ends with it', async ()
   };
   const facts = { bytes: whole.length + 1, sha256: sha256(whole), contentType: 'application/octet-stream', offset: 0 };
   await expect(
-    uploads.receive({ tenantId: workspace.tenantId, nodeId: device.nodeId }, commandId, 'file.bin', facts, body()),
+    uploads.receive(
+      { tenantId: workspace.tenantId, nodeId: device.nodeId },
+      commandId,
+      'file.bin',
+      facts,
+      body(),
+      async () => undefined,
+    ),
   ).rejects.toMatchObject({ code: 'command_ended' });
   expect(passed).toBe(3);
 });

@@ -9,7 +9,7 @@ import { readLargePage } from '../../platform/large-pages.ts';
 import type { MemoryBudget } from '../../platform/process/memory-budget.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
-import { assertList } from './contact-lists.ts';
+import { lockList } from './contact-lists.ts';
 import { campaigns } from './schema.ts';
 import { dated, mailCounts, measureCampaigns, readCampaigns } from './store.ts';
 import type { CampaignRow } from './store.ts';
@@ -46,7 +46,7 @@ export class Campaigns {
   /** @throws AppError `not_found` for an unknown list, `workspace_limit_reached`. */
   create(tenantId: string, body: CreateBody, actor: string) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      await assertList(tx, tenantId, body.listId);
+      await lockList(tx, tenantId, body.listId, 'key share');
       const [row] = await tx
         .insert(campaigns)
         .values({ id: newId(), tenantId, ...body })
@@ -68,7 +68,7 @@ export class Campaigns {
   /** @throws AppError `not_found`, `validation_failed` when the campaign would have neither html nor text. */
   update(tenantId: string, id: string, body: UpdateBody, actor: string) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      if (body.listId !== undefined) await assertList(tx, tenantId, body.listId);
+      if (body.listId !== undefined) await lockList(tx, tenantId, body.listId, 'key share');
       const [row] = await tx
         .update(campaigns)
         .set({ ...body, updatedAt: sql`now()` })

@@ -62,6 +62,7 @@ export class ContactLists {
   /** @throws AppError `not_found`, or `conflict` while a campaign uses the list. */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
+      await lockList(tx, tenantId, id, 'update');
       const [user] = await tx
         .select({ id: campaigns.id })
         .from(campaigns)
@@ -69,11 +70,7 @@ export class ContactLists {
         .limit(1);
       if (user !== undefined)
         throw new AppError('conflict', `The campaign ${user.id} uses this list. Delete the campaign first.`);
-      const rows = await tx
-        .delete(contactLists)
-        .where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)))
-        .returning({ id: contactLists.id });
-      if (rows.length === 0) throw notFound('contact list', id);
+      await tx.delete(contactLists).where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)));
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -112,7 +109,7 @@ export class ContactLists {
     actor: string,
   ): Promise<{ added: number; updated: number }> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      await assertList(tx, tenantId, listId);
+      await lockList(tx, tenantId, listId, 'key share');
       // The last contact with an address replaces earlier ones of the same request.
       const byEmail = new Map(body.contacts.map((contact) => [contact.email, contact]));
       const rows = await tx
@@ -202,8 +199,26 @@ function assertAttributesFit(body: ContactsBody, row: { email: string; keys: num
   );
 }
 
+/**
+ * Locks a list: with `key share` before a row refers to it, with `update` before it is deleted.
+ * @throws AppError `not_found`.
+ */
+export async function lockList(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  strength: 'key share' | 'update',
+): Promise<void> {
+  const [row] = await tx
+    .select({ id: contactLists.id })
+    .from(contactLists)
+    .where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)))
+    .for(strength);
+  if (row === undefined) throw notFound('contact list', id);
+}
+
 /** @throws AppError `not_found`. */
-export async function assertList(tx: Transaction, tenantId: string, id: string): Promise<void> {
+async function assertList(tx: Transaction, tenantId: string, id: string): Promise<void> {
   const [row] = await tx
     .select({ id: contactLists.id })
     .from(contactLists)

@@ -69,6 +69,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
         body,
         signal,
         confirm,
+        recheck,
         incomingMemory,
         bodyMemory,
         raw,
@@ -93,11 +94,12 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
           partials,
           { incoming: incomingMemory, parsed: bodyMemory },
         );
+        await recheck();
         return await results.complete(principal, params.commandId, upload.result, upload.files);
       },
       readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),
-      uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) =>
-        uploads.receive(principal, params.commandId, params.name, query, readChunks(request, signal)),
+      uploadAutomationNodeArtifact: ({ principal, params, query, signal, recheck, raw: { request } }) =>
+        uploads.receive(principal, params.commandId, params.name, query, readChunks(request, signal), recheck),
     },
     { confirmsCaller: ['heartbeatAutomationNode', 'completeAutomationNodeCommand'] },
   );

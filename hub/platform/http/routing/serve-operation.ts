@@ -18,7 +18,7 @@ import { memoryOwnerOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { LiveStreams } from '../live/live-streams.ts';
 import type { BodyTimeout } from './body-timeout.ts';
-import { reserveReceivedBytes, mediaType, readJsonBody, reserveParsedBody } from './body.ts';
+import { reserveReceivedBytes, mediaType, readJsonBody, reserveParsedBody, smallBodyBytes } from './body.ts';
 import { callerDisconnected } from './caller-disconnected.ts';
 import { sendCompressedJson } from './compressed-json.ts';
 import { parsePart } from './errors.ts';
@@ -104,10 +104,19 @@ export async function serveOperation(
     : route.confirmsCaller === true
       ? cachedDevice(options.auth, request, rawParams)
       : null;
+  const recheck = async () => {
+    const principal = await authenticate(options.auth, operation, request, address, rawParams);
+    await page?.assertAllowed(principal);
+    return principal;
+  };
   const headers = new Set(response.getHeaderNames());
   const confirmed = cached !== null && isRead ? confirm() : null;
   try {
     const principal = cached ?? (await confirm());
+    const wasComplete = request.complete;
+    // The handler verifies a cached caller after the body is read.
+    const verifyAfterBody = async (bytes: number) =>
+      cached !== null || (wasComplete && bytes <= smallBodyBytes) ? principal : recheck();
     await page?.assertAllowed(principal);
     await limitCaller(options, principal, setHeader);
     const work = () =>
@@ -117,6 +126,8 @@ export async function serveOperation(
         rawParams,
         confirmed,
         confirm,
+        recheck,
+        verifyAfterBody,
       });
     if (options.tracing === null) await work();
     else
@@ -164,6 +175,13 @@ interface CallerContext {
   /** The verified caller, where `principal` comes from a cache; null where `principal` is verified. */
   confirmed: Promise<Principal> | null;
   confirm: () => Promise<Principal>;
+  /** Authenticates and authorizes the caller again. @throws AppError 401, 403 or 404. */
+  recheck: () => Promise<Principal>;
+  /**
+   * Returns the caller after a body was read. While a slow or large body arrives, the caller may lose the access or the
+   * role, so the caller is authenticated again.
+   */
+  verifyAfterBody: (bytes: number) => Promise<Principal>;
 }
 
 /** Whether an operation only reads, and responds with JSON. */
@@ -179,7 +197,7 @@ async function executeOperation(
 ): Promise<void> {
   const { operation } = route;
   const { requestId, bodyTimeout, stopping } = received;
-  const { principal, address, rawParams, confirmed, confirm } = caller;
+  const { address, rawParams, confirmed, confirm, recheck } = caller;
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, rawParams);
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request.originalUrl));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
@@ -188,27 +206,28 @@ async function executeOperation(
   response.on('close', () => disconnected.abort(callerDisconnected));
   // The event `close` is not emitted again for a caller that disconnected before.
   if (response.destroyed) disconnected.abort(callerDisconnected);
-  const owner = ownerOf(principal, address);
+  const owner = ownerOf(caller.principal, address);
   const { headers } = request;
   const verify = async (rawBody: Buffer | null) =>
-    route.verifyCredential?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
-  let incomingMemory = options.incomingMemory.open(memoryOwnerOf(principal));
+    route.verifyCredential?.({ principal: caller.principal, params: rawParams, headers, rawBody } as UnparsedRequest);
+  let incomingMemory = options.incomingMemory.open(memoryOwnerOf(caller.principal));
   using _incoming = { [Symbol.dispose]: () => incomingMemory[Symbol.dispose]() };
   using bodyMemory = options.bodyMemory.open(owner);
-  const read =
-    operation.body === undefined || isMultipart
-      ? undefined
-      : await readJsonBody(request, operation, {
-          async beforeRead() {
-            const workspace = await verify(null);
-            if (workspace !== undefined) incomingMemory = options.incomingMemory.open(workspace);
-          },
-          reserve: (bytes) => reserveReceivedBytes(incomingMemory, bytes, disconnected.signal),
-          async beforeParse(heapBytes, rawBody) {
-            await verify(rawBody);
-            await reserveParsedBody(bodyMemory, heapBytes, disconnected.signal);
-          },
-        });
+  const readsJson = operation.body !== undefined && !isMultipart;
+  const read = !readsJson
+    ? undefined
+    : await readJsonBody(request, operation, {
+        async beforeRead() {
+          const workspace = await verify(null);
+          if (workspace !== undefined) incomingMemory = options.incomingMemory.open(workspace);
+        },
+        reserve: (bytes) => reserveReceivedBytes(incomingMemory, bytes, disconnected.signal),
+        async beforeParse(heapBytes, rawBody) {
+          await verify(rawBody);
+          await reserveParsedBody(bodyMemory, heapBytes, disconnected.signal);
+        },
+      });
+  const principal = readsJson ? await caller.verifyAfterBody(read?.bytes.length ?? 0) : caller.principal;
   const input = read?.value;
   const rawBody = route.verifyCredential === undefined ? undefined : read?.bytes;
   if (rawBody === undefined) incomingMemory.tryResize(0);
@@ -220,7 +239,6 @@ async function executeOperation(
   const isLongLived =
     operation.binaryResponse !== undefined &&
     (principal.kind === 'token' || principal.kind === 'session' || principal.kind === 'visitor');
-  const recheck = () => authenticate(options.auth, operation, request, address, rawParams);
   using stream = isLongLived
     ? options.streams.open(principal, {
         right: `${operation.id} ${address}`,

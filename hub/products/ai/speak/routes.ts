@@ -12,16 +12,19 @@ interface SpeakRequest {
   principal: PrincipalOf<typeof resource.speak>;
   body: z.output<typeof speakBody>;
   signal: AbortSignal;
+  recheck: () => Promise<unknown>;
 }
 
 /** Routes that answer text spoken on the phone. */
 export function speakRoutes(speaking: Speaking, slots: FairSemaphore) {
-  const speak = async ({ principal, body, signal }: SpeakRequest) => {
+  const speak = async ({ principal, body, signal, recheck }: SpeakRequest) => {
     const { tenantId } = principal;
     assertMaySpeak(principal);
     using _slot = await slots.acquire(tenantId, signal);
     const { text, automaticAgent, context, locale } = body;
     const answer = await speaking.answer({ tenantId, text, automaticAgent, context, locale, signal });
+    // The caller may have lost the access while the model answered.
+    await recheck();
     return { text: answer, done: true as const };
   };
   return implement(resource, {

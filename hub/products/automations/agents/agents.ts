@@ -12,7 +12,7 @@ import { modelConfigs } from '../../ai/models/schema.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import { agents } from './schema.ts';
-import { findToolProfile } from './tool-profiles.ts';
+import { lockToolProfile } from './tool-profiles.ts';
 
 type AgentRow = typeof agents.$inferSelect;
 type CreateBody = z.output<typeof resource.createAutomationAgent.body>;
@@ -202,7 +202,7 @@ async function assertAgentReferences(
   tenantId: string,
   body: { toolProfileId?: string | null | undefined; model?: string | null | undefined },
 ): Promise<void> {
-  if (typeof body.toolProfileId === 'string' && (await findToolProfile(tx, tenantId, body.toolProfileId)) === null)
+  if (typeof body.toolProfileId === 'string' && !(await lockToolProfile(tx, tenantId, body.toolProfileId, 'key share')))
     throw invalidBody('toolProfileId', 'is not a tool profile of this workspace');
   if (typeof body.model === 'string') {
     const [row] = await tx

@@ -106,6 +106,7 @@ export class ToolProfiles {
   /** @throws AppError `not_found`, or `conflict` while an agent uses it. */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
+      if (!(await lockToolProfile(tx, tenantId, id, 'update'))) throw notFound('tool profile', id);
       const [user] = await tx
         .select({ id: agents.id })
         .from(agents)
@@ -116,11 +117,7 @@ export class ToolProfiles {
           'conflict',
           `The agent ${user.id} uses this tool profile. Assign another one to the agent first.`,
         );
-      const rows = await tx
-        .delete(toolProfiles)
-        .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
-        .returning({ id: toolProfiles.id });
-      if (rows.length === 0) throw notFound('tool profile', id);
+      await tx.delete(toolProfiles).where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)));
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -140,6 +137,24 @@ const recordChange = (
   action: 'tool-profile.created' | 'tool-profile.updated',
   actor: string,
 ) => recordAudit(tx, { tenantId, actor, action, targetType: 'tool-profile', targetId: id, details: { name } });
+
+/**
+ * Locks a tool profile: with `key share` before an agent refers to it, with `update` before it is deleted. Returns
+ * whether the profile exists.
+ */
+export async function lockToolProfile(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  strength: 'key share' | 'update',
+): Promise<boolean> {
+  const rows = await tx
+    .select({ id: toolProfiles.id })
+    .from(toolProfiles)
+    .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
+    .for(strength);
+  return rows.length > 0;
+}
 
 /** A tool profile of a workspace, or null. */
 export async function findToolProfile(tx: Transaction, tenantId: string, id: string): Promise<ToolProfile | null> {

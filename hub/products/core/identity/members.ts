@@ -13,7 +13,7 @@ import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
 import { memberPictures, passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
-import { findMember, insertUser, listMembers, listTokensOf } from './store.ts';
+import { assertStillAdmin, findMember, insertUser, listMembers, listTokensOf } from './store.ts';
 import { presentToken } from './tokens.ts';
 import type { Tokens } from './tokens.ts';
 import { mapUniqueViolations } from './unique-violations.ts';
@@ -28,7 +28,7 @@ export class Members {
     this.#deps = dependencies;
   }
 
-  /** @throws AppError `email_taken`. */
+  /** @throws AppError `email_taken`; `unauthenticated` or `role_required` when the actor is no longer an admin. */
   async add(
     tenantId: string,
     { email, password, role }: { email: string; password: string; role: Role },
@@ -37,6 +37,8 @@ export class Members {
     const passwordHash = await hashPassword(password);
     return mapUniqueViolations(() =>
       this.#deps.db.workspace(tenantId, async (tx) => {
+        // The role may have changed while the password was hashed.
+        await assertStillAdmin(tx, actor);
         const user = await insertUser(tx, { tenantId, email, passwordHash, role });
         await recordAudit(tx, {
           tenantId,
@@ -125,7 +127,7 @@ export class Members {
    * Removes a member and ends the sessions and sign-in links of the member.
    * API keys belong to the workspace and stay valid, but their creator may know the secrets. The result lists the
    * active keys that the member created, revoked on request.
-   * @throws AppError `not_found`, `conflict` for the last admin.
+   * @throws AppError `not_found`, `conflict` for the last admin; as `add` for the actor.
    */
   async remove(
     tenantId: string,
@@ -134,8 +136,7 @@ export class Members {
     { revokeKeys = false } = {},
   ): Promise<{ id: string; deleted: true; keys: (ReturnType<typeof presentToken> & { revoked: boolean })[] }> {
     const { id, keys } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      // The locks prevent two concurrent removals from removing the last two admins.
-      const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
+      const members = await lockMembers(tx, tenantId, actor);
       const member = members.find((user) =>
         'id' in selector ? user.id === selector.id.toLowerCase() : user.email === selector.email.toLowerCase(),
       );
@@ -159,11 +160,10 @@ export class Members {
     return { id, deleted: true, keys: keys.map((key) => ({ ...presentToken(key), revoked: revokeKeys })) };
   }
 
-  /** @throws AppError `not_found`, `conflict` for the last admin. */
+  /** @throws AppError `not_found`, `conflict` for the last admin; as `add` for the actor. */
   async setRole(tenantId: string, userId: string, role: Role, actor: string) {
     const member = await this.#deps.db.workspace(tenantId, async (tx) => {
-      // The locks prevent two concurrent changes from demoting the last two admins.
-      const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
+      const members = await lockMembers(tx, tenantId, actor);
       const found = members.find(({ id }) => id === userId.toLowerCase());
       if (found === undefined) throw noMember(`member ${userId}`);
       if (found.role === role) return found;
@@ -215,6 +215,16 @@ export class Members {
     publishAccessChange(this.#deps.events, tenantId);
     return changed;
   }
+}
+
+/**
+ * Locks all members of a workspace, so that concurrent changes cannot remove or demote the last two admins, and an actor
+ * who was removed or demoted while the request waited changes nothing.
+ */
+async function lockMembers(tx: Transaction, tenantId: string, actor: string) {
+  const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
+  await assertStillAdmin(tx, actor);
+  return members;
 }
 
 function noMember(name: string): AppError {

@@ -1,5 +1,6 @@
 import { entitlementNames } from '../../../../shared/contract/define.ts';
 import type { Entitlement, Permission, Product, Role } from '../../../../shared/contract/define.ts';
+import { AppError } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, gt, isNull, lt, sql } from '../../../platform/db/orm.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
@@ -110,6 +111,19 @@ export async function insertSession(
 export async function lockUser(tx: Transaction, id: string): Promise<UserRow | null> {
   const [row] = await tx.select().from(users).where(eq(users.id, id)).for('share');
   return row ?? null;
+}
+
+/**
+ * Locks the user who creates a key or an account, so that the removal or the demotion of the user either waits for the
+ * transaction or prevents it. Other actors are not checked.
+ * @throws AppError `unauthenticated`, `role_required`.
+ */
+export async function assertStillAdmin(tx: Transaction, actor: string): Promise<void> {
+  const [kind, userId] = actor.split(':');
+  if (kind !== 'user' || userId === undefined) return;
+  const user = await lockUser(tx, userId);
+  if (user === null) throw new AppError('unauthenticated', 'You are no longer a member of this workspace.');
+  if (user.role !== 'admin') throw new AppError('role_required', 'This requires the role admin.');
 }
 
 /** Redeems a one-time code. Null if the code is unknown, used or expired. */

@@ -16,7 +16,7 @@ import { newId } from '../../../platform/ids.ts';
 import { newApiKey, secretHash } from '../../../platform/secrets/api-keys.ts';
 import { recordAudit } from '../audit/index.ts';
 import { apiTokens } from './schema.ts';
-import { listTokens, lockUser, useTokens } from './store.ts';
+import { assertStillAdmin, listTokens, useTokens } from './store.ts';
 import type { FoundToken, TokenRow } from './store.ts';
 
 type CreateBody = z.output<typeof resource.createApiToken.body>;
@@ -157,18 +157,6 @@ export class Tokens {
   findCached(secret: string): TokenIdentity | null {
     return this.#cache.get(secretHash(secret).toString('hex')) ?? null;
   }
-}
-
-/**
- * Locks the user who creates a key, so that the removal of the user either lists the key or prevents it. Other actors
- * are not checked.
- */
-async function assertStillAdmin(tx: Transaction, actor: string): Promise<void> {
-  const [kind, userId] = actor.split(':');
-  if (kind !== 'user' || userId === undefined) return;
-  const user = await lockUser(tx, userId);
-  if (user === null) throw new AppError('unauthenticated', 'You are no longer a member of this workspace.');
-  if (user.role !== 'admin') throw new AppError('role_required', 'This requires the role admin.');
 }
 
 const distinct = (hashes: readonly Buffer[]) => [

@@ -59,7 +59,9 @@ test('an upload is marked as verified only after its bytes are synced to disk', 
     sha256: createHash('sha256').update(content).digest('hex'),
     contentType: 'text/plain',
   };
-  expect(await uploads.receive({ tenantId, nodeId }, commandId, 'a.txt', metadata, body())).toMatchObject({
+  expect(
+    await uploads.receive({ tenantId, nodeId }, commandId, 'a.txt', metadata, body(), async () => undefined),
+  ).toMatchObject({
     complete: true,
   });
   expect(seen).toEqual([undefined, [{ verified: false }]]);

@@ -67,6 +67,7 @@ export class ArtifactUploads {
   /**
    * Receives a piece. The bytes received before an interruption are kept.
    * Writes nothing if the command belongs to another device or has ended, or if the quota is used up.
+   * @param recheck rejects a device that was revoked while the piece arrived.
    * @throws AppError `not_found`, `command_ended`, `storage_full`, `upload_limit_reached`, `upload_offset_invalid`,
    * `payload_too_large`, `checksum_mismatch`.
    */
@@ -76,6 +77,7 @@ export class ArtifactUploads {
     name: string,
     metadata: UploadMetadata,
     body: AsyncIterable<Buffer>,
+    recheck: () => Promise<unknown>,
   ): Promise<Answer> {
     const { db, blobs } = this.#deps;
     using _slot = this.#acquireSlot(device.nodeId);
@@ -95,6 +97,7 @@ export class ArtifactUploads {
         maxBytes: bytes,
       },
     );
+    await recheck();
     if (received < bytes) return present(row, received);
     const hash = createHash('sha256');
     for await (const chunk of blobs.partials.read(id) as AsyncIterable<Buffer>) hash.update(chunk);
