@@ -499,7 +499,7 @@ describe('speech in a stream', () => {
     expect(page.of('text').findLast(({ role, final }) => role === 'user' && final)?.data).toBe('Ja.');
   });
 
-  test('during the playback of a completely sent answer stops the page and removes the unheard part from the context', async () => {
+  test('during playback of a completely sent answer stops playback and removes the unheard part from the context', async () => {
     model.reply = () => 'First this. Then nobody hears that.';
     speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(1.4, 24_000)] } : 'Wait, what about Sunday?');
     page.send({ type: 'text', data: 'Tell me.' });
