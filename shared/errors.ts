@@ -1,6 +1,6 @@
 /**
  * All error codes, with their HTTP status and whether repeating the same call can succeed.
- * Codes are stable. Messages are for people and can change.
+ * Codes are stable. Messages are human-readable and can change.
  */
 export const errorCodes = {
   // 400: the request is invalid

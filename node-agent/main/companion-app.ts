@@ -78,7 +78,7 @@ export class CompanionApp {
         if (event.event !== 'state') return;
         this.#updateTrayState();
         this.#notice.update(event.state.prompts);
-        // Stop capturing at once, in addition to refusing commands.
+        // Stop capturing immediately, in addition to refusing commands.
         this.#recorder.applySettings(event.state.settings);
       },
       log: note,

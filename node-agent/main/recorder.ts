@@ -85,7 +85,7 @@ export class Recorder {
     return first;
   }
 
-  /** Ends captures at once that the settings do not allow, and later captures whose permission expires. */
+  /** Immediately ends captures that the settings do not allow, and later captures whose permission expires. */
   applySettings(settings: LocalSettings): void {
     clearTimeout(this.#nextExpiry);
     const now = Date.now();

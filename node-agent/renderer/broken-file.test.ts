@@ -23,7 +23,7 @@ describe.skipIf(browser === null)('the window of a broken companion (needs Chrom
     companion.state.broken = [{ file: 'settings', path, detail: 'It is broken at paused, which must be a boolean.' }];
     await using opened = await host.open(companion);
     const { page } = opened;
-    const notice = page.getByRole('alert').filter({ hasText: "What you allow can't be read" });
+    const notice = page.getByRole('alert').filter({ hasText: "Your permissions can't be read" });
     await notice.waitFor();
     expect(await notice.textContent()).toContain(`${path}It is broken at paused`);
     await notice.getByRole('button').click();
@@ -33,7 +33,7 @@ describe.skipIf(browser === null)('the window of a broken companion (needs Chrom
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     expect(companion.of('setAside')).toEqual([]);
     await notice.getByRole('button').click();
-    await dialog.getByRole('button', { name: 'Set it aside' }).click();
+    await dialog.getByRole('button', { name: 'Start over' }).click();
     await notice.waitFor({ state: 'detached' });
     expect(companion.of('setAside')).toEqual([{ file: 'settings' }]);
   });

@@ -9,27 +9,27 @@ interface FileWords {
   /** The effect until the file is repaired. */
   meanwhile: string;
   question: string;
-  /** The effect of setting the file aside. */
+  /** The effect of starting over. */
   after: string;
 }
 
 const words: Record<OwnFile, FileWords> = {
   settings: {
-    title: "What you allow can't be read",
-    meanwhile: 'Nothing is allowed until then. Repair the file, or set it aside and start over.',
+    title: "Your permissions can't be read",
+    meanwhile: 'Nothing is allowed until the file is repaired. Repair the file, or start over with everything off.',
     question: 'Start over with everything off?',
     after:
       'Everything will be off, and your rules, shared folders and lists for the browser will be empty. Under Permissions you can switch on what the hub may do.',
   },
   identity: {
     title: "The pairing of this machine can't be read",
-    meanwhile: 'No hub can reach this machine. Set the file aside, then pair this machine again.',
+    meanwhile: 'No hub can reach this machine. Start over, then pair this machine again.',
     question: 'Forget this pairing?',
     after: 'This machine will not be paired, and you will need a new code. Revoke its old node at the hub.',
   },
 };
 
-/** Notice about a broken file of the companion, with a button that sets the file aside. */
+/** Notice about a broken file of the companion, with a button that renames the file and starts over. */
 export function BrokenFile({ broken: { file, path, detail } }: { broken: CompanionState['broken'][number] }) {
   const store = useStore();
   const action = useAction();
@@ -37,7 +37,7 @@ export function BrokenFile({ broken: { file, path, detail } }: { broken: Compani
   const { title, meanwhile, question, after } = words[file];
   const setAside = () => action.run(async () => store.setState(await store.call('setAside', { file })));
   return (
-    <Notice tone="bad" title={title} end={<Button onClick={() => setConfirming(true)}>Set it aside…</Button>}>
+    <Notice tone="bad" title={title} end={<Button onClick={() => setConfirming(true)}>Start over…</Button>}>
       <p>
         <code>
           <Line text={path} />
@@ -48,14 +48,14 @@ export function BrokenFile({ broken: { file, path, detail } }: { broken: Compani
       </p>
       <Decision isOpen={isConfirming} title={question} onClose={() => setConfirming(false)}>
         <p>{after}</p>
-        <p>The file stays in the same folder, under a name that ends with the time.</p>
-        <ActionError action={action} title="It was not set aside" />
+        <p>The file stays in the same folder. It gets a new name that ends with the time.</p>
+        <ActionError action={action} title="The file was not renamed" />
         <div className="popup-end">
           <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
             Cancel
           </Button>
           <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => setAside()}>
-            Set it aside
+            Start over
           </Button>
         </div>
       </Decision>

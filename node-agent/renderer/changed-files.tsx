@@ -72,7 +72,7 @@ export function ChangedLog({ problem }: { problem: string }) {
       <Line text={problem} />
       <Decision isOpen={isConfirming} title="Start a new log?" onClose={() => setConfirming(false)}>
         <p>The old log stays in the same folder, under another name. Activity will be empty.</p>
-        <ActionError action={action} title="The log was not set aside" />
+        <ActionError action={action} title="The log was not renamed" />
         <div className="popup-end">
           <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
             Cancel

@@ -59,7 +59,7 @@ export function verifyChain(log: string, { own, hub }: KnownHeads = {}): AuditVe
       if (seq === undefined || prev === undefined) {
         // Entries of versions without a chain are allowed only before the first entry of the chain.
         if (last !== undefined)
-          problem ??= `An entry without a number (${line.time}, ${line.type}) stands after ${nameOf(last.line)}.`;
+          problem ??= `An entry without a number (${line.time}, ${line.type}) follows ${nameOf(last.line)}.`;
         continue;
       }
       const entry: Chained = { line: { ...line, seq, prev }, hash: hashOfLine(text) };

@@ -12,7 +12,7 @@ const maxMessageBytes = 2_048;
 
 /** One entry of the owner's log: the start of a command, the end of a command, or an action of the owner. */
 const plainLine = z.object({
-  /** Position in the chain, from 1. Absent in entries of earlier versions and of the quiet log. */
+  /** Position in the chain, from 1. Absent in entries of earlier versions and in the separate log of successful pings. */
   seq: z.int().min(1).optional(),
   /** SHA-256, in hex, of the text of the entry before. */
   prev: z.string().optional(),
@@ -95,8 +95,8 @@ export function summarise(type: string, input: Record<string, unknown>): string 
   ).toWellFormed();
 }
 
-/** A command's message, shortened for its entry. */
-export const messageOf = (message: string): string => shortened(message, maxMessageBytes);
+/** Shortens a command's message for its entry. */
+export const shortenMessage = (message: string): string => shortened(message, maxMessageBytes);
 
 /** The script that a command runs in a page, in the form that its entry records. Undefined for other commands. */
 export function scriptOf(type: string, { expression }: Record<string, unknown>): AuditLine['script'] {

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { messageOf, scriptOf, summarise } from './audit-line.ts';
+import { shortenMessage, scriptOf, summarise } from './audit-line.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
 
@@ -128,7 +128,7 @@ test('entries of a version without a chain stay readable when a chain follows th
 test('setting the log aside starts a new log that continues the numbers of the entries', () => {
   const log = write(4);
   put(lines().slice(0, 1));
-  log.look();
+  log.checkForChanges();
   expect(log.problem).not.toBeNull();
   log.setAside();
   expect(log.problem).toBeNull();
@@ -137,25 +137,25 @@ test('setting the log aside starts a new log that continues the numbers of the e
 
 describe('a log that the owner set aside before the next heartbeat', () => {
   /** A companion that starts and receives the record of the hub. */
-  const anchored = (hub: AuditLog['head']) => {
+  const startWith = (recordedHead: AuditLog['head']) => {
     const log = new AuditLog(path);
-    log.anchor(hub);
+    log.anchor(recordedHead);
     return log;
   };
 
   test('is accepted after a restart with any earlier record of the hub, also when the log was set aside twice', () => {
     const log = write(2);
-    const hubs = [log.head];
+    const recordedHeads = [log.head];
     rotate(log, 1);
     for (const name of ['pause', 'resume']) {
       log.note('owner.change', name);
-      hubs.push(log.head);
+      recordedHeads.push(log.head);
       vi.setSystemTime(Date.now() + 1_000);
       log.setAside();
-      hubs.push(log.head);
+      recordedHeads.push(log.head);
     }
-    expect(hubs.map((hub) => anchored(hub).problem)).toEqual(hubs.map(() => null));
-    expect(anchored({ count: 3, hash: 'f'.repeat(64) }).problem).toBe('Entry 3 is missing.');
+    expect(recordedHeads.map((recordedHead) => startWith(recordedHead).problem)).toEqual(recordedHeads.map(() => null));
+    expect(startWith({ count: 3, hash: 'f'.repeat(64) }).problem).toBe('Entry 3 is missing.');
   });
 
   test.each([
@@ -164,31 +164,31 @@ describe('a log that the owner set aside before the next heartbeat', () => {
   ])('is accepted after a restart also when another program had %s', (_how, replace) => {
     const log = write(4);
     log.note('owner.change', 'pause', { settings: 'a'.repeat(64), pairing: null });
-    const hub = log.head;
+    const recordedHead = log.head;
     rmSync(path);
     replace();
     log.setAside();
-    expect(anchored(hub).problem).toBeNull();
-    expect(anchored({ ...hub, count: 3 }).problem).toBe('Entry 3 is missing.');
+    expect(startWith(recordedHead).problem).toBeNull();
+    expect(startWith({ ...recordedHead, count: 3 }).problem).toBe('Entry 3 is missing.');
   });
 
   test('is accepted after a restart also when it was set aside while no companion ran', () => {
-    const hub = write(4).head;
+    const recordedHead = write(4).head;
     new AuditLog(path).setAside();
-    expect(anchored(hub).problem).toBeNull();
+    expect(startWith(recordedHead).problem).toBeNull();
   });
 
   test('is reported after a restart if its end was cut while no companion ran', () => {
-    const hub = write(9).head;
+    const recordedHead = write(9).head;
     put(lines().slice(0, 2));
     new AuditLog(path).setAside();
-    expect(anchored(hub).problem).toBe('Entries 4 to 9 are missing at the end of the log.');
+    expect(startWith(recordedHead).problem).toBe('Entries 4 to 9 are missing at the end of the log.');
   });
 
   test('is reported by the running companion if another program set it aside', () => {
     const log = write(4);
     new AuditLog(path).setAside();
-    log.look();
+    log.checkForChanges();
     expect(log.problem).toBe('Entry 4 is missing.');
   });
 
@@ -228,7 +228,7 @@ test('a log that rotated several times in one process verifies, also after the c
   log.anchor(write(1).head);
   rotate(log, 3);
   expect(log.verify()).toMatchObject({ ok: true, problem: null });
-  log.look();
+  log.checkForChanges();
   expect(log.problem).toBeNull();
   put(lines().slice(0, -1));
   expect(log.verify().problem).toMatch(/ missing at the end of the log\.$/);
@@ -275,7 +275,7 @@ test.each(['\u0001', 'a', '漢', '😀', '\ud800'])(
       text: expect.stringMatching(/^first [^]* characters …[^]* last$/u) as string,
     });
     expect(Buffer.byteLength(JSON.stringify(summarise('browser.evaluate', { expression })))).toBeLessThan(700);
-    expect(Buffer.byteLength(JSON.stringify(messageOf(expression)))).toBeLessThan(2_100);
+    expect(Buffer.byteLength(JSON.stringify(shortenMessage(expression)))).toBeLessThan(2_100);
     expect(scriptOf('browser.evaluate', { expression: `${text};1` })?.text).toBe(`${text};1`.toWellFormed());
   },
 );

@@ -202,7 +202,7 @@ export class AuditLog {
   }
 
   /** Checks whether another program changed the file since this process wrote to it. */
-  look(): void {
+  checkForChanges(): void {
     if (this.#tail === undefined || stampOf(this.#path) === this.#tail.stamp) return;
     const stamp = stampOf(this.#path);
     // Entries that continue the chain were added by a program of the owner.
@@ -235,7 +235,7 @@ export class AuditLog {
 
   #appendChained(line: AuditLine): void {
     if (this.#tail === undefined) this.#tail = { head: this.#readHead(), stamp: stampOf(this.#path) };
-    else this.look();
+    else this.checkForChanges();
     const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
     if (size > maxBytes) {
       this.#kept = entriesToKeep(`${this.#path}.1`);

@@ -400,7 +400,7 @@ export class Companion {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
     const settings = folder.settingsInForce();
-    this.#audit.look();
+    this.#audit.checkForChanges();
     const reportsLog = this.#isAnchored;
     const facts = await this.#facts.read(signal);
     const { body } = await this.#connection.client.call(

@@ -413,7 +413,7 @@ export class DataFolder {
       renameSync(path, aside);
     } catch (error) {
       throw new CompanionError(
-        `${path} can't be set aside (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix the permissions of its folder.`,
+        `${path} can't be renamed (${(error as NodeJS.ErrnoException).code ?? 'error'}); fix the permissions of its folder.`,
         { cause: error },
       );
     }

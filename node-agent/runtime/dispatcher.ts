@@ -9,7 +9,7 @@ import type { CommandResult } from '../../shared/contract/nodes/command-result.t
 import { toStorableText } from '../../shared/json.ts';
 import { admit } from './admission.ts';
 import { storeArtifacts } from './artifact-files.ts';
-import { messageOf, scriptOf, summarise } from './audit-line.ts';
+import { shortenMessage, scriptOf, summarise } from './audit-line.ts';
 import type { CommandFacts } from './audit-line.ts';
 import type { AuditLine, AuditLog } from './audit.ts';
 import { browserHandlers } from './commands/browser.ts';
@@ -57,7 +57,7 @@ export function auditFactsOf({ id, type, input, approval, origin }: ReceivedComm
     summary: summarise(type, input),
     ...(script === undefined ? {} : { script }),
     approvedBy: approval?.approvedBy ?? null,
-    origin: origin?.reason === undefined ? (origin ?? null) : { ...origin, reason: messageOf(origin.reason) },
+    origin: origin?.reason === undefined ? (origin ?? null) : { ...origin, reason: shortenMessage(origin.reason) },
   };
 }
 
@@ -201,7 +201,7 @@ export class Dispatcher implements AsyncDisposable {
     return this.#browser.runIds;
   }
 
-  /** Closes the browser pages of runs that are over. */
+  /** Closes the browser pages of runs that have ended. */
   endRuns(runIds: readonly string[]): Promise<void> {
     return this.#browser.endRuns(runIds);
   }
@@ -246,7 +246,7 @@ export class Dispatcher implements AsyncDisposable {
       ...facts,
       phase: 'ended',
       outcome: result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed'),
-      message: result.error === undefined ? null : messageOf(result.error.message),
+      message: result.error === undefined ? null : shortenMessage(result.error.message),
       reason: entry.reason,
       durationMs: Math.round(performance.now() - (entry.beganAt ?? receivedAt)),
       began: entry.beganAt !== null,

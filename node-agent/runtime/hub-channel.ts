@@ -17,12 +17,15 @@ import { answerTooLarge, channelLost, HubError, maxAnswerBytes, toHubError } fro
 
 /** Time limit for opening a channel, in milliseconds. */
 const openTimeoutMs = 15_000;
-/** How long a poll waits for the channel to open before it uses a request, in milliseconds. */
+/** How long a poll waits for the channel to open before it falls back to an HTTP request, in milliseconds. */
 const openWaitMs = 3_000;
-/** Pauses after a refusal that is temporary (`busy`) or lasting (`obstructed`). They double, in milliseconds. */
+/**
+ * Minimum and maximum pause after a refusal that is temporary (`busy`) or lasting (`obstructed`), in milliseconds. The
+ * pause doubles after each refusal in a row.
+ */
 const busyMs = { min: 2_000, max: 600_000 };
 const obstructedMs = { min: 60_000, max: 600_000 };
-/** Pauses after another companion with this identity replaced the channel, in milliseconds. */
+/** Minimum and maximum pause after another companion with this identity replaced the channel, in milliseconds. */
 const replacedMs = { min: 30_000, max: 600_000 };
 /** A channel that is cut within this time, in milliseconds, counts as short-lived. */
 const shortLivedMs = 60_000;
@@ -225,7 +228,8 @@ export class HubChannel {
       clearInterval(silenceTimer);
       if (this.#open === open) this.#open = undefined;
       const durationMs = performance.now() - openedAt;
-      // A hub closes with a code. Code 1006 means that something else cut a connection that pings kept busy.
+      // A hub sends a close code. Code 1006 means that the connection was cut without one. Pings rule out an idle
+      // timeout, so a proxy that cuts channels is assumed.
       this.#shortLived = code === 1006 && durationMs < shortLivedMs ? this.#shortLived + 1 : 0;
       if (this.#shortLived >= maxShortLived) {
         this.#shortLived = 0;

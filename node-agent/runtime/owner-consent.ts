@@ -125,7 +125,7 @@ export async function ruleDenial(type: string, input: unknown, settings: LocalSe
       : { program: programOf(run), exact: null };
     return decideProgram(run, facts, settings) === 'deny' ? denied(refusedForGood) : null;
   } catch {
-    // When the file is gone, or too large to read in time, only the name is compared.
+    // When the file no longer exists, or is too large to read in time, only the name is compared.
     const program = run.argv[0] as string;
     return decideProgram(run, { program, exact: null }, settings) === 'deny' ? denied(refusedForGood) : null;
   }

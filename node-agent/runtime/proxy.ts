@@ -20,7 +20,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The proxy for an address: `HTTPS_PROXY` for https and wss, `HTTP_PROXY` for http and ws, unless `NO_PROXY` lists the
- * host. The lower-case name of a variable precedes. Addresses of this machine never use a proxy.
+ * host. The lower-case variable takes precedence. Addresses of this machine never use a proxy.
  * @throws ProxySettingError
  */
 export function proxyFor(url: URL, env: Environment = process.env): Proxy | null {

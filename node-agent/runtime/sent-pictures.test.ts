@@ -90,7 +90,7 @@ test('a picture is kept for a day across processes, then removed together with u
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('the oldest pictures are removed over 200 MB in total, and a picture over 20 MB is not kept', () => {
+test('when pictures exceed 200 MB in total, the oldest are removed; a picture over 20 MB is never kept', () => {
   const { folder, pictures, artifact } = start();
   const ids = Array.from({ length: 12 }, () => randomUUID());
   for (const id of ids.slice(0, 11)) pictures.keep(id, [artifact('image/png', '', 20 * megabyte)]);

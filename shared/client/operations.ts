@@ -13,7 +13,7 @@ export interface Bytes {
 export interface Agent {
   /** Id of the AI agent */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Instructions for the model, at most 50,000 characters */
   systemPrompt: string;
@@ -93,7 +93,7 @@ export interface AgentStep {
   sessionId?: string;
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -131,7 +131,7 @@ export interface AgentStepInput {
   sessionId?: string;
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -302,7 +302,7 @@ export interface AiRun {
   error: {
     /** Stable code, for programs */
     code: string;
-    /** What went wrong and what to do, for people */
+    /** Human-readable message: what went wrong and what to do */
     message: string;
   } | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -336,7 +336,7 @@ export interface AiSuggestion {
   origin: 'asked' | 'shadow';
   /** ISO 8601, UTC, with milliseconds */
   acceptedAt: string | null;
-  /** Member who accepted it; null if nobody did */
+  /** Member who accepted it; null if it was not accepted */
   acceptedBy: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -423,7 +423,7 @@ export interface AllowedOriginsInput {
 export interface ApiToken {
   /** Id of the key */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
@@ -552,7 +552,7 @@ export interface ApprovalStep {
   escalateTo?: JsonValue[];
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -594,7 +594,7 @@ export interface ApprovalStepInput {
   escalateTo?: string[];
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -656,7 +656,7 @@ export interface BulkRunsAnswer {
     runId?: string;
     /** Error code, for programs */
     code?: string;
-    /** Error message, for people */
+    /** Human-readable error message */
     message?: string;
   }[];
   /** Whether the filter matches more runs, which are older */
@@ -670,7 +670,7 @@ export interface CallConnection {
   id: string;
   /** Carrier that sends the events */
   provider: 'twilio' | 'telnyx' | 'kamailio';
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** URL for the events of the carrier, under `PUBLIC_URL` */
   url: string;
@@ -699,7 +699,7 @@ export interface CallConnectionWithSecret {
   id: string;
   /** Carrier that sends the events */
   provider: 'twilio' | 'telnyx' | 'kamailio';
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** URL for the events of the carrier, under `PUBLIC_URL` */
   url: string;
@@ -804,7 +804,7 @@ export interface CallsEndEvent {
   type: 'end';
   /** Stable reason, such as `token_revoked` */
   code: string;
-  /** Reason, for people */
+  /** Human-readable reason */
   message: string;
 }
 
@@ -820,14 +820,14 @@ export interface CallsResetEvent {
   type: 'reset';
   /** ISO 8601, UTC, with milliseconds */
   at: string;
-  /** Why events are missing, for people */
+  /** Human-readable explanation of why events are missing */
   message: string;
 }
 
 export interface Campaign {
   /** Id of the campaign */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** List of the recipients */
   listId: string;
@@ -916,7 +916,7 @@ export interface Channel {
   id: string;
   /** Service that carries the messages */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Configuration without secrets */
   config: JsonObject;
@@ -1125,7 +1125,7 @@ export interface ChatErrorFrame {
   type: 'error';
   /** Stable code, for programs */
   code: string;
-  /** What was wrong, for people */
+  /** Human-readable message: what was wrong */
   message: string;
 }
 
@@ -1435,7 +1435,7 @@ export interface CommandResult {
   error?: {
     /** Error code, such as denied_by_device, denied_by_policy, outside_shared_folders, downloads_not_received, hub_unreachable, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, interrupted, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
     code: string;
-    /** What went wrong, for people; at most 4,000 characters */
+    /** Human-readable message: what went wrong; at most 4,000 characters */
     message: string;
   };
   /** Files of the result, at most 16, as base64 in this body */
@@ -1469,7 +1469,7 @@ export interface Contact {
 export interface ContactList {
   /** Id of the list */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Number of contacts, including unsubscribed ones */
   contacts: number;
@@ -1525,7 +1525,7 @@ export interface ConversationPage {
 }
 
 export interface CreateAgent {
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name: string;
   /** Instructions for the model, at most 50,000 characters */
   systemPrompt?: string;
@@ -1551,7 +1551,7 @@ export interface CreateAiRun {
 }
 
 export interface CreateApiToken {
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
@@ -1568,7 +1568,7 @@ export interface CreateApiToken {
 export interface CreateCallConnection {
   /** Carrier that sends the events; cannot be changed later */
   provider: 'twilio' | 'telnyx' | 'kamailio';
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name: string;
   /** Twilio: auth token of the account, which signs the events; write-only */
   authToken?: string;
@@ -1581,14 +1581,14 @@ export interface CreateCallConnection {
 }
 
 export interface CreateSequence {
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name: string;
   /** Steps in the order in which they run, 1 to 200 */
   steps: StepInput[];
 }
 
 export interface CreateWorkflow {
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name: string;
   /** Whether the trigger starts runs immediately */
   active?: boolean;
@@ -1604,7 +1604,7 @@ export interface CreateWorkflow {
 export interface CreatedApiToken {
   /** Id of the key */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
@@ -1635,11 +1635,11 @@ export interface CronSchedule {
   cron: string;
   /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone: string;
-  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
+  /** What happens to scheduled times that passed while the hub was down. A time that is missed by at most 10 seconds always starts a run */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
+  /** With `onMissed: all`: maximum number of missed times that start a run, the latest ones. Times missed by at most 10 seconds do not count */
   maxCatchUp: number;
-  /** Handling of a fire while a run of the workflow is in progress */
+  /** What happens when the schedule fires while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
   /** Maximum random delay of each run, in seconds */
   jitterSeconds: number;
@@ -1652,11 +1652,11 @@ export interface CronScheduleInput {
   cron: string;
   /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone?: string;
-  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
+  /** What happens to scheduled times that passed while the hub was down. A time that is missed by at most 10 seconds always starts a run */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
+  /** With `onMissed: all`: maximum number of missed times that start a run, the latest ones. Times missed by at most 10 seconds do not count */
   maxCatchUp?: number;
-  /** Handling of a fire while a run of the workflow is in progress */
+  /** What happens when the schedule fires while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
   /** Maximum random delay of each run, in seconds */
   jitterSeconds?: number;
@@ -1693,7 +1693,7 @@ export interface DeliverStep {
   mediaUrl?: string;
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -1731,7 +1731,7 @@ export interface DeliverStepInput {
   mediaUrl?: string;
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -1752,7 +1752,7 @@ export interface DeliverStepInput {
   timeoutSeconds?: number;
 }
 
-/** Facts of a heartbeat; each is optional */
+/** Device information of a heartbeat; each field is optional */
 export interface DeviceFacts {
   /** Processor; missing when it is not known */
   cpu?: {
@@ -1852,7 +1852,7 @@ export interface EndEvent {
   type: 'end';
   /** Stable reason, such as `token_revoked` */
   code: string;
-  /** Reason, for people */
+  /** Human-readable reason */
   message: string;
 }
 
@@ -1878,7 +1878,7 @@ export interface Error {
   statusCode: number;
   /** Reason phrase of the status */
   error: string;
-  /** What is wrong and what to do, for people */
+  /** Human-readable message: what is wrong and what to do */
   message: string;
   /** Id of the request, as in `X-Request-ID` and in the log of the hub */
   requestId: string;
@@ -1928,7 +1928,7 @@ export interface EventTriggerInput {
 export interface Failure {
   /** Stable code of the failure, for programs */
   code: string;
-  /** What went wrong and what to do, for people */
+  /** Human-readable message: what went wrong and what to do */
   message: string;
   /** Index of the step that failed, from 0; missing when no step failed */
   stepIndex?: number;
@@ -2028,13 +2028,13 @@ export interface HubPack {
   manifest: {
     /** Lower-case words joined by hyphens, at most 100 characters */
     id: string;
-    /** Label for people, at most 200 characters */
+    /** Display name, at most 200 characters */
     name: string;
     /** Three numbers such as `1.0.0` */
     version: string;
     /** Publisher of the pack, at most 200 characters */
     publisher: string;
-    /** What the pack does, for people */
+    /** Human-readable summary of what the pack does */
     summary: string;
     /** Inputs of a workflow of the pack, as a subset of JSON Schema */
     inputsSchema: {
@@ -2100,7 +2100,7 @@ export interface InboxBulkAnswer {
     ok: boolean;
     /** Stable code of the refusal; null when it was changed */
     code: string | null;
-    /** Reason of the refusal, for people; null when it was changed */
+    /** Human-readable reason of the refusal; null when the conversation was changed */
     message: string | null;
   }[];
 }
@@ -2386,15 +2386,15 @@ export interface InboxVisitorPage {
 export interface IntervalSchedule {
   /** Fires at a fixed interval */
   kind: 'interval';
-  /** Seconds from one fire to the next, 1 to 31,536,000 (one year) */
+  /** Seconds from one run to the next, 1 to 31,536,000 (one year) */
   everySeconds: number;
   /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone: string;
-  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
+  /** What happens to scheduled times that passed while the hub was down. A time that is missed by at most 10 seconds always starts a run */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
+  /** With `onMissed: all`: maximum number of missed times that start a run, the latest ones. Times missed by at most 10 seconds do not count */
   maxCatchUp: number;
-  /** Handling of a fire while a run of the workflow is in progress */
+  /** What happens when the schedule fires while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
   /** Maximum random delay of each run, in seconds */
   jitterSeconds: number;
@@ -2403,15 +2403,15 @@ export interface IntervalSchedule {
 export interface IntervalScheduleInput {
   /** Fires at a fixed interval */
   kind: 'interval';
-  /** Seconds from one fire to the next, 1 to 31,536,000 (one year) */
+  /** Seconds from one run to the next, 1 to 31,536,000 (one year) */
   everySeconds: number;
   /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone?: string;
-  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
+  /** What happens to scheduled times that passed while the hub was down. A time that is missed by at most 10 seconds always starts a run */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
+  /** With `onMissed: all`: maximum number of missed times that start a run, the latest ones. Times missed by at most 10 seconds do not count */
   maxCatchUp?: number;
-  /** Handling of a fire while a run of the workflow is in progress */
+  /** What happens when the schedule fires while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
   /** Maximum random delay of each run, in seconds */
   jitterSeconds?: number;
@@ -2510,7 +2510,7 @@ export interface LogStep {
   level: 'debug' | 'info' | 'warn' | 'error';
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -2540,7 +2540,7 @@ export interface LogStepInput {
   level?: 'debug' | 'info' | 'warn' | 'error';
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -2706,7 +2706,7 @@ export interface Node {
   allowBrowser: boolean;
   /** What the device reports about itself; null before it was paired */
   device: DeviceInfo | null;
-  /** Facts of the last heartbeat; null before the first */
+  /** Device information from the last heartbeat, such as memory and disks; null before the first heartbeat */
   facts: DeviceFacts | null;
   /** Whether the owner of the device paused it, so that it refuses every command */
   paused: boolean;
@@ -2752,7 +2752,7 @@ export interface NodeCommand {
   error: {
     /** Stable code, for programs */
     code: string;
-    /** What went wrong, for people */
+    /** Human-readable message: what went wrong */
     message: string;
   } | null;
 }
@@ -2898,15 +2898,15 @@ export interface Onboarding {
 export interface OnceSchedule {
   /** Fires once */
   kind: 'at';
-  /** Time of the only fire */
+  /** The only time at which the schedule fires */
   at: string;
   /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone: string;
-  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
+  /** What happens to scheduled times that passed while the hub was down. A time that is missed by at most 10 seconds always starts a run */
   onMissed: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
+  /** With `onMissed: all`: maximum number of missed times that start a run, the latest ones. Times missed by at most 10 seconds do not count */
   maxCatchUp: number;
-  /** Handling of a fire while a run of the workflow is in progress */
+  /** What happens when the schedule fires while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
   /** Maximum random delay of each run, in seconds */
   jitterSeconds: number;
@@ -2915,15 +2915,15 @@ export interface OnceSchedule {
 export interface OnceScheduleInput {
   /** Fires once */
   kind: 'at';
-  /** Time of the only fire */
+  /** The only time at which the schedule fires */
   at: string;
   /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone?: string;
-  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
+  /** What happens to scheduled times that passed while the hub was down. A time that is missed by at most 10 seconds always starts a run */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count */
+  /** With `onMissed: all`: maximum number of missed times that start a run, the latest ones. Times missed by at most 10 seconds do not count */
   maxCatchUp?: number;
-  /** Handling of a fire while a run of the workflow is in progress */
+  /** What happens when the schedule fires while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
   /** Maximum random delay of each run, in seconds */
   jitterSeconds?: number;
@@ -3004,13 +3004,13 @@ export interface OwnTrunk {
 export interface Pack {
   /** Lower-case words joined by hyphens, at most 100 characters */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Three numbers such as `1.0.0` */
   version: string;
   /** Publisher of the pack, at most 200 characters */
   publisher: string;
-  /** What the pack does, for people */
+  /** Human-readable summary of what the pack does */
   summary: string;
   /** Inputs of a workflow of the pack, as a subset of JSON Schema */
   inputsSchema: {
@@ -3048,9 +3048,9 @@ export interface PackGrants {
   skills: {
     /** Id of the skill in the catalog */
     id: string;
-    /** Title of the skill, for people */
+    /** Display name of the skill */
     title: string;
-    /** Effect of the skill, for people */
+    /** Human-readable description of the effect of the skill */
     effect: string;
   }[];
   /** Hosts that the pack calls or opens */
@@ -3100,7 +3100,7 @@ export interface Policy {
   defaultApprovers: JsonValue[];
   /** Whether step approvals without named approvers follow the rules of `system.run` approvals: only a signed-in user or a key with `approvals:decide` can decide, and no starter or author of the run */
   stepApprovalsNeedPerson: boolean;
-  /** Whether the only member of a workspace may decide approvals of commands that they wrote or started; signed in, not with a key */
+  /** Whether the only member of a workspace may decide approvals of commands that they wrote or started. Requires a signed-in user, not an API key */
   soleMemberMayDecideOwnRuns: boolean;
   /** Workflow that runs when another run fails; null for none. Its payload is `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`; steps read `{{payload.run.id}}`. A failed run of the error workflow itself starts no other run */
   errorWorkflowId: string | null;
@@ -3131,7 +3131,7 @@ export interface PutChannel {
   id?: string;
   /** Service that carries the messages; cannot be changed later */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name: string;
   /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. An update without config keeps it. In a given config, an omitted apiBaseUrl or secret keeps its value, with two exceptions: with a new apiBaseUrl, the token must be sent again; without url, its signingSecret is removed */
   config?: Record<string, unknown>;
@@ -3194,7 +3194,7 @@ export interface PutPolicy {
   defaultApprovers?: string[];
   /** Whether step approvals without named approvers follow the rules of `system.run` approvals: only a signed-in user or a key with `approvals:decide` can decide, and no starter or author of the run */
   stepApprovalsNeedPerson?: boolean;
-  /** Whether the only member of a workspace may decide approvals of commands that they wrote or started; signed in, not with a key */
+  /** Whether the only member of a workspace may decide approvals of commands that they wrote or started. Requires a signed-in user, not an API key */
   soleMemberMayDecideOwnRuns?: boolean;
   /** Workflow that runs when another run fails; null for none. Its payload is `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`; steps read `{{payload.run.id}}`. A failed run of the error workflow itself starts no other run */
   errorWorkflowId?: string | null;
@@ -3205,7 +3205,7 @@ export interface PutPolicy {
 export interface PutToolProfile {
   /** Updates this profile; creates a new one when omitted */
   id?: string;
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name: string;
   /** Ids or patterns of skills that may be called; `*` matches any part of a name */
   allow: string[];
@@ -3264,7 +3264,7 @@ export interface RemovedMember {
   keys: {
     /** Id of the key */
     id: string;
-    /** Label for people, at most 200 characters */
+    /** Display name, at most 200 characters */
     name: string;
     /** Product whose API the key can call */
     product: 'chat' | 'ai' | 'automations' | 'voice';
@@ -3297,7 +3297,7 @@ export interface ResetEvent {
   type: 'reset';
   /** Time of the event */
   at: string;
-  /** Why events are missing, for people */
+  /** Human-readable explanation of why events are missing */
   message: string;
 }
 
@@ -3568,7 +3568,7 @@ export interface ScheduleTriggerInput {
 export interface Sequence {
   /** Id of the sequence */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Steps in the order in which they run; each can wait `delaySeconds` before it starts */
   steps: Step[];
@@ -3595,7 +3595,7 @@ export interface Session {
   key: string;
   /** `test` when a test key created it. Test keys and test runs do not write to `live` sessions */
   environment: 'live' | 'test';
-  /** Label for people, at most 200 characters; may be empty */
+  /** Title to show, at most 200 characters; may be empty */
   title: string;
   /** Summary of the older part of the transcript */
   memorySummary: string;
@@ -3633,7 +3633,7 @@ export interface SessionWithTranscript {
   key: string;
   /** `test` when a test key created it. Test keys and test runs do not write to `live` sessions */
   environment: 'live' | 'test';
-  /** Label for people, at most 200 characters; may be empty */
+  /** Title to show, at most 200 characters; may be empty */
   title: string;
   /** Summary of the older part of the transcript */
   memorySummary: string;
@@ -3677,13 +3677,13 @@ export interface SipCredentials {
 export interface Skill {
   /** Stable id, used as `skillId` in steps */
   id: string;
-  /** Title, for people */
+  /** Display name of the skill */
   title: string;
-  /** What the skill does and requires, for people */
+  /** Human-readable summary of what the skill does and requires */
   summary: string;
   /** Entitlements that the workspace must have */
   requires: string[];
-  /** Effect of the skill, for people */
+  /** Human-readable description of the effect of the skill */
   effect: string;
   /** Whether each use requires an approval in this workspace: always, or by its current policy */
   needsApproval: boolean;
@@ -3702,7 +3702,7 @@ export interface SkillStep {
   input: JsonObject;
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -3732,7 +3732,7 @@ export interface SkillStepInput {
   input?: Record<string, unknown>;
   /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name?: string;
   /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
@@ -3922,7 +3922,7 @@ export interface StepResult {
 export interface ToolProfile {
   /** Id of the tool profile */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Ids or patterns of skills that may be called; `*` matches any part of a name */
   allow: string[];
@@ -3966,7 +3966,7 @@ export interface UnansweredQuestionPage {
 }
 
 export interface UpdateAgent {
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name?: string;
   /** Instructions for the model, at most 50,000 characters */
   systemPrompt?: string;
@@ -3979,7 +3979,7 @@ export interface UpdateAgent {
 }
 
 export interface UpdateSequence {
-  /** Label for people, 1 to 200 characters */
+  /** Display name, 1 to 200 characters */
   name?: string;
   /** Replaces all steps; 1 to 200 */
   steps?: StepInput[];
@@ -4186,7 +4186,7 @@ export interface Webhook {
   url: string;
   /** Types of events that are sent */
   events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
-  /** Label for people, at most 500 characters; may be empty */
+  /** Description to show, at most 500 characters; may be empty */
   description: string;
   /** Whether events are sent; while it is false, no new events are recorded */
   active: boolean;
@@ -4319,7 +4319,7 @@ export interface WebhookWithSecret {
   url: string;
   /** Types of events that are sent */
   events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
-  /** Label for people, at most 500 characters; may be empty */
+  /** Description to show, at most 500 characters; may be empty */
   description: string;
   /** Whether events are sent; while it is false, no new events are recorded */
   active: boolean;
@@ -4342,7 +4342,7 @@ export interface WebhookWithSecret {
 export interface Workflow {
   /** Id of the workflow */
   id: string;
-  /** Label for people, at most 200 characters */
+  /** Display name, at most 200 characters */
   name: string;
   /** Whether its trigger starts runs; an inactive workflow cannot be started */
   active: boolean;
@@ -5322,7 +5322,7 @@ export interface Operations {
         url: string;
         /** Types of events to send; `visitor.created` is accepted but not emitted yet */
         events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
-        /** Label for people, at most 500 characters */
+        /** Description to show, at most 500 characters */
         description?: string;
         /** Whether events are sent immediately */
         active?: boolean;
@@ -5360,7 +5360,7 @@ export interface Operations {
         url?: string;
         /** Types of events to send; `visitor.created` is accepted but not emitted yet */
         events?: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
-        /** Label for people, at most 500 characters */
+        /** Description to show, at most 500 characters */
         description?: string;
         /** Whether events are sent; true also clears `disabledReason` */
         active?: boolean;
@@ -5599,7 +5599,7 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** Label for people, 1 to 200 characters */
+        /** Display name, 1 to 200 characters */
         name?: string;
         /** Whether its trigger starts runs */
         active?: boolean;
@@ -5679,14 +5679,14 @@ export interface Operations {
     };
     answer: StartedRun | DryRun;
   };
-  /** Preview the next fires of a schedule */
+  /** Preview the next times at which a schedule fires */
   previewAutomationSchedule: {
     input: {
       body: {
         schedule: ScheduleInput;
-        /** Number of fires to return, 1 to 100 */
+        /** Number of times to return, 1 to 100 */
         count?: number;
-        /** Returns fires after this time; now when omitted */
+        /** Returns times after this one; now when omitted */
         after?: string;
       };
     };
@@ -6209,7 +6209,7 @@ export interface Operations {
         scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
         /** Unique together with `scope` and the environment, 1 to 200 characters */
         key: string;
-        /** Label for people, at most 200 characters */
+        /** Title to show, at most 200 characters */
         title?: string;
       };
     };
@@ -6538,13 +6538,13 @@ export interface Operations {
       skills: {
         /** Stable id, used as `skillId` in steps */
         id: string;
-        /** Title, for people */
+        /** Display name of the skill */
         title: string;
-        /** What the skill does and requires, for people */
+        /** Human-readable summary of what the skill does and requires */
         summary: string;
         /** Entitlements that the workspace must have */
         requires: string[];
-        /** Effect of the skill, for people */
+        /** Human-readable description of the effect of the skill */
         effect: string;
         /** Whether each use requires an approval, whatever the policy */
         needsApproval: boolean;
@@ -7075,7 +7075,7 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** Label for people, 1 to 200 characters */
+        /** Display name, 1 to 200 characters */
         name?: string;
         /** Twilio: SID of the account. With it, missing calls are imported from Twilio's own list every night */
         accountSid?: string | null;
@@ -7465,7 +7465,7 @@ export interface Operations {
   createContactList: {
     input: {
       body: {
-        /** Label for people, 1 to 200 characters */
+        /** Display name, 1 to 200 characters */
         name: string;
       };
     };
@@ -7549,7 +7549,7 @@ export interface Operations {
   createCampaign: {
     input: {
       body: {
-        /** Label for people, 1 to 200 characters */
+        /** Display name, 1 to 200 characters */
         name: string;
         /** List of the recipients */
         listId: string;
@@ -7571,7 +7571,7 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** Label for people, 1 to 200 characters */
+        /** Display name, 1 to 200 characters */
         name?: string;
         /** List of the recipients */
         listId?: string;

@@ -99,7 +99,7 @@ export const errorBody = named(
   z.object({
     statusCode: z.int().describe('HTTP status, 400 to 599'),
     error: z.string().describe('Reason phrase of the status'),
-    message: z.string().describe('What is wrong and what to do, for people'),
+    message: z.string().describe('Human-readable message: what is wrong and what to do'),
     requestId: z.string().describe('Id of the request, as in `X-Request-ID` and in the log of the hub'),
     code: z.string().describe('Stable error code, for programs'),
     runId: z.string().optional().describe('Id of the failed run, if the run is stored'),

@@ -354,7 +354,7 @@ describe('an Idempotency-Key of a run', () => {
     expect((await once('none', { input: 'x' }, bare)).status).toBe(200);
   });
 
-  test('is locked while the first run is in progress, and unlocked when its process is gone', async () => {
+  test('is locked while the first run is in progress, and unlocked when its process has ended', async () => {
     const silent = await startSilentModel();
     const own = await withModel(silent.baseUrl);
     const caller = new AbortController();

@@ -215,7 +215,7 @@ test('the page and the mail of an approval show misleading characters, and hosts
   const mailed = () => mailsAbout('pay 100⟨U+202E⟩001');
   await until(
     () => mailed().length === 1,
-    () => 'nobody was mailed',
+    () => 'no mail was sent',
   );
   const { links } = await (
     await signIn('dora')
@@ -280,7 +280,7 @@ test('a link whose mail was interrupted by a crash is replaced and mailed', asyn
   const mailed = () => mail.mails.filter(({ raw }) => raw.includes('Cut off?')).length;
   await until(
     () => mailed() === 1,
-    () => 'nobody was mailed',
+    () => 'no mail was sent',
   );
   await expect
     .poll(() => hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id]))
@@ -328,7 +328,7 @@ test('after the escalation delay, other members may decide as well, and receive 
   await escalateApproval(hub.database, approval.id);
   await until(
     () => mail.mails.some(({ to }) => to[0] === emailOf('cem')),
-    () => 'nobody was mailed',
+    () => 'no mail was sent',
   );
   expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
 });

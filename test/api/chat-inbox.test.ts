@@ -400,7 +400,7 @@ describe('an assignment', () => {
 });
 
 describe('changes', () => {
-  test('of a hundred conversations at once are published one by one', async () => {
+  test('of several conversations in one request are published one by one', async () => {
     const ids = [await open('b1'), await open('b2')];
     const foreign = (await (await hub.workspace()).session.call('readMe', {})).tenantId;
     const { results } = await agents.call('changeInboxConversations', {

@@ -366,7 +366,7 @@ describe('erasing a visitor', () => {
     await Promise.all(writers);
     expect(refused).toBe(4);
     expect(await left(visitorId, conversationId)).toEqual(nothing);
-    // Conversations of the erased visitor are gone. A later conversation has a new visitor, and no conversation is
+    // Conversations of the erased visitor no longer exist. A later conversation has a new visitor, and no conversation is
     // without one.
     for (const { conversationId: id } of await Promise.all(newSessions)) {
       const [row] = await hub.database.query<{ visitor_id: string }>(
@@ -479,7 +479,7 @@ describe('erasing a visitor', () => {
     expect(asked).toHaveLength(2);
     await agents.call('eraseInboxVisitor', { params: at(bystander.visitorId) });
     await agents.call('eraseInboxVisitor', { params: at(visitorId) });
-    // Approvals that were decided before the erasure are gone as well.
+    // Approvals that were decided before the erasure are erased as well.
     for (const { id } of asked)
       await expect(
         workspace.api.call('decideAutomationApproval', { params: { id }, body: { decision: 'approved' } }),

@@ -175,7 +175,7 @@ describe('canned replies', () => {
     expect((await list()).data).toHaveLength(3);
   });
 
-  test('are filled in from a conversation once, as plain text, with a fallback for unknown values', async () => {
+  test('replace variables in one pass, so variables inside values stay as text; unknown values use the fallback', async () => {
     const { id: conversationId } = await hub.client(workspace.keys.chat).call('createChatConversation', {
       body: {
         name: 'Order {{agent.email}}',

@@ -282,7 +282,7 @@ describe('a test key changes no live data', () => {
     expect(received).toEqual(['/']);
   });
 
-  test('of live calls by event: a rejection by a test workflow does not affect them', async () => {
+  test('of events: a live event starts live runs even if a test workflow rejects it', async () => {
     const own = await hub.workspace();
     const trigger = { type: 'webhook', webhook: { events: ['order.shipped'] } };
     const live = await create(own.api, [deliver()], trigger);

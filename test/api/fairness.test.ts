@@ -103,7 +103,7 @@ test('a backlog of one workspace does not delay another: its later runs do not e
   ).toEqual([{ lines: count }]);
 });
 
-test('schedules of one workspace that are due at once do not delay a hook call of another workspace', async () => {
+test('schedules of one workspace that are due at the same time do not delay a hook call of another workspace', async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', WORKER_CONCURRENCY: '2' });
   const [flooding, quick] = [await hub.workspace(), await hub.workspace()];
   const { id } = await quick.api.call('createAutomationWorkflow', {

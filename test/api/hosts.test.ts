@@ -97,7 +97,7 @@ describe('a request that is rejected before routing', () => {
 });
 
 describe('a Host header', () => {
-  test('of another site is trusted neither for a change by cookie nor for links', async () => {
+  test('of another site: changes authenticated by a cookie are rejected, and links do not use the host', async () => {
     const cookie = `outrigger_session=${workspace.jwt}`;
     const { port } = new URL(hub.url);
     for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example']) {

@@ -471,7 +471,7 @@ describe('a user who leaves', () => {
     });
   });
 
-  test('is never the last admin, also when several leave at once', async () => {
+  test('is never the last admin, also when several leave at the same time', async () => {
     const own = await hub.workspace();
     const other = await join(own, 'admin');
     const outcomes = await Promise.allSettled(

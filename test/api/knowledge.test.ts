@@ -90,8 +90,8 @@ describe('the knowledge of a workspace', () => {
     expect((await put([], { terms: 'Prices include VAT.' })).headers.get('etag')).toBe('"2"');
     expect((await request('GET', '')).body).toMatchObject({ entries: [], terms: 'Prices include VAT.' });
     expect(await findIndexErrors()).toEqual([]);
-    expect(await knowledge.terms(tenantId)).toBe('Prices include VAT.');
-    expect(await knowledge.terms(missingId)).toBe('');
+    expect(await knowledge.readBusinessTerms(tenantId)).toBe('Prices include VAT.');
+    expect(await knowledge.readBusinessTerms(missingId)).toBe('');
   });
 
   test('accepts one of several updates with the same If-Match version and refuses the others with the current version', async () => {

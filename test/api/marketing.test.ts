@@ -159,7 +159,8 @@ test('a campaign reaches each contact once despite retries, with an unsubscribe 
   )?.[1] as string;
   const page = await send(hub.url, 'GET', link);
   expect([page.status, page.text.includes('ann@example.org')]).toEqual([200, true]);
-  // A request of the page unsubscribes nobody: mail programs open links. Only its button and the one of a mail program do.
+  // Opening the page unsubscribes no contact, because mail programs open links. Only the button of the page or of a
+  // mail program does.
   expect((await workspace.session.call('listContactLists', {})).data[0]).toMatchObject({
     contacts: 3,
     unsubscribed: 0,

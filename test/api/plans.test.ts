@@ -83,9 +83,9 @@ const exceptions = new Map([
     'the 10,000 events that are kept of one workspace, by the primary key alone, once a minute',
   ],
   ['count_contact', 'up to the limit of contacts, in an index alone, once for up to a thousand that are added'],
-  ['list_admins_for_mail', 'the people of one workspace, once for what its admins are told by mail'],
+  ['list_admins_for_mail', 'the users of one workspace, once for each mail to its admins'],
   ['find_messages_near', 'the newest 5,000 messages, by the primary key alone, once for a page of a search'],
-  ['find_messages_further', 'the newest 50,000, only where the newest 5,000 held a tenth of what is looked for'],
+  ['find_messages_further', 'the newest 50,000, only if the newest 5,000 contain a tenth of the wanted messages'],
   [
     'find_messages_everywhere',
     'from the newest on until a page is full, only for words that more than 5,000 messages have',

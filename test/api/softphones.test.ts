@@ -201,7 +201,7 @@ describe('a softphone', () => {
     await expect.poll(() => running(workspace.tenantId)).toBe(0);
   });
 
-  test('that lost its connection during a call loses the call with its session, also if its process is gone', async () => {
+  test('that lost its connection during a call loses the call with its session, also if its process has ended', async () => {
     const { workspace, caller, callee } = await connectPair();
     await expect.poll(() => answered(workspace.tenantId)).toBe(2);
     caller.socket.terminate();

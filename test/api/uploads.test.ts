@@ -398,7 +398,7 @@ test('the upload of a piece keeps its command alive, and ends with it', async ()
       passed += 1;
       yield whole.subarray(at, at + 100_000);
     }
-    throw new Error('more was taken');
+    throw new Error('more bytes were accepted');
   };
   const facts = { bytes: whole.length + 1, sha256: sha256(whole), contentType: 'application/octet-stream', offset: 0 };
   await expect(

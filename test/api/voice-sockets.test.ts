@@ -257,7 +257,7 @@ describe('an invalid frame', () => {
     ['an empty question', { type: 'text', data: '' }, 'frame.data must not be empty'],
     ['another type', { type: 'sing' }, 'frame.type must be audio, text, interrupt or config'],
     [
-      'a rate that nobody has',
+      'an unsupported sample rate',
       { type: 'config', data: { sampleRate: 1 } },
       'frame.data.sampleRate must be from 8000 to 48000',
     ],

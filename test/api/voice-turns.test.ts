@@ -499,7 +499,7 @@ describe('speech in a stream', () => {
     expect(page.of('text').findLast(({ role, final }) => role === 'user' && final)?.data).toBe('Ja.');
   });
 
-  test('during the playback of a completely sent answer stops the page and removes the unheard part from the context', async () => {
+  test('during playback of a completely sent answer stops playback and removes the unheard part from the context', async () => {
     model.reply = () => 'First this. Then nobody hears that.';
     // The hub sends 3 s ahead, which contains both sentences. The second one begins late, also for a busy machine.
     speech.reply = (request) =>

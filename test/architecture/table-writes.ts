@@ -10,7 +10,10 @@ interface Node {
 const write = /^\s*(?:insert\s+into\s+\w|update\s+\w+(?:\s+(?:as\s+)?\w+)?\s+set\s|delete\s+from\s+\w)/i;
 const writeAfterWith = /^\s*with\s[^]*[\s(](?:insert\s+into|update\s+\w+\s+set|delete\s+from)\s/i;
 
-/** Returns the SQL texts of a file that insert, update or delete rows, also after a semicolon. */
+/**
+ * Finds SQL strings that insert, update or delete rows. For a string with several statements, returns the first such
+ * statement. Each result starts with the path of the file.
+ */
 export function tableWritesOf({ path, text }: SourceFile): string[] {
   const { errors, program } = parseSync(path, text, { sourceType: 'module' });
   if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]?.message}`);

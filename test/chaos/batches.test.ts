@@ -13,7 +13,7 @@ import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 const senders = 20;
 
-/** Calls the webhook until the hub is gone. Returns the ids of the accepted runs. */
+/** Calls the webhook until the hub has stopped. Returns the ids of the accepted runs. */
 async function callUntilGone(url: string, token: string): Promise<string[]> {
   const accepted: string[] = [];
   const deadline = performance.now() + 60_000;

@@ -52,7 +52,7 @@ const refusal = (pattern: RegExp, code = 1): Ended => ({
   stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string,
 });
 
-test('a command that needs a workspace says how the first one is created, and later how to create another', async () => {
+test('a command without an existing workspace fails with instructions to create it, also when other workspaces exist', async () => {
   const where =
     /There is no workspace yet: the first start of the hub \(npx outrigger start\) creates "demo" and prints a link/;
   for (const args of [['token', 'create', '--product', 'automations'], ['link']])

@@ -13,7 +13,7 @@ export interface OwnerCompanion extends AsyncDisposable {
 export async function startOwnerCompanion(dataFolder: string): Promise<OwnerCompanion> {
   const standIn = new CompanionStandIn();
   const listeners = new Set<ControlConnection>();
-  const refuse = () => Promise.reject(new Error('this companion only says how it stands'));
+  const refuse = () => Promise.reject(new Error('this companion only shows its state'));
   const handlers: ControlHandlers = {
     state: async () => standIn.current(),
     subscribe: async (_params, connection) => {

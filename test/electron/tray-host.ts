@@ -80,7 +80,7 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
     signals: {},
   });
   await new Promise<void>((done, fail) =>
-    bus.requestName(watcher, 0, (error) => (error ? fail(new Error('the tray is taken')) : done())),
+    bus.requestName(watcher, 0, (error) => (error ? fail(new Error('another program owns the tray')) : done())),
   );
   const there = () => {
     const [first] = items.slice(-1);

@@ -121,7 +121,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       await expect.poll(receivedProblems).toEqual(['seen']);
     });
 
-    test('an open menu still pauses after the state of the companion has changed', async () => {
+    test('Pause in an open tray menu still works after the state of the companion changed', async () => {
       const [pause] = await tray.menu();
       const picture = await tray.picture();
       companion.update((state) => {

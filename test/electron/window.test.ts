@@ -138,8 +138,8 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
       await using broken = await startApp(desktop, { dataFolder });
       const { page } = broken;
       for (const file of ['settings', 'identity']) {
-        await page.getByRole('alert').getByRole('button', { name: 'Set it aside…' }).first().click();
-        await page.getByRole('alertdialog').getByRole('button', { name: 'Set it aside' }).click();
+        await page.getByRole('alert').getByRole('button', { name: 'Start over…' }).first().click();
+        await page.getByRole('alertdialog').getByRole('button', { name: 'Start over' }).click();
         await expect.poll(async () => (await broken.companion())?.broken.map((one) => one.file)).not.toContain(file);
       }
       await expect.poll(() => page.getByRole('alert').count()).toBe(0);

@@ -128,7 +128,7 @@ export function errorCodesPage(): string {
   ]);
   return page(
     'Error codes',
-    'Every error response has the same shape. `code` is stable; `message` is for people and can change. Send `requestId` when you report a problem.',
+    'Every error response has the same shape. `code` is stable; `message` is human-readable and can change. Send `requestId` when you report a problem.',
     '```json\n{\n  "statusCode": 400,\n  "error": "Bad Request",\n  "code": "validation_failed",\n  "message": "body.name must have at least 1 character.",\n  "requestId": "req_…",\n  "details": [{ "path": "body.name", "message": "must have at least 1 character" }]\n}\n```',
     '"repeat" says whether the same request can succeed later. Wait for the seconds in `Retry-After` if the response has it. Steps of runs use the same codes in `error.code`.',
     ...sections,

@@ -17,7 +17,7 @@ export interface EgressConnectRequest {
   servicePort: number;
   /** Index of the candidate address to try first, so that a retry can begin with another one. */
   firstCandidate: number;
-  /** Preferred local port, for UDP only. Another port is used when it is taken. */
+  /** Preferred local port, for UDP only. Another port is used when it is in use. */
   localPort?: number;
   signal: AbortSignal;
   timeoutMs: number;

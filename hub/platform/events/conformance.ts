@@ -21,7 +21,7 @@ export interface EventsBackend {
   maxMessageLength: number;
 }
 
-/** Tests that every adapter of `Events` must pass. Two connections stand for two processes. */
+/** Tests that every adapter of `Events` must pass. Two connections represent two processes. */
 export function eventsConformance({
   connect: connectLogged,
   restart,
@@ -202,7 +202,7 @@ export function eventsConformance({
     const resume = await suspend();
     try {
       await expect.poll(() => lines.join('')).toContain('the connection for events was lost');
-      // Publishing does not hang meanwhile.
+      // Publishing does not block during this time.
       events.publish('topic', {});
     } finally {
       resume();

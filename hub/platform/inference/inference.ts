@@ -106,7 +106,7 @@ function guardedFetch(egress: Egress): typeof fetch {
 const reasoningModel = /^(?:o\d|gpt-(?:[5-9]|\d{2})(?!.*-chat))/;
 
 /**
- * People wait for these answers within time and token limits that include reasoning.
+ * Users wait for these answers within time and token limits that include reasoning.
  * With the default effort, a reasoning model can reach a limit before its first word.
  */
 const optionsOf = ({ provider, model }: ModelBinding) =>

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 /**
  * Prepares untrusted text for a model. No prompt makes a model ignore instructions in it; this module removes the means
- * to disguise them: characters that people do not see, marks that servers read as turn separators, and lines that would
+ * to disguise them: invisible characters, marks that servers read as turn separators, and lines that would
  * end the quotation.
  */
 

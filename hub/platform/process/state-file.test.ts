@@ -63,9 +63,9 @@ test('waitForFolder waits for commands and, with `starting`, for a starting hub,
   expect(
     await Promise.race([
       waitForFolder(folder, { starting: true }).then(() => 'over'),
-      waitForFolder(folder, { starting: false }).then(() => 'start goes on'),
+      waitForFolder(folder, { starting: false }).then(() => 'start continues'),
     ]),
-  ).toBe('start goes on');
+  ).toBe('start continues');
   lock.announce('command');
   const start = waitForFolder(folder, { starting: false });
   expect(await Promise.race([start.then(() => 'over'), new Promise((done) => setTimeout(done, 250, 'waits'))])).toBe(

@@ -21,7 +21,7 @@ const postInput = z.strictObject({
 });
 const assignInput = z.strictObject({
   channelId,
-  assigneeId: id.nullable().describe('A member of the workspace; null for nobody'),
+  assigneeId: id.nullable().describe('A member of the workspace; null to remove the assignment'),
   onlyIfUnassigned: z.boolean().default(false).describe('Keeps the present assignee'),
 });
 type Aliased<Input, Names extends string> = Input & { [Name in Names]?: string | null };

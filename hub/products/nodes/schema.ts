@@ -133,7 +133,7 @@ export const nodeCommands = pgTable(
     leaseExpiresAt: instant('lease_expires_at'),
     output: jsonb('output').$type<JsonValue>(),
     error: jsonb('error').$type<{ code: string; message: string }>(),
-    /** Whether the hub ended it because its time was over. A late result is still accepted. */
+    /** Whether the hub ended the command because its time limit had passed. A late result is still accepted. */
     overdue: boolean('overdue').notNull().default(false),
     finishedAt: instant('finished_at'),
     createdAt: createdAt(),

@@ -73,7 +73,7 @@ export class Call {
     session.on('unhold', ({ originator }) =>
       onChange(String(originator) === 'local' ? { isHeld: false } : { isHeldByOther: false }),
     );
-    // Without STUN and TURN servers all candidates are local and known at once.
+    // Without STUN and TURN servers all candidates are local and known immediately.
     session.on('icecandidate', ({ ready }) => setTimeout(ready, iceGatheringMs));
     // The relay also forwards re-INVITEs that keep the media path to this side. A new ICE fragment means a restart.
     session.on('reinvite', ({ request }) => {

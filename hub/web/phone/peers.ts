@@ -9,7 +9,7 @@ export interface Colleague {
 
 /** The other side of a call. */
 export interface Peer {
-  /** The number or SIP user of the domain to call. Null if the other side cannot be called back. */
+  /** What to dial: a phone number, or a SIP user of the workspace's domain. Null if the other side cannot be called. */
   user: string | null;
   /** Name to show. Empty if the other side sent no name. */
   name: string;

@@ -11,7 +11,7 @@ const rateLimitedAttempt = 6;
 
 /**
  * The WebSocket that JsSIP uses, with its own exponential back-off. The back-off of JsSIP restarts whenever a socket
- * opens, even if it closes again at once.
+ * opens, even if it closes again immediately.
  */
 export class SipSocket implements Socket {
   readonly url: string;

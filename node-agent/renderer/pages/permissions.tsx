@@ -176,8 +176,8 @@ export function PermissionsPage() {
       <div className="page-head">
         <h1>Permissions</h1>
         <p>
-          You, the hub and your system must all allow a command. Running commands end at once when you switch off their
-          power.
+          You, the hub and your system must all allow a command. Running commands end immediately when you switch off
+          their power.
         </p>
       </div>
       {isPaused && (

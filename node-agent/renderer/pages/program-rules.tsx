@@ -145,7 +145,7 @@ function RuleRow({ rule }: { rule: ProgramRule }) {
   );
 }
 
-/** Switches asking on at once, and off only after a confirmation that explains the effect. */
+/** Turns prompts on immediately, and off only after a confirmation that explains the effect. */
 function AskSwitch() {
   const store = useStore();
   const ask = useCompanionState(({ settings }) => settings.system.ask);

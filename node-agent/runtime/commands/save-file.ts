@@ -7,7 +7,7 @@ import { isInside, isProtected, openShared, realFolders, resolveShared } from '.
 import { CommandError } from './handler.ts';
 import type { CommandContext } from './handler.ts';
 
-/** Highest number that is appended to a file name that is already taken. */
+/** Highest number that is appended to a file name that already exists. */
 const maxSuffix = 999;
 const maxNameLength = 150;
 

@@ -20,7 +20,7 @@ import type { DataFolder } from '../data-folder.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
 import { machineTime } from './machine-time.ts';
-import { processKeys, showFingerprint, peerKindOf } from './peer.ts';
+import { processKeys, publishFingerprintAsProcessName, peerKindOf } from './peer.ts';
 import { sealedLines } from './sealed-lines.ts';
 import type { Agreement, SealedLines } from './sealed-lines.ts';
 import { controlPath } from './socket-path.ts';
@@ -123,7 +123,7 @@ export class ControlClient implements Disposable {
           serverKey: hello.data.publicKey,
           clientKey: publicKey,
         };
-        fingerprint = showFingerprint();
+        fingerprint = publishFingerprintAsProcessName();
         const proof = proofOf('client', agreement);
         socket.write(`${JSON.stringify({ proof, nonce, pid: process.pid, publicKey })}\n`);
         return;

@@ -19,7 +19,7 @@ import { CompanionError, DataFolder } from '../data-folder.ts';
 import type { CompanionEvent } from '../event-log.ts';
 import { Supervisor } from '../supervisor.ts';
 import { askCompanion, ControlClient, ControlRefusal } from './client.ts';
-import { processKeys, showFingerprint } from './peer.ts';
+import { processKeys, publishFingerprintAsProcessName } from './peer.ts';
 import { controlPath } from './socket-path.ts';
 
 let folder: string;
@@ -221,7 +221,7 @@ test('a process that cannot read the control key is neither served nor trusted',
   const false_ = createServer((socket) => {
     socket.on('error', () => undefined);
     const { publicKey } = processKeys();
-    const name = showFingerprint();
+    const name = publishFingerprintAsProcessName();
     socket.on('close', () => name[Symbol.dispose]());
     const hello = { hello: 'outrigger.companion.v3', nonce: 'c'.repeat(64), pid: process.pid, publicKey };
     socket.write(`${JSON.stringify(hello)}\n`);

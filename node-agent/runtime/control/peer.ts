@@ -42,31 +42,32 @@ export function processKeys(): { keys: ECDH; publicKey: string } {
   return ownKeys;
 }
 
-let shown = 0;
+/** Number of undisposed `publishFingerprintAsProcessName` calls. */
+let publications = 0;
 let nameBefore: string | undefined;
 
 /** Sets the name of this process to the fingerprint of its key, until disposed. */
-export function showFingerprint(): Disposable {
+export function publishFingerprintAsProcessName(): Disposable {
   if (process.platform !== 'linux') return { [Symbol.dispose]: () => undefined };
-  if (shown === 0)
+  if (publications === 0)
     try {
       nameBefore = readFileSync(commPath, 'utf8').trimEnd();
       writeFileSync(commPath, fingerprintOf(processKeys().publicKey));
     } catch {
-      // The other end then finds another name, and refuses the connection.
+      // The name does not match then, so the other end refuses the connection.
     }
-  shown += 1;
-  let isOver = false;
+  publications += 1;
+  let isDisposed = false;
   return {
     [Symbol.dispose]: () => {
-      if (isOver) return;
-      isOver = true;
-      shown -= 1;
-      if (shown > 0 || nameBefore === undefined) return;
+      if (isDisposed) return;
+      isDisposed = true;
+      publications -= 1;
+      if (publications > 0 || nameBefore === undefined) return;
       try {
         writeFileSync(commPath, nameBefore);
       } catch {
-        // Only lists of processes show the name.
+        // The name is only visible in lists of processes.
       }
     },
   };

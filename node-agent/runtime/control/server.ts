@@ -27,7 +27,7 @@ import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
 import { machineTime } from './machine-time.ts';
-import { processKeys, showFingerprint, peerKindOf } from './peer.ts';
+import { processKeys, publishFingerprintAsProcessName, peerKindOf } from './peer.ts';
 import type { PeerKind } from './peer.ts';
 import { sealedLines } from './sealed-lines.ts';
 import type { SealedLines } from './sealed-lines.ts';
@@ -37,7 +37,7 @@ import type { ControlPath } from './socket-path.ts';
 const maxConnections = 64;
 const helloDeadlineMs = 10_000;
 const maxRequestLength = 6 * 1024 * 1024;
-/** A slow client with more than this buffered for it is disconnected, in bytes. */
+/** Maximum bytes buffered for one client. A client that exceeds it is disconnected. */
 const maxBufferedBytes = 64 * 1024 * 1024;
 const maxConcurrentRequests = 32;
 /** How often the server checks that the socket's file is still its own, in milliseconds. */
@@ -53,8 +53,8 @@ export type ControlHandlers = {
 
 interface ServerEvents {
   /**
-   * Whether a program of a workflow runs now. While it does, and if the system does not show which process connects, no
-   * permission can be added.
+   * Whether a program of a workflow runs now. While one runs, no permission can be added on a system that does not show
+   * which process connects.
    */
   runsProgram?: () => boolean;
   /** Called after the server replaced a socket that another program moved or removed. */
@@ -110,7 +110,7 @@ export class ControlServer implements AsyncDisposable {
 
   /**
    * Starts the server. The kernel closes the socket when the process ends for any reason.
-   * @throws CompanionError when another process has the data folder.
+   * @throws CompanionError when another process uses the data folder.
    */
   static async listen(
     folder: DataFolder,
@@ -128,7 +128,7 @@ export class ControlServer implements AsyncDisposable {
     }
   }
 
-  /** Null when another companion has the folder. */
+  /** Returns null when another companion uses the folder. */
   static async #claimFolder(
     folder: DataFolder,
     handlers: ControlHandlers,
@@ -163,7 +163,9 @@ export class ControlServer implements AsyncDisposable {
       // No process listens: the process of the socket ended.
       rmSync(at.path, { force: true });
     }
-    throw new CompanionError(`The data folder ${folder.path} can't be claimed; check ${at.path}.`);
+    throw new CompanionError(
+      `Another program uses ${at.path}, so the companion cannot use the data folder ${folder.path}. End that program, then start the companion again.`,
+    );
   }
 
   get #isWatching(): boolean {
@@ -205,7 +207,7 @@ export class ControlServer implements AsyncDisposable {
       }
       this.#renewClaim();
       if (inodeOf(path) === this.#inode) return;
-      // Closing also removes the file that is at the path now.
+      // Closing the server also removes the file that is at the path now.
       this.#server.close();
       rmSync(path, { force: true });
       const server = this.#newServer();
@@ -255,15 +257,15 @@ export class ControlServer implements AsyncDisposable {
 
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
-    const name = showFingerprint();
+    const ownName = publishFingerprintAsProcessName();
     const disconnected = new AbortController();
     const timer = setTimeout(() => socket.destroy(), helloDeadlineMs);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       clearTimeout(timer);
-      name[Symbol.dispose]();
+      ownName[Symbol.dispose]();
       this.#sockets.delete(socket);
-      disconnected.abort(new Error('the client is gone'));
+      disconnected.abort(new Error('the client disconnected'));
     });
     const nonce = newNonce();
     const { publicKey } = processKeys();
@@ -296,7 +298,7 @@ export class ControlServer implements AsyncDisposable {
         }
         peerKind = peerKindOf(given.data);
         clearTimeout(timer);
-        name[Symbol.dispose]();
+        ownName[Symbol.dispose]();
         try {
           const sealed = sealedLines('server', agreement);
           send({ proof: proofOf('server', agreement) });
@@ -367,7 +369,7 @@ export class ControlServer implements AsyncDisposable {
 const readOnlyMethods: readonly ControlMethodName[] = ['state', 'subscribe', 'history', 'picture', 'verifyAudit'];
 
 export const refusedToProgram =
-  'A program that this companion runs for a workflow may not change or read what its owner decides; use the app, or a terminal that no workflow started.';
+  "A program that a workflow started cannot read or change the owner's settings and decisions. Use the app, or a terminal that no workflow started.";
 const programRefused: ControlError = { code: 'refused_to_program', message: refusedToProgram };
 const tooLate: ControlError = {
   code: 'too_late',
@@ -376,7 +378,7 @@ const tooLate: ControlError = {
 const whileProgramRuns: ControlError = {
   code: 'program_runs',
   message:
-    'A program runs for a workflow, and this system does not show whether it is the one that asks; wait until it ended, or pause first.',
+    'A workflow runs a program, and this system cannot show whether this request comes from it. Wait until the program ends, or pause the companion.',
 };
 
 function toControlError(error: unknown): ControlError {
@@ -401,7 +403,7 @@ async function describeRunningCompanion(folder: DataFolder): Promise<string> {
   return `Another companion${pid === null ? '' : ` (process ${pid})`} runs on ${folder.path} and does not answer; ${advice}`;
 }
 
-/** The PID of another companion on this folder; null when there is none. A relay to this process counts as none. */
+/** The PID of another companion on this folder; null when there is none. A relay to this process does not count. */
 async function otherCompanion(folder: DataFolder): Promise<number | null> {
   try {
     using other = await ControlClient.open(folder);

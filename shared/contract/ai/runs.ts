@@ -113,7 +113,7 @@ export const aiRun = named(
     error: z
       .object({
         code: z.string().describe('Stable code, for programs'),
-        message: z.string().describe('What went wrong and what to do, for people'),
+        message: z.string().describe('Human-readable message: what went wrong and what to do'),
       })
       .nullable()
       .describe('Why the run failed; null when it succeeded'),

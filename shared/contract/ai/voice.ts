@@ -169,7 +169,7 @@ export const voiceFrame = named(
       z.object({
         type: z.literal('error'),
         turnId: turnId.optional(),
-        data: z.string().describe('What is wrong and what to do, for people'),
+        data: z.string().describe('Human-readable message: what is wrong and what to do'),
         code: z.string().describe('Stable error code, for programs'),
         requestId: z.string().describe('Id of the connection in the log of the hub'),
       }),

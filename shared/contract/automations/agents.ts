@@ -23,7 +23,7 @@ export const agent = named(
   'Agent',
   z.object({
     id: id.describe('Id of the AI agent'),
-    name: z.string().describe('Label for people, at most 200 characters'),
+    name: z.string().describe('Display name, at most 200 characters'),
     systemPrompt: z.string().describe('Instructions for the model, at most 50,000 characters'),
     toolProfileId: id.nullable().describe('Tool profile with the skills that the agent may call; null for none'),
     routeKeys: z.array(z.string()).describe('Keys that route inbound messages to this agent, at most 50'),
@@ -35,7 +35,7 @@ export const agent = named(
 export type Agent = z.output<typeof agent>;
 
 const agentFields = {
-  name: name.describe('Label for people, 1 to 200 characters'),
+  name: name.describe('Display name, 1 to 200 characters'),
   systemPrompt: text(0, 50_000).describe('Instructions for the model, at most 50,000 characters'),
   toolProfileId: id.nullable().describe('Tool profile with the skills that the agent may call; null for none'),
   routeKeys: z.array(routeKey).max(50).describe('Keys that route inbound messages to this agent, at most 50'),
@@ -120,7 +120,7 @@ export const toolProfile = named(
   'ToolProfile',
   z.object({
     id: id.describe('Id of the tool profile'),
-    name: z.string().describe('Label for people, at most 200 characters'),
+    name: z.string().describe('Display name, at most 200 characters'),
     allow: z.array(z.string()).describe('Ids or patterns of skills that may be called; `*` matches any part of a name'),
     deny: z
       .array(z.string())
@@ -135,7 +135,7 @@ export const putToolProfileBody = named(
   'PutToolProfile',
   z.strictObject({
     id: id.optional().describe('Updates this profile; creates a new one when omitted'),
-    name: name.describe('Label for people, 1 to 200 characters'),
+    name: name.describe('Display name, 1 to 200 characters'),
     allow: globs.describe('Ids or patterns of skills that may be called; `*` matches any part of a name'),
     deny: globs.default([]).describe('Ids or patterns of skills that may not be called; takes precedence over `allow`'),
   }),

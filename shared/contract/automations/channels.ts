@@ -88,7 +88,7 @@ export const channel = named(
   z.object({
     id: id.describe('Id of the channel'),
     provider: z.enum(channelProviders).describe('Service that carries the messages'),
-    name: z.string().describe('Label for people, at most 200 characters'),
+    name: z.string().describe('Display name, at most 200 characters'),
     config: jsonObject.describe('Configuration without secrets'),
     secretsSet: z.array(z.string()).describe('Names of the secrets that are set'),
     active: z.boolean().describe('Whether the channel accepts and sends messages'),
@@ -108,7 +108,7 @@ export const putChannelBody = named(
       provider: z
         .enum(channelProviders, `must be one of ${channelProviders.join(', ')}`)
         .describe('Service that carries the messages; cannot be changed later'),
-      name: name.describe('Label for people, 1 to 200 characters'),
+      name: name.describe('Display name, 1 to 200 characters'),
       config: jsonObject
         .optional()
         .describe(

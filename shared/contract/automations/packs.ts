@@ -45,10 +45,10 @@ const inputProperty = z.strictObject({
 
 export const packManifest = z.strictObject({
   id: packId.describe('Lower-case words joined by hyphens, at most 100 characters'),
-  name: name.describe('Label for people, at most 200 characters'),
+  name: name.describe('Display name, at most 200 characters'),
   version: version.describe('Three numbers such as `1.0.0`'),
   publisher: name.describe('Publisher of the pack, at most 200 characters'),
-  summary: text(1, 1000).describe('What the pack does, for people'),
+  summary: text(1, 1000).describe('Human-readable summary of what the pack does'),
   inputsSchema: z
     .strictObject({
       type: z.literal('object').default('object').describe('Always `object`'),
@@ -98,8 +98,8 @@ const grants = named(
         .array(
           z.object({
             id: z.string().meta({ example: 'memory.write' }).describe('Id of the skill in the catalog'),
-            title: z.string().describe('Title of the skill, for people'),
-            effect: z.string().describe('Effect of the skill, for people'),
+            title: z.string().describe('Display name of the skill'),
+            effect: z.string().describe('Human-readable description of the effect of the skill'),
           }),
         )
         .describe('Skills that the pack calls'),
@@ -216,10 +216,10 @@ export const packs = defineResource({
         .array(
           z.object({
             id: z.string().meta({ example: 'memory.write' }).describe('Stable id, used as `skillId` in steps'),
-            title: z.string().describe('Title, for people'),
-            summary: z.string().describe('What the skill does and requires, for people'),
+            title: z.string().describe('Display name of the skill'),
+            summary: z.string().describe('Human-readable summary of what the skill does and requires'),
             requires: z.array(z.string()).describe('Entitlements that the workspace must have'),
-            effect: z.string().describe('Effect of the skill, for people'),
+            effect: z.string().describe('Human-readable description of the effect of the skill'),
             needsApproval: z.boolean().describe('Whether each use requires an approval, whatever the policy'),
             allowedInPacks: z.boolean().describe('Whether packs may use it'),
             input: jsonObject.describe('JSON Schema of its input'),

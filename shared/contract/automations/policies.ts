@@ -104,7 +104,7 @@ export const putPolicyBody = named(
       .boolean()
       .default(true)
       .describe(
-        'Whether the only member of a workspace may decide approvals of commands that they wrote or started; signed in, not with a key',
+        'Whether the only member of a workspace may decide approvals of commands that they wrote or started. Requires a signed-in user, not an API key',
       ),
     errorWorkflowId: id
       .nullable()

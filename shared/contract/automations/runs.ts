@@ -10,12 +10,12 @@ import { runWait } from './run-wait.ts';
 const tag = 'Runs';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
-/** Why a run or a step failed; `code` is stable, `message` is for people. */
+/** Why a run or a step failed; `code` is stable, `message` is human-readable. */
 export const failure = named(
   'Failure',
   z.object({
     code: z.string().describe('Stable code of the failure, for programs'),
-    message: z.string().describe('What went wrong and what to do, for people'),
+    message: z.string().describe('Human-readable message: what went wrong and what to do'),
     stepIndex: z.int().optional().describe('Index of the step that failed, from 0; missing when no step failed'),
   }),
 );
@@ -170,7 +170,7 @@ const bulkAnswer = named(
           ok: z.boolean().describe('Whether the operation succeeded for this run'),
           runId: id.optional().describe('Current run: the new run of a retry, otherwise the run itself'),
           code: z.string().optional().describe('Error code, for programs'),
-          message: z.string().optional().describe('Error message, for people'),
+          message: z.string().optional().describe('Human-readable error message'),
         }),
       )
       .describe('One entry for each run, in the order of `ids`; with a filter, newest first'),

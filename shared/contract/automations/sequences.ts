@@ -16,7 +16,7 @@ export const sequence = named(
   'Sequence',
   z.object({
     id: id.describe('Id of the sequence'),
-    name: z.string().describe('Label for people, at most 200 characters'),
+    name: z.string().describe('Display name, at most 200 characters'),
     steps: z
       .array(step)
       .describe('Steps in the order in which they run; each can wait `delaySeconds` before it starts'),
@@ -30,7 +30,7 @@ export type Sequence = z.output<typeof sequence>;
 export const createSequenceBody = named(
   'CreateSequence',
   z.strictObject({
-    name: name.describe('Label for people, 1 to 200 characters'),
+    name: name.describe('Display name, 1 to 200 characters'),
     steps: steps.describe('Steps in the order in which they run, 1 to 200'),
   }),
   {
@@ -45,7 +45,7 @@ export const updateSequenceBody = named(
   'UpdateSequence',
   z
     .strictObject({
-      name: name.optional().describe('Label for people, 1 to 200 characters'),
+      name: name.optional().describe('Display name, 1 to 200 characters'),
       steps: steps.optional().describe('Replaces all steps; 1 to 200'),
     })
     .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps'),

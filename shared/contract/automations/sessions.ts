@@ -26,7 +26,7 @@ const summaryShape = {
   environment: z
     .enum(['live', 'test'])
     .describe('`test` when a test key created it. Test keys and test runs do not write to `live` sessions'),
-  title: z.string().describe('Label for people, at most 200 characters; may be empty'),
+  title: z.string().describe('Title to show, at most 200 characters; may be empty'),
   memorySummary: z.string().describe('Summary of the older part of the transcript'),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -65,7 +65,7 @@ export const sessions = defineResource({
     body: z.strictObject({
       scope: scope.describe('Subject of the session'),
       key: text(1, 200).describe('Unique together with `scope` and the environment, 1 to 200 characters'),
-      title: text(0, 200).optional().describe('Label for people, at most 200 characters'),
+      title: text(0, 200).optional().describe('Title to show, at most 200 characters'),
     }),
     response: sessionSummary,
     errors: ['workspace_limit_reached'],

@@ -16,10 +16,10 @@ const skill = named(
   'Skill',
   z.object({
     id: z.string().meta({ example: 'memory.write' }).describe('Stable id, used as `skillId` in steps'),
-    title: z.string().describe('Title, for people'),
-    summary: z.string().describe('What the skill does and requires, for people'),
+    title: z.string().describe('Display name of the skill'),
+    summary: z.string().describe('Human-readable summary of what the skill does and requires'),
     requires: z.array(z.string()).describe('Entitlements that the workspace must have'),
-    effect: z.string().describe('Effect of the skill, for people'),
+    effect: z.string().describe('Human-readable description of the effect of the skill'),
     needsApproval: z
       .boolean()
       .describe('Whether each use requires an approval in this workspace: always, or by its current policy'),

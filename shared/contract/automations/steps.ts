@@ -33,7 +33,7 @@ const stepOptions = {
     )
     .optional()
     .describe('Id of the step; later steps refer to it as `{{steps.<id>.output}}`'),
-  name: name.optional().describe('Label for people, at most 200 characters'),
+  name: name.optional().describe('Display name, at most 200 characters'),
   when: text(1, 2000).optional().describe('Template; the step is skipped unless it renders to a truthy value'),
   continueOnError: z
     .boolean()

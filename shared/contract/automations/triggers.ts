@@ -18,7 +18,7 @@ const scheduleOptions = {
     .enum(['skip', 'last', 'all'], 'must be skip, last or all')
     .default('last')
     .describe(
-      'Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs',
+      'What happens to scheduled times that passed while the hub was down. A time that is missed by at most 10 seconds always starts a run',
     ),
   maxCatchUp: z
     .int()
@@ -26,12 +26,12 @@ const scheduleOptions = {
     .max(100, 'must be from 1 to 100')
     .default(10)
     .describe(
-      'With `onMissed: all`: only this many missed fires run, the latest ones. Fires at most 10 seconds late do not count',
+      'With `onMissed: all`: maximum number of missed times that start a run, the latest ones. Times missed by at most 10 seconds do not count',
     ),
   overlap: z
     .enum(['allow', 'skip', 'queue'], 'must be allow, skip or queue')
     .default('allow')
-    .describe('Handling of a fire while a run of the workflow is in progress'),
+    .describe('What happens when the schedule fires while a run of the workflow is in progress'),
   jitterSeconds: z
     .int()
     .min(0)
@@ -56,7 +56,7 @@ export const schedule = named(
               .int('must be a whole number of seconds')
               .min(1, 'must be from 1 to 31536000')
               .max(31_536_000, 'must be from 1 to 31536000')
-              .describe('Seconds from one fire to the next, 1 to 31,536,000 (one year)'),
+              .describe('Seconds from one run to the next, 1 to 31,536,000 (one year)'),
             ...scheduleOptions,
           }),
         ),
@@ -77,7 +77,7 @@ export const schedule = named(
           'OnceSchedule',
           z.strictObject({
             kind: z.literal('at').describe('Fires once'),
-            at: instant.describe('Time of the only fire'),
+            at: instant.describe('The only time at which the schedule fires'),
             ...scheduleOptions,
           }),
         ),

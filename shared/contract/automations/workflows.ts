@@ -85,7 +85,7 @@ export const workflow = named(
   'Workflow',
   z.object({
     id: id.describe('Id of the workflow'),
-    name: z.string().describe('Label for people, at most 200 characters'),
+    name: z.string().describe('Display name, at most 200 characters'),
     active: z.boolean().describe('Whether its trigger starts runs; an inactive workflow cannot be started'),
     triggerJson: trigger,
     stepsJson: z.array(step).describe('Steps in the order in which they run, 1 to 200'),
@@ -135,7 +135,7 @@ const createBody = named(
   'CreateWorkflow',
   z.strictObject(
     {
-      name: name.describe('Label for people, 1 to 200 characters'),
+      name: name.describe('Display name, 1 to 200 characters'),
       active: z.boolean().default(true).describe('Whether the trigger starts runs immediately'),
       triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
       stepsJson: steps.describe('Steps in the order in which they run, 1 to 200'),
@@ -288,7 +288,7 @@ export const workflows = defineResource({
     body: z
       .strictObject(
         {
-          name: name.optional().describe('Label for people, 1 to 200 characters'),
+          name: name.optional().describe('Display name, 1 to 200 characters'),
           active: z.boolean().optional().describe('Whether its trigger starts runs'),
           triggerJson: trigger.optional(),
           stepsJson: steps.optional().describe('Replaces all steps; 1 to 200'),
@@ -338,7 +338,7 @@ export const workflows = defineResource({
     permission: 'automations:read',
     method: 'POST',
     path: '/v1/automations/schedules/preview',
-    summary: 'Preview the next fires of a schedule',
+    summary: 'Preview the next times at which a schedule fires',
     body: z.strictObject({
       schedule,
       count: z
@@ -346,8 +346,8 @@ export const workflows = defineResource({
         .min(1, 'must be from 1 to 100')
         .max(100, 'must be from 1 to 100')
         .default(10)
-        .describe('Number of fires to return, 1 to 100'),
-      after: instant.optional().describe('Returns fires after this time; now when omitted'),
+        .describe('Number of times to return, 1 to 100'),
+      after: instant.optional().describe('Returns times after this one; now when omitted'),
     }),
     response: z.object({
       fires: z.array(timestamp).describe('Next times at which the schedule fires, earliest first'),

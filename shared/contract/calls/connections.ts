@@ -29,7 +29,7 @@ const apiBaseUrl = text(1, 500).describe(
 const connection = {
   id: id.describe('Id of the connection'),
   provider: z.enum(carriers).describe('Carrier that sends the events'),
-  name: z.string().describe('Label for people, at most 200 characters'),
+  name: z.string().describe('Display name, at most 200 characters'),
   url: z.string().describe('URL for the events of the carrier, under `PUBLIC_URL`'),
   accountSid: z
     .string()
@@ -81,7 +81,7 @@ export const callConnections = defineResource({
         provider: z
           .enum(carriers, `must be one of ${carriers.join(', ')}`)
           .describe('Carrier that sends the events; cannot be changed later'),
-        name: name.describe('Label for people, 1 to 200 characters'),
+        name: name.describe('Display name, 1 to 200 characters'),
         authToken: authToken.optional(),
         publicKey: publicKey.optional(),
         accountSid: accountSid.optional(),
@@ -108,7 +108,7 @@ export const callConnections = defineResource({
     summary: 'Update a carrier connection',
     params: idParams,
     body: z.strictObject({
-      name: name.optional().describe('Label for people, 1 to 200 characters'),
+      name: name.optional().describe('Display name, 1 to 200 characters'),
       accountSid: accountSid.nullable().optional(),
       apiBaseUrl: apiBaseUrl.optional(),
       authToken: authToken.optional().describe('Twilio: only together with a new `apiBaseUrl`; otherwise use `rotate`'),

@@ -151,7 +151,7 @@ const callStreamEvent = z.discriminatedUnion('type', [
     z.object({
       type: z.literal('reset').describe('Events are missing; read the list of calls again'),
       at: timestamp,
-      message: z.string().describe('Why events are missing, for people'),
+      message: z.string().describe('Human-readable explanation of why events are missing'),
     }),
   ),
   named(
@@ -159,7 +159,7 @@ const callStreamEvent = z.discriminatedUnion('type', [
     z.object({
       type: z.literal('end').describe('The stream ends because the caller lost access'),
       code: z.string().describe('Stable reason, such as `token_revoked`'),
-      message: z.string().describe('Reason, for people'),
+      message: z.string().describe('Human-readable reason'),
     }),
   ),
 ]);

@@ -1,12 +1,12 @@
+/** Replies that the AI agent suggests to agents. Visitors do not see them. */
+
 import { z } from 'zod';
 import { id, listQuery, named, page, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { messageSource, toolUse } from './ai-settings.ts';
 import { inWorkspace } from './callers.ts';
 
-/** Replies that the AI agent suggests to agents. Visitors do not see them. */
-
-const agent = {
+const agentOperation = {
   tag: 'AI Agent',
   callers: ['session'],
   role: 'agent',
@@ -32,7 +32,7 @@ export const suggestion = named(
     seq: z.int().describe('`seq` of the newest message that the suggestion considers'),
     origin: z.enum(['asked', 'shadow']).describe('`asked`: requested by an agent; `shadow`: created automatically'),
     acceptedAt: timestamp.nullable(),
-    acceptedBy: id.nullable().describe('Member who accepted it; null if nobody did'),
+    acceptedBy: id.nullable().describe('Member who accepted it; null if it was not accepted'),
     createdAt: timestamp,
   }),
 );
@@ -43,7 +43,7 @@ export const maxSuggestionsPerMinute = 20;
 
 export const aiSuggestions = defineResource({
   listAiSuggestions: {
-    ...agent,
+    ...agentOperation,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions',
     summary: 'List AI suggestions of a conversation',
@@ -53,7 +53,7 @@ export const aiSuggestions = defineResource({
     response: page(suggestion),
   },
   createAiSuggestion: {
-    ...agent,
+    ...agentOperation,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestion',
     summary: 'Create an AI suggestion',
@@ -64,7 +64,7 @@ export const aiSuggestions = defineResource({
     maxOpenSeconds: 75,
   },
   acceptAiSuggestion: {
-    ...agent,
+    ...agentOperation,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions/{id}/accept',
     summary: 'Mark a suggestion as accepted',

@@ -144,7 +144,10 @@ export const inbox = defineResource({
               id: id.describe('Id of the conversation'),
               ok: z.boolean().describe('Whether the conversation was changed'),
               code: z.string().nullable().describe('Stable code of the refusal; null when it was changed'),
-              message: z.string().nullable().describe('Reason of the refusal, for people; null when it was changed'),
+              message: z
+                .string()
+                .nullable()
+                .describe('Human-readable reason of the refusal; null when the conversation was changed'),
             }),
           )
           .describe('One entry for each id, in the order of `ids`'),

@@ -44,7 +44,7 @@ const errorFrame = named(
   z.object({
     type: z.literal('error').describe('The last frame of the client was refused'),
     code: z.string().describe('Stable code, for programs'),
-    message: z.string().describe('What was wrong, for people'),
+    message: z.string().describe('Human-readable message: what was wrong'),
   }),
 );
 

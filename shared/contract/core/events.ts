@@ -77,7 +77,7 @@ export const workspaceEvent = named(
       z.object({
         type: z.literal('reset').describe('Events are missing; read the lists again'),
         at,
-        message: z.string().describe('Why events are missing, for people'),
+        message: z.string().describe('Human-readable explanation of why events are missing'),
       }),
     ),
     named(
@@ -85,7 +85,7 @@ export const workspaceEvent = named(
       z.object({
         type: z.literal('end').describe('The stream ends because the caller lost access'),
         code: z.string().describe('Stable reason, such as `token_revoked`'),
-        message: z.string().describe('Reason, for people'),
+        message: z.string().describe('Human-readable reason'),
       }),
     ),
   ]),

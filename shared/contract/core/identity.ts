@@ -64,7 +64,7 @@ export const apiToken = named(
   'ApiToken',
   z.object({
     id: id.describe('Id of the key'),
-    name: z.string().describe('Label for people, at most 200 characters'),
+    name: z.string().describe('Display name, at most 200 characters'),
     product: z.enum(products).describe('Product whose API the key can call'),
     environment: z.enum(environments).describe(environmentDescription),
     permissions: z.array(z.enum(permissions)).describe('Permissions of the key'),
@@ -304,7 +304,7 @@ export const identity = defineResource({
     body: named(
       'CreateApiToken',
       z.strictObject({
-        name: name.describe('Label for people, 1 to 200 characters'),
+        name: name.describe('Display name, 1 to 200 characters'),
         product: z.enum(products).describe('Product whose API the key can call'),
         environment: z.enum(environments).default('live').describe(environmentDescription),
         permissions: z

@@ -19,7 +19,7 @@ const contactList = named(
   'ContactList',
   z.object({
     id: id.describe('Id of the list'),
-    name: z.string().describe('Label for people, at most 200 characters'),
+    name: z.string().describe('Display name, at most 200 characters'),
     contacts: z.int().describe('Number of contacts, including unsubscribed ones'),
     unsubscribed: z.int().describe('Number of unsubscribed contacts'),
     createdAt: timestamp,
@@ -39,7 +39,7 @@ const contact = named(
 );
 
 const campaignFields = {
-  name: name.describe('Label for people, 1 to 200 characters'),
+  name: name.describe('Display name, 1 to 200 characters'),
   listId: id.describe('List of the recipients'),
   subject: text(1, 500).describe('Subject of the mail, 1 to 500 characters; may contain templates'),
   html: text(1, 500_000).nullable().describe('HTML body, at most 500,000 characters; null without one'),
@@ -49,7 +49,7 @@ const campaign = named(
   'Campaign',
   z.object({
     id: id.describe('Id of the campaign'),
-    name: z.string().describe('Label for people, at most 200 characters'),
+    name: z.string().describe('Display name, at most 200 characters'),
     listId: id.describe('List of the recipients'),
     subject: z.string().describe('Subject of the mail, at most 500 characters; may contain templates'),
     html: z.string().nullable().describe('HTML body, at most 500,000 characters; null without one'),
@@ -86,7 +86,7 @@ export const marketing = defineResource({
     path: '/growth/marketing/lists',
     summary: 'Create a contact list',
     description: 'Every member can create lists, including those with the role `agent`. Only workflows send campaigns.',
-    body: z.strictObject({ name: name.describe('Label for people, 1 to 200 characters') }),
+    body: z.strictObject({ name: name.describe('Display name, 1 to 200 characters') }),
     response: contactList,
     errors: ['workspace_limit_reached'],
   },

@@ -63,7 +63,7 @@ export const commandResult = named(
           .string()
           .regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case')
           .describe(`Error code, such as ${commandErrorCodes.join(', ')}`),
-        message: text(0, 4000).describe('What went wrong, for people; at most 4,000 characters'),
+        message: text(0, 4000).describe('Human-readable message: what went wrong; at most 4,000 characters'),
       })
       .optional()
       .describe('Why the command failed; only with `failed`'),

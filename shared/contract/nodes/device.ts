@@ -75,7 +75,7 @@ export const deviceFacts = named(
         .describe('Displays, at most 16'),
       uptimeSeconds: z.number().min(0).optional().describe('Seconds since the device started'),
     })
-    .describe('Facts of a heartbeat; each is optional'),
+    .describe('Device information of a heartbeat; each field is optional'),
 );
 
 export const node = named(
@@ -89,7 +89,11 @@ export const node = named(
     allowSystem: z.boolean().describe('Whether the workspace allows `system.*` commands on the node'),
     allowBrowser: z.boolean().describe('Whether the workspace allows `browser.*` commands on the node'),
     device: deviceInfo.nullable().describe('What the device reports about itself; null before it was paired'),
-    facts: deviceFacts.nullable().describe('Facts of the last heartbeat; null before the first'),
+    facts: deviceFacts
+      .nullable()
+      .describe(
+        'Device information from the last heartbeat, such as memory and disks; null before the first heartbeat',
+      ),
     paused: z.boolean().describe('Whether the owner of the device paused it, so that it refuses every command'),
     audit: z
       .object({
@@ -193,7 +197,7 @@ export const nodeCommand = named(
     error: z
       .object({
         code: z.string().describe('Stable code, for programs'),
-        message: z.string().describe('What went wrong, for people'),
+        message: z.string().describe('Human-readable message: what went wrong'),
       })
       .nullable()
       .describe('Why the command failed; null unless it failed'),

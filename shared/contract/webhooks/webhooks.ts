@@ -27,14 +27,14 @@ const events = z
   .transform((list) => [...new Set(list)])
   .describe('Types of events to send; `visitor.created` is accepted but not emitted yet');
 const url = text(1, 2_000).describe('https URL that receives the events, without user name and password');
-const description = text(0, 500).describe('Label for people, at most 500 characters');
+const description = text(0, 500).describe('Description to show, at most 500 characters');
 const status = z.enum(deliveryStatuses, `must be one of ${deliveryStatuses.join(', ')}`);
 
 const subscription = {
   id: id.describe('Id of the webhook'),
   url: z.string().describe('https URL that receives the events, at most 2,000 characters'),
   events: z.array(eventType).describe('Types of events that are sent'),
-  description: z.string().describe('Label for people, at most 500 characters; may be empty'),
+  description: z.string().describe('Description to show, at most 500 characters; may be empty'),
   active: z.boolean().describe('Whether events are sent; while it is false, no new events are recorded'),
   environment: z.enum(environments).describe('Environment of the events that are sent'),
   includePrivate: z.literal(false).describe('Always false: private notes are never sent'),

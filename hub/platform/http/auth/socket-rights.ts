@@ -33,7 +33,7 @@ const defaultRecheckMs = 1_000;
 const maxSessionsPerStatement = 2_000;
 /** Limit per session of a user and per visitor: the open pages of one person, plus some that are not closed yet. */
 const maxSocketsPerCaller = 20;
-/** A server uses one API key for many people. */
+/** A server uses one API key for many users. */
 const maxSocketsPerKey = 200;
 /** The sockets of a visitor are counted together, because a visitor can open any number of sessions. */
 const holderOf = (caller: WatchedCaller) => (caller.kind === 'visitor' ? caller.visitorId : idOf(caller));

@@ -56,7 +56,8 @@ export async function followRows<Row extends { id: string }>(
       const last = rows.at(-1);
       if (last === undefined || rows.length < maxRowsPerRead) break;
       after = last.id;
-      // This pass reads all rows after the cursor again, also rows that become older than `lateCommitMs` meanwhile.
+      // Keep the ids after the cursor: this pass reads those rows again, even if they are older than `lateCommitMs` by
+      // then.
       const late = lateStart();
       const passed = after < late ? after : late;
       for (const id of sentIds) if (id < passed) sentIds.delete(id);
@@ -68,7 +69,7 @@ export async function followRows<Row extends { id: string }>(
         'reset',
         {
           after,
-          message: `More than ${maxReplayRows} rows were missed; list the rows after this one, then continue here.`,
+          message: `You missed more than ${maxReplayRows} rows. List the rows after the id in "after"; this stream continues with new rows.`,
         },
         from,
       );

@@ -1,7 +1,7 @@
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
 import { withAsciiHosts } from '../../ascii-hosts.ts';
 
-/** Escapes a text for HTML. Names of devices and people are untrusted input. */
+/** Escapes a text for HTML. Names of devices and users are untrusted input. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -80,8 +80,8 @@ export class Knowledge {
     );
   }
 
-  /** Returns the terms that apply to every answer; empty when there are none. */
-  async terms(tenantId: string): Promise<string> {
+  /** Returns the terms of the business, which apply to every answer; empty when there are none. */
+  async readBusinessTerms(tenantId: string): Promise<string> {
     return (await this.#readBase(tenantId))?.terms ?? '';
   }
 

@@ -28,7 +28,7 @@ export type Admission = { kind: 'call'; isProbe: boolean } | { kind: 'paused'; f
 export interface CallEnd {
   outcome: string;
   /**
-   * What the result says about the model. A refusal of the request counts as `answered`. `unknown` means that the
+   * What the result shows about the model. A refusal of the request counts as `answered`. `unknown` means that the
    * caller aborted.
    */
   health: 'answered' | 'failed' | 'unknown';
@@ -117,7 +117,7 @@ export interface FailoverOptions<Model extends Candidate = Candidate> {
  * Calls models in order until one answers, within 30 s in total.
  * It retries once with the same model after connection errors, stalls, 408, 409, 429, 5xx and invalid responses, after
  * the requested delay if the share of the model permits.
- * It calls the next model at once after an invalid certificate, a refused request (400, 413, too long, content filter)
+ * It calls the next model immediately after an invalid certificate, a refused request (400, 413, too long, content filter)
  * and errors that need an admin (401, 403, 404).
  * @throws ModelsFailed; the reason of the signal.
  */

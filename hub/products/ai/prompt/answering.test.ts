@@ -24,7 +24,7 @@ function answeringFrom(passage: string, terms: string, requests: ModelRequest[])
   };
   const knowledge = {
     retrieve: async () => [{ id: 'p', question: 'What is it?', answer: passage, url: null, score: 1 }],
-    terms: async () => terms,
+    readBusinessTerms: async () => terms,
   };
   return new Answering(models, knowledge);
 }
@@ -73,7 +73,7 @@ describe('an answer from knowledge with hostile text', () => {
         await promise;
       },
     };
-    const knowledge = { retrieve: async () => [], terms: async () => '' };
+    const knowledge = { retrieve: async () => [], readBusinessTerms: async () => '' };
     const sentences = new Answering(models as never, knowledge).streamSentences(ask);
     expect(await sentences.next()).toEqual({ done: false, value: 'At nine.' });
     resolve();
@@ -121,7 +121,7 @@ describe('a spoken answer', () => {
     let asked = 0;
     const endless = {
       getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5', prices: null }, updatedAt: null }),
-      generate: () => Promise.reject(new Error('nobody asks it')),
+      generate: () => Promise.reject(new Error('must not be called')),
       async *stream() {
         for (;;) {
           asked += 1;
@@ -129,7 +129,7 @@ describe('a spoken answer', () => {
         }
       },
     };
-    const knowledge = { retrieve: async () => [], terms: async () => '' };
+    const knowledge = { retrieve: async () => [], readBusinessTerms: async () => '' };
     let aloud = '';
     const answer = async () => {
       for await (const sentence of new Answering(endless, knowledge).streamSentences(ask)) aloud += sentence;

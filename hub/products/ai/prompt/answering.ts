@@ -13,7 +13,8 @@ import { SpokenAnswerFilter } from './spoken-answer-filter.ts';
 export interface KnowledgeSource {
   /** Returns the passages that match a question, best first. */
   retrieve(tenantId: string, question: string, options: { limit: number; locale?: string }): Promise<Passage[]>;
-  terms(tenantId: string): Promise<string>;
+  /** Returns the terms of the business, as the workspace wrote them; empty when there are none. */
+  readBusinessTerms(tenantId: string): Promise<string>;
 }
 
 interface Models {
@@ -97,7 +98,7 @@ export class Answering {
         limit: maxPassages,
         ...(locale === undefined ? {} : { locale }),
       }),
-      this.#knowledge.terms(tenantId),
+      this.#knowledge.readBusinessTerms(tenantId),
     ]);
     return { ...question, passages, terms };
   }

@@ -12,7 +12,7 @@ import type { Reply } from './reply.ts';
 import { countDay, deleteTurn, lockTurn, markTurnDone, requeueTurn } from './turn-store.ts';
 import type { Turn } from './turn-store.ts';
 
-/** The reason for a hand-over to people, with the tools called and the approvals requested before it. */
+/** The reason for a hand-over to agents, with the tools called and the approvals requested before it. */
 interface HandOver {
   code: string;
   text: string;
@@ -256,7 +256,7 @@ export class TurnCommitter {
     return [...afterCommit, note.committed];
   }
 
-  /** Releases a conversation to people without a message: an agent is online, or the AI agent is switched off. */
+  /** Hands a conversation over to agents without a message: an agent is online, or the AI agent is switched off. */
   async #release(tx: Transaction, { tenantId }: Turn, conversation: ConversationRow): Promise<TurnDecision> {
     const { conversations, assignment } = this.#chat.writers;
     const changed = await conversations.change(tx, tenantId, conversation.id, { owner: null }, actor);

@@ -29,7 +29,7 @@ export interface ReplyKnowledge {
     options: { limit: number; locale?: string | undefined; signal?: AbortSignal | undefined },
   ): Promise<readonly Passage[]>;
   /** Returns the terms of the business, which every prompt contains. */
-  terms(tenantId: string): Promise<string>;
+  readBusinessTerms(tenantId: string): Promise<string>;
   /** Counts a question that the knowledge does not answer. */
   recordUnanswered(tenantId: string, conversationId: string, question: string): Promise<void>;
 }

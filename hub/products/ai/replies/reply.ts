@@ -69,7 +69,7 @@ export class ReplyComposer {
       question.trim() === ''
         ? []
         : this.#knowledge.retrieve(tenantId, question, { limit: maxPassages, locale, signal }),
-      this.#knowledge.terms(tenantId),
+      this.#knowledge.readBusinessTerms(tenantId),
       this.#tools.open(tenantId, { settings, conversation }, mayAct),
     ]);
     const prompt = buildPrompt(settings, messages, passages, terms, tools?.text);

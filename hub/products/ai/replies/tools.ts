@@ -26,7 +26,7 @@ export interface ToolCallRequest {
 /** Tokens of the prompt reserved for tool results. */
 export const resultsTokens = 2_000;
 const maxResultCharacters = 20_000;
-/** Approval requests per conversation and day, because a visitor can cause them and people must decide each one. */
+/** Approval requests per conversation and day, because a visitor can cause them and a user must decide each one. */
 const approvalRequestLimit = { limit: 5, windowSeconds: 86_400 };
 
 export interface ReplyToolsDependencies {

@@ -220,7 +220,7 @@ describe.each([
 });
 
 test.each(['hang', { stalled: Buffer.from('{"text"') }] as const)(
-  'an abort closes the connection at once and rejects with the reason of the signal (%j)',
+  'an abort closes the connection immediately and rejects with the reason of the signal (%j)',
   async (reply) => {
     // With the system clock, only the abort can end a silent connection within this test.
     await using slow = createEgress({ allowHosts: ['127.0.0.1'] });

@@ -12,7 +12,7 @@ export interface TranscriptionRequest extends Speech {
 }
 
 export interface Transcription {
-  /** Empty if nothing was said. */
+  /** Empty if the sound has no words. */
   text: string;
   /** Duration of the transcription in milliseconds. */
   ms: number;

@@ -41,7 +41,7 @@ export class VoiceAnswers {
   }
 
   /**
-   * Answers one utterance. The answer is empty if nothing was said. Nothing is stored.
+   * Answers one utterance. The answer is empty if the utterance has no words. Nothing is stored.
    * @throws AppError `ai_binding_not_configured` before any provider is called, `rate_limited`, `inference_failed`,
    * `speech_failed`; the reason of the signal when it aborts.
    */

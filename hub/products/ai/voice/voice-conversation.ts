@@ -74,7 +74,7 @@ export class VoiceConversation {
     }
   }
 
-  /** Ends the conversation at once, because the connection is closed. */
+  /** Ends the conversation immediately, because the connection is closed. */
   abort(): void {
     this.#closed.abort();
     this.#waiting = [];

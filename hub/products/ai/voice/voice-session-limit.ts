@@ -33,7 +33,7 @@ export class VoiceSessionLimit implements Disposable {
   }
 
   /**
-   * Acquires a lease, which ends on disposal. Resolves to null if all slots of the user are taken.
+   * Acquires a lease, which ends on disposal. Resolves to null if all slots of the user are in use.
    * @param onLost Called when the lease expired and another connection acquired the slot.
    */
   async acquire(tenantId: string, userId: string, onLost: () => void): Promise<AsyncDisposable | null> {

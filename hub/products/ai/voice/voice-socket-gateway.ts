@@ -48,7 +48,7 @@ export class VoiceSocketGateway {
     const { principal } = opened;
     const { tenantId } = principal;
     const fvad = await openFvad();
-    // A server speaks for many people with one API key, so the limit per user does not apply.
+    // A server acts for many users with one API key, so the limit per user does not apply.
     const lease =
       principal.kind === 'token'
         ? new AsyncDisposableStack()

@@ -139,7 +139,7 @@ export class VoiceTurn {
   }
 
   /**
-   * Ends the turn at once: aborts its provider calls and sends nothing more. If the turn has already ended, only its
+   * Ends the turn immediately: aborts its provider calls and sends nothing more. If the turn has already ended, only its
    * answer in the context is cut to the part that was heard.
    * @param playedMs The duration of speech that was played. By default the maximum that can have been played.
    */

@@ -22,7 +22,7 @@ export interface ApprovalLinksDependencies {
   email: Email;
   logger: Logger;
   dispatch: (jobs: PromisedJob[]) => void;
-  /** Base URL under which people reach this hub; null when it must be taken from the request. */
+  /** Base URL under which users reach this hub; null when it must be derived from the request. */
   publicUrl: string | null;
 }
 

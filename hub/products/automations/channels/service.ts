@@ -33,7 +33,7 @@ type VerifyQuery = z.output<typeof resource.verifyAutomationChannel.query>;
 
 const secretHeader = 'x-service-automation-token';
 
-/** Channels through which people exchange messages with automations. */
+/** Channels through which users exchange messages with automations. */
 export class Channels {
   readonly #deps: ChannelsDependencies;
 

@@ -57,7 +57,10 @@ const retryLockTimeoutMs = 100;
  */
 const batchRetriesMs = 2_000;
 const waitingSchedulesMs = 1_000;
-/** Time limit of a pass for large definitions, in milliseconds. Schedules that become due meanwhile wait for it. */
+/**
+ * Maximum time that one pass spends on schedules with large definitions, in milliseconds. Other schedules that become due
+ * wait until the pass ends.
+ */
 const largeDefinitionsMs = 1_000;
 
 /**

@@ -11,9 +11,9 @@ export function textOf(value: unknown, maxLength: number): string | null {
 }
 
 /** Accepts a whole number or its decimal text. */
-export function wholeOf(value: unknown, least: number, most: number): number | null {
+export function integerBetween(value: unknown, min: number, max: number): number | null {
   const number = typeof value === 'string' && /^[0-9]{1,12}$/.test(value.trim()) ? Number(value) : value;
-  return typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most ? number : null;
+  return typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max ? number : null;
 }
 
 /** Accepts an ISO 8601 or RFC 5322 date, or seconds since 1970, within the plausible times of a call. */

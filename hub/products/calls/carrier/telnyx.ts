@@ -1,6 +1,6 @@
 import { ranks } from '../records/index.ts';
 import type { CallEvent } from '../records/index.ts';
-import { callSidLength, directionOf, mosOf, objectOf, textOf, timeOf, wholeOf } from './fields.ts';
+import { callSidLength, directionOf, mosOf, objectOf, textOf, timeOf, integerBetween } from './fields.ts';
 
 const outcomes: Record<string, CallEvent['outcome']> = {
   normal_clearing: 'completed',
@@ -40,7 +40,7 @@ export function readTelnyxEvent(body: unknown): CallEvent | null {
     at,
     outcome: isOver ? (Object.hasOwn(outcomes, cause ?? '') ? (outcomes[cause ?? ''] ?? null) : 'failed') : null,
     reason: isOver && cause !== 'normal_clearing' ? cause : null,
-    sipCode: isOver ? wholeOf(payload['sip_hangup_cause'], 100, 699) : null,
+    sipCode: isOver ? integerBetween(payload['sip_hangup_cause'], 100, 699) : null,
     hangupBy: isOver && (source === 'caller' || source === 'callee') ? source : null,
     reportedSecs: null,
     startedAt: timeOf(payload['start_time']) ?? at,

@@ -1,6 +1,6 @@
 import { ranks } from '../records/index.ts';
 import type { CallEvent } from '../records/index.ts';
-import { callSidLength, directionOf, textOf, timeOf, wholeOf } from './fields.ts';
+import { callSidLength, directionOf, textOf, timeOf, integerBetween } from './fields.ts';
 
 /** States of a call as named by Twilio, in callbacks and in its list. */
 const states: Record<string, Pick<CallEvent, 'rank' | 'outcome'>> = {
@@ -26,7 +26,7 @@ export function readTwilioEvent(fields: Record<string, unknown>, now: Date): Cal
   if (callSid === null || state === undefined) return null;
   const at = timeOf(fields['Timestamp']);
   const isOver = state.rank === ranks.ended;
-  const seconds = wholeOf(fields['CallDuration'], 0, 10_000_000);
+  const seconds = integerBetween(fields['CallDuration'], 0, 10_000_000);
   const talked = state.outcome === 'answered' ? seconds : null;
   return {
     provider: 'twilio',
@@ -35,10 +35,10 @@ export function readTwilioEvent(fields: Record<string, unknown>, now: Date): Cal
     fromId: textOf(fields['From'], 200),
     toId: textOf(fields['To'], 200),
     ...state,
-    sequence: wholeOf(fields['SequenceNumber'], 0, 1_000_000) ?? 0,
+    sequence: integerBetween(fields['SequenceNumber'], 0, 1_000_000) ?? 0,
     at: at ?? untimed,
     reason: isOver && state.outcome !== 'answered' ? status : null,
-    sipCode: wholeOf(fields['SipResponseCode'], 100, 699),
+    sipCode: integerBetween(fields['SipResponseCode'], 100, 699),
     hangupBy: null,
     reportedSecs: talked,
     startedAt: new Date((at ?? now).getTime() - (isOver ? (seconds ?? 0) * 1000 : 0)),

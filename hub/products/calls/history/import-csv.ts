@@ -121,8 +121,8 @@ function assertColumns(columns: readonly string[], provider: Carrier | null): vo
   if (missing.length > 0)
     throw new AppError(
       'validation_failed',
-      `The first line must name the columns, with commas or semicolons between; it lacks ${missing.join(', ')}` +
-        `${missing.includes('provider') ? ' (or give --provider)' : ''}. GET /calls/export?format=csv shows all.`,
+      `The first line must name the columns, separated by commas or semicolons. Missing: ${missing.join(', ')}` +
+        `${missing.includes('provider') ? ' (or use --provider)' : ''}. GET /calls/export?format=csv returns a file with all columns.`,
     );
 }
 

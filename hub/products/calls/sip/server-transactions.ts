@@ -59,7 +59,7 @@ export class ServerTransactions implements Disposable {
       return;
     }
     if (method === 'CANCEL') {
-      // The final response of the INVITE has been sent or follows at once, so CANCEL has no effect.
+      // The final response of the INVITE has been sent or follows immediately, so CANCEL has no effect.
       this.#reply(
         request,
         known === undefined

@@ -162,7 +162,7 @@ export const renewLeases = (
     [leases.map(({ id }) => id), leases.map(({ epoch }) => epoch), leaseMs, leases.map((lease) => lease.is_removed)],
   );
 
-/** Releases leases, so that another process can claim them at once. */
+/** Releases leases, so that another process can claim them immediately. */
 export const releaseLeases = (db: Database, leases: readonly TrunkLease[]): Promise<unknown> =>
   db.systemStatement(
     'release_sip_trunks',

@@ -32,7 +32,7 @@ const stopTimeoutMs = 2_000;
 /**
  * Registers the trunks of all workspaces at their carriers, each trunk in one process at a time under a lease in the
  * database.
- * Another process takes over within 25 s after a crash, and at once after a regular stop. All state is in the database.
+ * Another process takes over within 25 s after a crash, and immediately after a regular stop. All state is in the database.
  */
 export class TrunkKeeper implements AsyncDisposable {
   readonly #deps: TrunkKeeperDependencies;

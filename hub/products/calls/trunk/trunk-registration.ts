@@ -68,7 +68,7 @@ export class TrunkRegistration {
     this.#budget = new CallBudget(dependencies.clock, (since, limit) =>
       dependencies.countMissed(trunk.tenant_id, since, limit),
     );
-    // A registered trunk needs a connection of this process at once. A failed trunk waits for its next attempt.
+    // A registered trunk needs a connection of this process immediately. A failed trunk waits for its next attempt.
     const isWaiting = !trunk.is_removed && (trunk.state === 'rejected' || trunk.state === 'unreachable');
     this.ended = this.#run(delayMs + (isWaiting ? trunk.due_ms : 0));
   }

@@ -257,7 +257,7 @@ describe('a trunk', () => {
     await expect.poll(() => registrar.bindings.size).toBe(0);
   });
 
-  test('is taken over by another process when the first loses its database, and the first then sends nothing', async () => {
+  test('moves to another process when the first loses its database, and the first then sends nothing', async () => {
     await using registrar = await carrier();
     registrar.maxExpiresSeconds = 10;
     const lost = open(database.url);
@@ -320,7 +320,7 @@ describe('a trunk', () => {
     await expect.poll(() => database.query('SELECT FROM sip_trunks')).toEqual([]);
   });
 
-  test('that is removed is deleted if its carrier is unreachable, and at once if no request was ever sent', async () => {
+  test('that is removed is deleted if its carrier is unreachable, and immediately if no request was ever sent', async () => {
     const registrar = await carrier();
     const keeper = keep();
     await set(registrar);

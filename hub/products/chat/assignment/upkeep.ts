@@ -26,7 +26,7 @@ interface Abandoned {
 }
 
 interface LockedConversation extends ConversationRow {
-  /** Whether the snooze is over by the database clock. Null if the conversation is not snoozed. */
+  /** Whether the snooze has ended, by the database clock. Null if the conversation is not snoozed. */
   is_due: boolean | null;
 }
 

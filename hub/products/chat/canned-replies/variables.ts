@@ -48,7 +48,7 @@ export function assertVariables(text: string): void {
     if (known.includes(name) || (name.startsWith(attributePrefix) && name.length > attributePrefix.length)) continue;
     throw invalidBody(
       'content',
-      `has {{${visibleLine(name).slice(0, 60)}}}, which stands for nothing; there are ${known.join(', ')}`,
+      `has {{${visibleLine(name).slice(0, 60)}}}, which is not a variable; the variables are ${known.join(', ')}`,
     );
   }
 }

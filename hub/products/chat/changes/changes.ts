@@ -35,7 +35,7 @@ export interface ChatChanges {
 }
 
 /**
- * Topic prefix of the chat changes of a workspace. A topic family lets a process subscribe to all workspaces at once.
+ * Topic prefix of the chat changes of a workspace. A topic family lets a process subscribe to all workspaces together.
  */
 export const chatTopicFamily = 'chat:';
 

@@ -18,7 +18,7 @@ interface ListCursor {
 export interface ConversationFilter {
   /** Filters with the same name must have the same SQL. The name is part of the statement name. */
   name: string;
-  /** SQL conditions. `?` stands for the value, if there is one. */
+  /** SQL conditions. `?` is the placeholder of the value, if there is one. */
   conditions: readonly { text: string; value?: unknown }[];
 }
 

@@ -174,8 +174,8 @@ export class ConversationWriter {
       throw new AppError(
         'assignment_conflict',
         before.assigned_user_id === null
-          ? `The conversation ${id} is assigned to nobody now.`
-          : `The conversation ${id} is assigned to ${(await findMember(tx, before.assigned_user_id))?.email ?? 'somebody else'} (${before.assigned_user_id}) now.`,
+          ? `The conversation ${id} is not assigned now.`
+          : `The conversation ${id} is assigned to ${(await findMember(tx, before.assigned_user_id))?.email ?? 'another member'} (${before.assigned_user_id}) now.`,
         { assignedUserId: before.assigned_user_id },
       );
     if (before.assigned_user_id === userId && (userId === null || before.owner !== 'ai'))

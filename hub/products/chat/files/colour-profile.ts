@@ -14,26 +14,27 @@ const personal: readonly [start: number, end: number][] = [
 const textTypes = new Set(['text', 'desc', 'mluc', 'dict']);
 
 /**
- * Returns a colour profile without texts, such as the name of a screen. Returns null if it is invalid or too large.
+ * Returns a colour profile without texts, such as the name of a screen, and without personal header fields. Returns
+ * null if the profile is invalid or too large.
  */
-export function withoutWords(profile: Buffer): Buffer | null {
+export function removeProfileText(profile: Buffer): Buffer | null {
   if (profile.length < headerBytes + 4 || profile.length > maxProfileBytes) return null;
   if (profile.toString('latin1', 36, 40) !== 'acsp') return null;
   const count = profile.readUInt32BE(headerBytes);
   if (count > maxTags) return null;
-  const words: [start: number, end: number][] = [];
+  const textRanges: [start: number, end: number][] = [];
   for (let index = 0; index < count; index += 1) {
     const entry = headerBytes + 4 + index * tagBytes;
     if (entry + tagBytes > profile.length) return null;
     const start = profile.readUInt32BE(entry + 4);
     const end = start + profile.readUInt32BE(entry + 8);
     if (start < headerBytes || end > profile.length || end - start < 8) return null;
-    if (textTypes.has(profile.toString('latin1', start, start + 4))) words.push([start + 8, end]);
+    if (textTypes.has(profile.toString('latin1', start, start + 4))) textRanges.push([start + 8, end]);
   }
   const cleaned = Buffer.from(profile);
   for (const [start, end] of personal) cleaned.fill(0, start, end);
   let wipedTo = 0;
-  for (const [start, end] of words.toSorted(([a], [b]) => a - b)) {
+  for (const [start, end] of textRanges.toSorted(([a], [b]) => a - b)) {
     if (end > wipedTo) cleaned.fill(0, Math.max(start, wipedTo), end);
     wipedTo = Math.max(wipedTo, end);
   }

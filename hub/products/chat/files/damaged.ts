@@ -1,7 +1,7 @@
 import { AppError } from '../../../../shared/errors.ts';
 
 const acceptedFiles =
-  'Pictures (PNG, JPEG, GIF, WebP), PDF, plain text and sound (MP3, Ogg, WAV, M4A, WebM) are taken.';
+  'Pictures (PNG, JPEG, GIF, WebP), PDF, plain text and sound (MP3, Ogg, WAV, M4A, WebM) are accepted.';
 
 /** The error for a file of an unsupported type, or for a damaged file. Lists the accepted types. */
 export const unsupported = (reason: string) => refused(`${reason} ${acceptedFiles}`);

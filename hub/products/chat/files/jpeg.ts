@@ -1,6 +1,6 @@
-import { withoutWords } from './colour-profile.ts';
+import { removeProfileText } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
-import { orientationOf, orientationOnly } from './orientation.ts';
+import { orientationOf, buildOrientationExif } from './orientation.ts';
 import { partCounter } from './parts.ts';
 import type { CleanPicture } from './picture.ts';
 
@@ -24,15 +24,15 @@ function segment(marker: number, data: Buffer): Buffer {
 }
 
 function profileSegments(profile: Buffer): Buffer[] {
-  const room = maxSegmentBytes - profileLabel.length - 2;
-  const count = Math.ceil(profile.length / room);
+  const maxChunkBytes = maxSegmentBytes - profileLabel.length - 2;
+  const count = Math.ceil(profile.length / maxChunkBytes);
   return Array.from({ length: count }, (_, index) =>
     segment(
       0xe2,
       Buffer.concat([
         profileLabel,
         Buffer.from([index + 1, count]),
-        profile.subarray(index * room, (index + 1) * room),
+        profile.subarray(index * maxChunkBytes, (index + 1) * maxChunkBytes),
       ]),
     ),
   );
@@ -109,12 +109,12 @@ export function cleanJpeg(file: Buffer): CleanPicture {
     }
   }
   if (!hasFrame || !hasScan) throw broken();
-  const turned = orientationOnly(orientation);
-  const colours = profile.length === 0 ? null : withoutWords(Buffer.concat(profile));
+  const orientationExif = buildOrientationExif(orientation);
+  const colours = profile.length === 0 ? null : removeProfileText(Buffer.concat(profile));
   const bytes = Buffer.concat([
     Buffer.from([0xff, 0xd8]),
     ...head,
-    ...(turned === null ? [] : [segment(0xe1, Buffer.concat([exifLabel, turned]))]),
+    ...(orientationExif === null ? [] : [segment(0xe1, Buffer.concat([exifLabel, orientationExif]))]),
     ...(colours === null ? [] : profileSegments(colours)),
     ...kept,
     Buffer.from([0xff, 0xd9]),

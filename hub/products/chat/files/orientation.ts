@@ -23,8 +23,8 @@ export function orientationOf(tiff: Buffer): number {
   return 1;
 }
 
-/** Builds EXIF with only the orientation. Returns null for the default orientation. */
-export function orientationOnly(orientation: number): Buffer | null {
+/** Builds EXIF that contains only the orientation. Returns null for the default orientation. */
+export function buildOrientationExif(orientation: number): Buffer | null {
   if (orientation === 1) return null;
   const tiff = Buffer.alloc(26);
   tiff.write('MM', 0, 'latin1');

@@ -1,7 +1,7 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
-import { maxProfileBytes, withoutWords } from './colour-profile.ts';
+import { maxProfileBytes, removeProfileText } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
-import { orientationOf, orientationOnly } from './orientation.ts';
+import { orientationOf, buildOrientationExif } from './orientation.ts';
 import { partCounter } from './parts.ts';
 import type { CleanPicture } from './picture.ts';
 
@@ -26,7 +26,7 @@ function plainProfile(data: Buffer): Buffer[] {
   const end = data.indexOf(0);
   if (end === -1) return [];
   try {
-    const profile = withoutWords(inflateSync(data.subarray(end + 2), { maxOutputLength: maxProfileBytes }));
+    const profile = removeProfileText(inflateSync(data.subarray(end + 2), { maxOutputLength: maxProfileBytes }));
     return profile === null
       ? []
       : [chunk('iCCP', Buffer.concat([Buffer.from('profile\0\0', 'latin1'), deflateSync(profile)]))];
@@ -65,8 +65,8 @@ export function cleanPng(file: Buffer): CleanPicture {
     }
     isAnimated ||= type === 'acTL';
     if (type === 'IDAT' && !hasData) {
-      const turned = orientationOnly(orientation);
-      if (turned !== null) kept.push(chunk('eXIf', turned));
+      const orientationExif = buildOrientationExif(orientation);
+      if (orientationExif !== null) kept.push(chunk('eXIf', orientationExif));
       hasData = true;
     }
     if (keptChunks.has(type)) kept.push(file.subarray(at, end));

@@ -1,6 +1,6 @@
-import { withoutWords } from './colour-profile.ts';
+import { removeProfileText } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
-import { orientationOf, orientationOnly } from './orientation.ts';
+import { orientationOf, buildOrientationExif } from './orientation.ts';
 import { partCounter } from './parts.ts';
 import type { CleanPicture } from './picture.ts';
 
@@ -83,7 +83,7 @@ export function cleanWebp(file: Buffer): CleanPicture {
     height = Math.max(height, size.height);
     if (type === 'VP8X' && header === null) header = Buffer.from(content.subarray(0, 10));
     else if (type === 'ICCP') {
-      if (!hasProfile) profile = withoutWords(content);
+      if (!hasProfile) profile = removeProfileText(content);
       hasProfile = true;
     } else if (type === 'EXIF') {
       const isLabelled = content.toString('latin1', 0, 6) === 'Exif\0\0';
@@ -95,17 +95,17 @@ export function cleanWebp(file: Buffer): CleanPicture {
     hasPicture ||= type === 'ANMF' || type === 'VP8 ' || type === 'VP8L';
   }
   if (!hasPicture) throw broken();
-  const turned = header === null ? null : orientationOnly(orientation);
+  const orientationExif = header === null ? null : buildOrientationExif(orientation);
   if (header !== null) {
     const rest = (header[0] as number) & ~(flags.profile | flags.exif | flags.xmp);
-    header[0] = rest | (profile === null ? 0 : flags.profile) | (turned === null ? 0 : flags.exif);
+    header[0] = rest | (profile === null ? 0 : flags.profile) | (orientationExif === null ? 0 : flags.exif);
   }
   const body = Buffer.concat([
     Buffer.from('WEBP', 'latin1'),
     ...(header === null ? [] : [chunk('VP8X', header)]),
     ...(header === null || profile === null ? [] : [chunk('ICCP', profile)]),
     ...pictures,
-    ...(turned === null ? [] : [chunk('EXIF', turned)]),
+    ...(orientationExif === null ? [] : [chunk('EXIF', orientationExif)]),
   ]);
   return { bytes: chunk('RIFF', body), size: { width, height, isAnimated } };
 }

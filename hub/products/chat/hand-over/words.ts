@@ -1,6 +1,6 @@
 import type { ChatLocale } from '../../../../shared/contract/chat/settings.ts';
 
-/** The message to a visitor when people take over the conversation, unless the workspace sets its own. */
+/** The message to a visitor when agents take over the conversation, unless the workspace sets its own. */
 const messages: Record<ChatLocale, string> = {
   en: 'I am handing you over to a person. They will answer here as soon as they can.',
   de: 'Ich übergebe an einen Menschen. Die Antwort kommt hier, sobald jemand da ist.',

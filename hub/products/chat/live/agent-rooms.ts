@@ -14,11 +14,11 @@ interface Room {
   subscribers: Set<Connection>;
   /** Connections that requested a `sync` frame. They receive it even when nothing changed. */
   awaitingSync: Set<Connection>;
-  /** Messages written after this time are sent. Null before the first sync. */
+  /** A new feed sends the messages written after this time. Null before the first sync. */
   since: Date | null;
   /** Positions of messages that were announced before the first sync, by conversation. */
   earlyPositions: Map<string, number>;
-  /** `updated_at` of each conversation that was last sent, by the database clock. */
+  /** The last `updated_at` that was sent for each conversation, in milliseconds of the database clock. */
   sentUpdatedAt: Map<string, number>;
   presences: Map<string, Presence | 'offline'>;
 }
@@ -40,9 +40,11 @@ const maxCommitDelayMs = 2_000;
 /** Delay before a failed first sync is retried. Agents receive few updates until the first sync succeeds. */
 const retryMs = 500;
 /**
- * Feeds without new messages for this long are dropped. Messages of a dropped feed count as new when it starts again.
+ * Feeds without new messages for this long are dropped. A restarted feed sends the messages since `Room.since`. This
+ * must be longer than `sentRetentionMs`, so that no message is sent twice.
  */
 const feedIdleMs = 120_000;
+/** `Room.since` and `Room.sentUpdatedAt` go back at most this far before the last sync. */
 const sentRetentionMs = 90_000;
 /** Number of recent messages that are searched for new ones when a feed starts. */
 const maxLookBackPositions = 100;
@@ -119,26 +121,26 @@ export class AgentRooms implements Disposable {
   }
 
   /** Requests a `sync` frame for a connection. The frame shows a state that is read after this call. */
-  hello(tenantId: string, connection: Connection): void {
+  requestSync(tenantId: string, connection: Connection): void {
     this.#rooms.get(tenantId)?.awaitingSync.add(connection);
     this.#syncs.request(tenantId);
   }
 
-  written(key: ConversationKey, position: number): void {
+  onMessageWritten(key: ConversationKey, position: number): void {
     const room = this.#rooms.get(key.tenantId);
     if (room === undefined) return;
     // The first sync sets where the feeds start. Earlier announcements wait for it.
     if (room.since === null) room.earlyPositions.set(key.conversationId, position);
     else
       this.#feeds().readUpTo(key, position, { after: Math.max(0, position - maxLookBackPositions), since: room.since });
-    this.changed(key);
+    this.requestRefresh(key);
   }
 
   deliver({ tenantId }: ConversationKey, entries: readonly WrittenEntry[]): void {
     for (const { inbox } of entries) this.send(tenantId, { type: 'message', message: inbox });
   }
 
-  changed({ tenantId, conversationId }: ConversationKey): void {
+  requestRefresh({ tenantId, conversationId }: ConversationKey): void {
     if (this.#rooms.has(tenantId)) this.#refresher.request(`${tenantId} ${conversationId}`);
   }
 
@@ -221,10 +223,10 @@ export class AgentRooms implements Disposable {
           since: room.since,
         });
       if (isFirst) room.sentUpdatedAt.set(row.id, updatedAt);
-      else if ((room.sentUpdatedAt.get(row.id) ?? 0) < updatedAt) this.changed(key);
+      else if ((room.sentUpdatedAt.get(row.id) ?? 0) < updatedAt) this.requestRefresh(key);
     }
     for (const [conversationId, position] of room.earlyPositions)
-      this.written({ tenantId: room.tenantId, conversationId }, position);
+      this.onMessageWritten({ tenantId: room.tenantId, conversationId }, position);
     room.earlyPositions.clear();
     for (const [id, at] of room.sentUpdatedAt) if (at < now.getTime() - sentRetentionMs) room.sentUpdatedAt.delete(id);
     this.#feeds().prune(feedIdleMs, this.#isFollowed);

@@ -60,7 +60,7 @@ export class AgentSocketGateway {
       this.#live.agents.enter(tenantId, connection);
       this.#presences.connected(tenantId, user.id);
       try {
-        this.#live.agents.hello(tenantId, connection);
+        this.#live.agents.requestSync(tenantId, connection);
         await connection.ended;
       } finally {
         this.#live.agents.leave(tenantId, connection);
@@ -75,7 +75,7 @@ export class AgentSocketGateway {
     if (frame === null)
       connection.close(chatCloseCodes.invalidFrame, 'frames must be JSON objects that match the protocol');
     else if (frame === 'unknown') return;
-    else if (frame.type === 'hello') this.#live.agents.hello(tenantId, connection);
+    else if (frame.type === 'hello') this.#live.agents.requestSync(tenantId, connection);
     else if (frame.type === 'view') this.#view(client, frame.conversationId);
     else if (frame.type === 'typing')
       this.#changes.publish(tenantId, frame.conversationId, {

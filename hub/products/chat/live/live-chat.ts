@@ -105,7 +105,7 @@ export class LiveChat implements Disposable {
     const { visitors, agents } = this;
     if (change.kind === 'presence') {
       agents.send(tenantId, { type: 'presence', userId: change.userId, presence: change.presence });
-      visitors.presenceChanged(tenantId);
+      visitors.requestPresenceCheck(tenantId);
       return;
     }
     const { conversationId } = change;
@@ -114,20 +114,20 @@ export class LiveChat implements Disposable {
     const key = { tenantId, conversationId };
     switch (change.kind) {
       case 'message':
-        visitors.written(key);
+        visitors.onMessageWritten(key);
         // Visitors do not wait for the first sync of the agents, which may take long.
         if (feeds.has(conversationId) && visitors.has(key))
           feeds.readUpTo(key, change.position, { after: change.position - 1, since: null });
-        agents.written(key, change.position);
+        agents.onMessageWritten(key, change.position);
         return;
       case 'conversation':
-        visitors.changed(key);
-        agents.changed(key);
+        visitors.requestRefresh(key);
+        agents.requestRefresh(key);
         return;
       case 'read':
         visitors.send(key, { type: 'read', who: change.who, seq: change.seq });
         agents.send(tenantId, { type: 'read', conversationId, who: change.who, seq: change.seq });
-        agents.changed(key);
+        agents.requestRefresh(key);
         return;
       case 'removed':
         feeds.forget(conversationId);

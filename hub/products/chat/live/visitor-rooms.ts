@@ -160,7 +160,7 @@ export class VisitorRooms implements Disposable {
   }
 
   /** Marks that a message was written, so that pages that are catching up read again. */
-  written({ tenantId, conversationId }: ConversationKey): void {
+  onMessageWritten({ tenantId, conversationId }: ConversationKey): void {
     const room = this.#rooms.get(conversationId);
     if (room?.tenantId === tenantId) for (const subscriber of room.subscribers) subscriber.hasMissed = true;
   }
@@ -179,19 +179,19 @@ export class VisitorRooms implements Disposable {
       }
       // A reply marks the earlier messages as read. A visitor's message reopens the conversation.
       if (message.senderType === 'agent') this.send(room, { type: 'read', who: 'agent', seq: message.seq });
-      if (message.senderType === 'visitor' && room.conversation?.status !== 'open') this.changed(room);
+      if (message.senderType === 'visitor' && room.conversation?.status !== 'open') this.requestRefresh(room);
       // The AI agent stops once an agent replies.
-      if (message.senderType === 'agent' && room.conversation?.assistant !== null) this.changed(room);
+      if (message.senderType === 'agent' && room.conversation?.assistant !== null) this.requestRefresh(room);
     }
   }
 
   /** Reads a conversation again, and sends it if the state that its visitor sees changed. */
-  changed({ tenantId, conversationId }: ConversationKey): void {
+  requestRefresh({ tenantId, conversationId }: ConversationKey): void {
     if (this.#rooms.get(conversationId)?.tenantId === tenantId) this.#refresher.request(conversationId);
   }
 
   /** Checks again whether any agent of the workspace is online. */
-  presenceChanged(tenantId: string): void {
+  requestPresenceCheck(tenantId: string): void {
     if (this.#online.has(tenantId)) this.#presence.request(tenantId);
   }
 
@@ -202,7 +202,7 @@ export class VisitorRooms implements Disposable {
 
   /** Synchronizes all rooms, for example after a reconnect that may have lost notifications. */
   resync(): void {
-    for (const room of this.#rooms.values()) this.written(room);
+    for (const room of this.#rooms.values()) this.onMessageWritten(room);
     this.#syncInBackground(() => true);
   }
 
@@ -237,7 +237,7 @@ export class VisitorRooms implements Disposable {
     const updatedAt = position.updated_at.getTime();
     if (updatedAt !== room.updatedAt) {
       room.updatedAt = updatedAt;
-      this.changed(room);
+      this.requestRefresh(room);
     }
     const frame = outgoing({ type: 'sync', lastSeq: position.last_seq, status: position.status });
     for (const { connection, lastSeq, isCatchingUp } of room.subscribers) {

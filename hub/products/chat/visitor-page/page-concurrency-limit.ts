@@ -63,6 +63,6 @@ export class PageConcurrencyLimit {
 const tooMany = () =>
   new AppError(
     'rate_limited',
-    `More than ${maxConcurrentPages} pages of messages are requested at once. Read the responses first, then request more.`,
+    `More than ${maxConcurrentPages} pages of messages are requested at the same time. Read the responses first, then request more.`,
     { retryAfterSeconds: 1, limit: maxConcurrentPages },
   );

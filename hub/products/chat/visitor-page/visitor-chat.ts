@@ -129,7 +129,7 @@ export class VisitorChat {
   }
 
   /**
-   * Hands a conversation of the AI agent over to people. Conversations of people stay as they are.
+   * Hands a conversation of the AI agent over to agents. Conversations of agents stay as they are.
    * @param pageLanguage language of the visitor's page, in which the message is written.
    * @throws AppError `conversation_closed`, `not_found`.
    */

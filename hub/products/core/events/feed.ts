@@ -40,15 +40,16 @@ export class WorkspaceFeed implements Disposable {
   /** Waits for events after a position. Empty if the signal aborts. Null if events after the position were removed. */
   async pageAfter(position: Position, signal: AbortSignal): Promise<EventPage | null> {
     const id = encodePosition(position);
-    let isBehind = false;
+    let hasRefreshed = false;
     while (!signal.aborted) {
       const cached = this.#pages.get(id);
       if (cached !== undefined) return cached;
       if (this.#newest !== null && id === encodePosition(this.#newest)) await this.#waitForEvents(signal);
-      else if (isBehind) return readAfter(this.#db, this.#tenantId, position, (this.#newest as Position).seen);
-      // A subscriber of another process may already have events that this process has not read.
+      else if (hasRefreshed) return readAfter(this.#db, this.#tenantId, position, (this.#newest as Position).seen);
+      // The position may come from another process that has read newer events. Read them before treating the position as
+      // older than the cache.
       else await this.#refresh();
-      isBehind = true;
+      hasRefreshed = true;
     }
     return { events: [], to: position, count: 0 };
   }

@@ -26,7 +26,7 @@ export interface PasswordResetDependencies {
 
 const validMinutes = 60;
 const mailDeadlineMs = 30_000;
-/** Links per account. Earlier links stay valid, so that requests of strangers never lock out the user. */
+/** Links per account. Earlier links stay valid, so that requests of other people never lock out the user. */
 const accountLimit = { limit: 3, windowSeconds: 3600 };
 /** Requests of one process whose mail has not been sent. */
 const maxPending = 200;

@@ -263,7 +263,7 @@ export class Identity {
       throw new AppError('not_found', `There is no workspace "${name}"; create it with: ${create}`);
     throw new AppError(
       'not_found',
-      `There is no workspace yet: the first start of the hub (${commandLines.start}) creates "demo" and prints a link to sign in to it. Without a start, create one with: ${create}`,
+      `There is no workspace yet: the first start of the hub (${commandLines.start}) creates "demo" and prints a link to sign in to it. To create a workspace without starting the hub, run: ${create}`,
     );
   }
 

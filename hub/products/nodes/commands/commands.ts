@@ -92,7 +92,7 @@ export class NodeCommands {
   }
 
   /**
-   * Writes a command once per attempt and call of a step. A read-only command is leased at once when its device waits
+   * Writes a command once per attempt and call of a step. A read-only command is leased immediately when its device waits
    * in this process.
    * Call `committed` after the commit.
    * @param asserted SQL expression that is evaluated on the written row, to assert its state.

@@ -27,7 +27,10 @@ export interface LeaseRequest {
   max: number;
   /** The commands that the device runs or has a result for. */
   running: string[];
-  /** Whether any other command leased to the device did not reach it. */
+  /**
+   * Whether `running` lists every command that reached the device. If so, a read-only command that is leased but not in
+   * `running` is requeued.
+   */
   isRunningComplete: boolean;
 }
 

@@ -94,7 +94,7 @@ export class Channel {
   requestStarted(): void {
     this.#requestsInProgress += 1;
     if (this.#requestsInProgress > maxPendingRequests)
-      this.end(channelCloseCodes.tooMany, `more than ${maxPendingRequests} requests at once`);
+      this.end(channelCloseCodes.tooMany, `more than ${maxPendingRequests} concurrent requests`);
     else if (this.#requestsInProgress >= maxConcurrentRequests) this.socket.pause();
   }
 

@@ -42,7 +42,7 @@ export interface CheckedInDevice extends KnownDevice {
 }
 
 /**
- * Authenticates devices by their secrets, in batches. The cache never authenticates a device: it only tells which
+ * Authenticates devices by their secrets, in batches. The cache never authenticates a device: it only shows which
  * data to prepare while the database checks the secret.
  */
 export class DeviceSecrets {

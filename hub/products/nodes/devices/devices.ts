@@ -32,7 +32,7 @@ type ClaimBody = z.output<typeof resource.claimAutomationNode.body>;
 const claimWindowSeconds = 600;
 const maxWrongClaims = 10;
 
-/** SQL for the name of a newly paired node: its own name or the name of its device, with a number when it is taken. */
+/** SQL for the name of a newly paired node: its own name or the name of its device, with a number when it is in use. */
 const freeNameSql = (deviceName: string) => sql`coalesce((
   SELECT candidate.name
   FROM (SELECT CASE WHEN nodes.name = ${unnamedNode} THEN ${deviceName} ELSE nodes.name END AS name) wanted,
