@@ -45,6 +45,8 @@ export default defineConfig({
           maxWorkers: 4,
           sequence: { groupOrder: 1 },
           include: [files],
+          // Loading the hub and the companion takes seconds, so each worker loads them only once.
+          isolate: false,
         },
       })),
       {
