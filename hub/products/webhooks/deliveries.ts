@@ -128,16 +128,16 @@ export class Deliveries {
   /** Enqueues a delivery with a sample event. @throws AppError `not_found`, `conflict`. */
   async test(tenantId: string, webhookId: string, event: ChatEventType, actor: string): Promise<WebhookDelivery> {
     const { row, environment } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const { environment } = await this.#active(tx, webhookId);
+      const webhook = await this.#active(tx, webhookId);
       const [id, eventId, at] = [newId(), newId(), new Date().toISOString()];
-      const payload = samplePayload(event, { tenantId, environment, actor, at });
+      const payload = samplePayload(event, { tenantId, environment: webhook.environment, actor, at });
       const { rows } = await tx.query<DeliveryRow>(
         'write_webhook_test',
         `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, sequence, event_id, event, body, next_attempt_at)
          VALUES ($1, $2, $3, 1, $4, $5, $6, now()) RETURNING ${columns}`,
         [id, tenantId, webhookId, eventId, event, deliveryBody({ event, eventId, payload, timestamp: at })],
       );
-      return { row: rows[0] as DeliveryRow, environment };
+      return { row: rows[0] as DeliveryRow, environment: webhook.environment };
     });
     this.#deps.wake({ tenantId, environment, webhookIds: [webhookId] });
     return present(row);
@@ -149,7 +149,7 @@ export class Deliveries {
    */
   async redeliver(tenantId: string, webhookId: string, id: string): Promise<WebhookDelivery> {
     const { row, environment } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const { environment } = await this.#active(tx, webhookId);
+      const webhook = await this.#active(tx, webhookId);
       await tx.query(
         'redeliver_webhook_delivery',
         `UPDATE webhook_deliveries SET status = 'pending', next_attempt_at = now(), lease = NULL
@@ -167,7 +167,7 @@ export class Deliveries {
           'conflict',
           `The conversation of the delivery ${id} is erased, so there is nothing to send.`,
         );
-      return { row: rows[0], environment };
+      return { row: rows[0], environment: webhook.environment };
     });
     this.#deps.wake({ tenantId, environment, webhookIds: [webhookId] });
     return present(row);
