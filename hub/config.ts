@@ -219,7 +219,7 @@ const settings = {
     schema: wholeNumber(0, 100_000_000),
     default: '20000',
     description:
-      'Queued runs per workspace, including those that limits delay; further runs are refused with 429, and schedules skip; 0 for no limit',
+      'Queued live runs and queued test runs per workspace, each including those that limits delay; further runs are refused with 429, and schedules skip; 0 for no limit',
   },
   ARTIFACTS_FOLDER: {
     schema: z.string().min(1),

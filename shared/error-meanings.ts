@@ -67,7 +67,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
   checksum_mismatch: 'The uploaded bytes do not match their checksum. Upload them again.',
   nothing_heard: 'The recording contains no speech.',
   upgrade_required: 'The path is a WebSocket. Connect with a WebSocket client.',
-  queued_runs_limit_reached: 'The workspace has the maximum number of queued runs. Start more later.',
+  queued_runs_limit_reached: 'The workspace has the maximum number of queued live or test runs. Start more later.',
   upload_limit_reached: 'The workspace uploads too many artifacts at the same time. Repeat shortly.',
   rate_limited: 'Too many requests. Wait for the seconds in `Retry-After`.',
   ai_budget_used_up: 'The daily AI budget of the workspace is used up. It resets at 00:00 UTC.',

@@ -1261,7 +1261,7 @@ export interface ChatSettings {
   autoAssignment: {
     /** Whether conversations are assigned automatically */
     enabled: boolean;
-    /** Maximum number of open conversations that one agent gets automatically */
+    /** Maximum number of open live conversations, and of open test conversations, that one agent gets automatically */
     capacity: number;
     /** Whether open conversations of an agent who is away are reassigned */
     returnToPool: boolean;
@@ -1320,7 +1320,7 @@ export interface ChatSettingsPatch {
   autoAssignment?: {
     /** Whether conversations are assigned automatically */
     enabled: boolean;
-    /** Maximum number of open conversations that one agent gets automatically */
+    /** Maximum number of open live conversations, and of open test conversations, that one agent gets automatically */
     capacity: number;
     /** Whether open conversations of an agent who is away are reassigned */
     returnToPool: boolean;

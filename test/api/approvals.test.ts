@@ -333,6 +333,30 @@ test('after the escalation delay, other members may decide as well, and receive 
   expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
 });
 
+test('the mails of a test run, those after the escalation included, are recorded as simulated and not sent', async () => {
+  const { key } = await workspace.createKey({ environment: 'test' });
+  const title = 'Only tried?';
+  const step = {
+    type: 'approval' as const,
+    title,
+    approvers: ['customer@example.org'],
+    escalateAfterSeconds: 3_600,
+    escalateTo: [emailOf('cem')],
+  };
+  const runId = await start([step], {}, hub.client(key));
+  const approval = await pendingOf(runId);
+  const recorded = async () =>
+    (await workspace.api.call('listAutomationMessages', { query: { runId } })).data.map(
+      ({ channel, recipient, status, summary }) => [channel, recipient, status, summary['subject']],
+    );
+  const simulated = (recipient: string) => ['email', recipient, 'simulated', `To approve: ${title}`];
+  await expect.poll(recorded).toEqual([simulated('customer@example.org')]);
+  await escalateApproval(hub.database, approval.id);
+  await expect.poll(recorded).toEqual([simulated(emailOf('cem')), simulated('customer@example.org')]);
+  expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
+  expect(mailsAbout(title)).toEqual([]);
+});
+
 test('an approval without a decision in time ends as its step defines', async () => {
   const rejecting = await start([{ type: 'approval', title: 'In time?', expiresInSeconds: 1 }]);
   const approving = await start([{ type: 'approval', title: 'In time?', expiresInSeconds: 1, onTimeout: 'approve' }]);

@@ -9,6 +9,8 @@ import { send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
+import { chatScene } from '../fixtures/visitor.ts';
+import type { ChatScene } from '../fixtures/visitor.ts';
 import { duringWriteLock } from '../fixtures/write-lock.ts';
 
 let hub: TestHub;
@@ -189,6 +191,66 @@ describe('messages of channels', () => {
     await runsOf((await inbound(id, { 'x-service-automation-token': secret }, 'more words')).runIds);
     expect(JSON.stringify(model.requests)).toContain('live words');
     expect(JSON.stringify(model.requests)).not.toContain('test words');
+  });
+});
+
+describe('Live Chat', () => {
+  async function write(scene: ChatScene, environment: 'live' | 'test') {
+    const { api, conversationId } = await scene.visitor(undefined, environment);
+    await api.call('sendVisitorMessage', { body: { content: 'hello', clientId: 'a' } });
+    return conversationId;
+  }
+
+  test('a live event starts live workflows only, and a test event also test workflows, in test runs', async () => {
+    const scene = await chatScene(hub);
+    const { api } = scene.workspace;
+    const own = hub.client((await scene.workspace.createKey({ environment: 'test' })).key);
+    const trigger = { type: 'event', event: { type: 'message.created' } };
+    const testing = await workflow(own, { steps: [log], trigger });
+    const live = await workflow(api, { steps: [log], trigger });
+    const runs = async () =>
+      (await api.call('listAutomationRuns', { query: {} })).data
+        .map(({ workflowId, environment }) => [workflowId, environment])
+        .toSorted();
+    const byLive = [[live, 'live']];
+    await write(scene, 'live');
+    expect(await runs()).toEqual(byLive);
+    await write(scene, 'test');
+    expect(await runs()).toEqual([...byLive, [live, 'test'], [testing, 'test']].toSorted());
+  });
+
+  test.each([
+    ['live', 'test'],
+    ['test', 'live'],
+  ] as const)('%s conversations get the whole capacity of an agent beside %s conversations', async (one, another) => {
+    const scene = await chatScene(hub);
+    await scene.set({ autoAssignment: { enabled: true, capacity: 2, returnToPool: false } });
+    const agent = await scene.agent();
+    const writeToAgent = async (environment: 'live' | 'test') => {
+      // An agent counts as away 30 seconds after the last sign of life.
+      await scene.agent();
+      return write(scene, environment);
+    };
+    const assigneesOf = (ids: string[]) =>
+      Promise.all(
+        ids.map(async (id) => {
+          const at = { params: { tenantId: scene.tenantId, id } };
+          return (await scene.workspace.session.call('getInboxConversation', at)).assignedUserId;
+        }),
+      );
+    const writeThree = async (environment: 'live' | 'test') => [
+      await writeToAgent(environment),
+      await writeToAgent(environment),
+      await writeToAgent(environment),
+    ];
+    const others = await writeThree(another);
+    const own = await writeThree(one);
+    const full = [agent, agent, null];
+    expect([await assigneesOf(others), await assigneesOf(own)]).toEqual([full, full]);
+    await scene.close(own[0] as string);
+    await scene.agent();
+    await hub.app.sweep();
+    expect([await assigneesOf(others), await assigneesOf(own)]).toEqual([full, [agent, agent, agent]]);
   });
 });
 

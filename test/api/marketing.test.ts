@@ -201,6 +201,24 @@ test('a test run of a campaign sends to all contacts as simulated, and mails of 
   expect(mail.mails.length).toBe(2);
 });
 
+test('a contact counts as simulated once for each test run, however often the run sends the campaign', async () => {
+  const list = await workspace.session.call('createContactList', { body: { name: 'Once' } });
+  await workspace.session.call('addContacts', {
+    params: { id: list.id },
+    body: { contacts: [{ email: 'one@example.org' }, { email: 'two@example.org' }] },
+  });
+  const campaign = await workspace.session.call('createCampaign', {
+    body: { name: 'Once', listId: list.id, subject: 'S', text: 'T' },
+  });
+  const tester = hub.client((await workspace.createKey({ environment: 'test' })).key);
+  const step = { type: 'skill' as const, skillId: 'marketing.campaign_send', input: { campaignId: campaign.id } };
+  for (const total of [2, 4])
+    expect((await run([step, step], tester)).stepsResultJson).toMatchObject([
+      { output: { simulated: 2, total: { simulated: total } } },
+      { output: { simulated: 2, total: { simulated: total } } },
+    ]);
+});
+
 test('a mail with an unknown result is not sent again, by a step or a campaign', async () => {
   mail.mails.length = 0;
   mail.breaksConnection = true;

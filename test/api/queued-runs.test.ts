@@ -94,6 +94,17 @@ test('a workspace has a limit of queued runs from all sources; other workspaces 
     .toMatchObject({ runIds: [expect.any(String)] });
 });
 
+test.each(['live', 'test'] as const)('queued %s runs keep out no runs of the other environment', async (filled) => {
+  const live = await hub.workspace();
+  const tester = { ...live, api: hub.client((await live.createKey({ environment: 'test' })).key) };
+  const [full, free] = filled === 'live' ? [live, tester] : [tester, live];
+  const id = await create(live, {});
+  await fill(full);
+  await expect(run(full, id)).rejects.toMatchObject({ code: 'queued_runs_limit_reached' });
+  const runId = await run(free, id);
+  await expect.poll(() => statusOf(free, runId)).toBe('succeeded');
+});
+
 test('a fire above the queue capacity is skipped with its reason, and is not repeated later', async () => {
   const workspace = await hub.workspace();
   const triggerJson = {

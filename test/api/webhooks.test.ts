@@ -746,6 +746,35 @@ describe('the order of deliveries', () => {
     expect(hanging.receiver.mostOpen).toBe(4);
     await hanging.receiver[Symbol.asyncDispose]();
   });
+
+  test('does not let hanging test webhooks delay live ones of the workspace, even at the same address', async () => {
+    const { workspace, tenantId, receiver, webhook, conversation, write } = await scene();
+    receiver.answer = (received, response) => void (contentOf(received) === 'live' && response.end('ok'));
+    const hanging = await startReceiver();
+    onTestFinished(() => hanging[Symbol.asyncDispose]());
+    hanging.answer = () => undefined;
+    const tester = hub.client((await workspace.createKey({ product: 'chat', environment: 'test' })).key);
+    const follow = (url: string) =>
+      tester.call('createWebhook', { params: { tenantId }, body: { url, events: ['message.created'] } });
+    const writeFive = async () => {
+      for (let n = 0; n < 5; n += 1) {
+        const { id } = await tester.call('createChatConversation', { body: { name: 'tested' } });
+        await tester.call('sendChatMessage', { params: { id }, body: { content: 'test' } });
+      }
+    };
+    await follow(webhook.url);
+    await writeFive();
+    await expect.poll(() => receiver.open).toBe(4);
+    for (let n = 0; n < 10; n += 1) await follow(`${hanging.url}/${n}`);
+    await writeFive();
+    await expect.poll(() => hanging.open).toBeGreaterThanOrEqual(4);
+    await write(await conversation(), 'live');
+    await expect.poll(() => receiver.received.map(contentOf)).toContain('live');
+    expect([hanging.received.length, receiver.received.length], 'no hanging attempt has ended').toEqual([
+      hanging.open,
+      5,
+    ]);
+  });
 });
 
 describe('a new secret', () => {

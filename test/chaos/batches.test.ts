@@ -10,6 +10,7 @@ import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { addCampaigns, addContactList, addContacts } from '../fixtures/stage/marketing.ts';
 
 const senders = 20;
 
@@ -113,6 +114,42 @@ describe('after kill -9 of a hub that handles many requests', { timeout: 180_000
     expect(accepted.filter((id) => !runs.some((run) => run.id === id))).toEqual([]);
     expect(runs.filter(({ lines, steps }) => lines.join('') !== 'abc' || steps !== 3)).toEqual([]);
     await expect.poll(() => database.query('select id from outbox')).toEqual([]);
+    expect(await hub.stop()).toBe(0);
+  });
+
+  test('right before the commit of a step of a test run that sends a campaign, each contact counts once', async () => {
+    await using database = await acquireDatabase();
+    const { env, dying: killedAtCommit } = await environment(database);
+    const killedHub = await startHubProcess(killedAtCommit('advance_all_runs', 'before', 1));
+    const key = await cli(env, 'token', 'create', '--product', 'automations', '--environment', 'test');
+    const [workspace] = await database.query<{ id: string }>('select id from tenants');
+    const listId = await addContactList(database, (workspace as { id: string }).id);
+    await addContacts(database, listId, { count: 3, attributes: {} });
+    await addCampaigns(database, listId, { count: 1, html: '<p>hello</p>' });
+    const [campaign] = await database.query<{ id: string }>('select id from campaigns');
+    const client = createClient({ baseUrl: killedHub.url, fetch: fetch as unknown as Fetch, token: key });
+    const { id } = await client.call('createAutomationWorkflow', {
+      body: {
+        name: 'send',
+        stepsJson: [
+          {
+            type: 'skill' as const,
+            skillId: 'marketing.campaign_send',
+            input: { campaignId: (campaign as { id: string }).id },
+          },
+        ],
+      },
+    });
+    await client.call('runAutomationWorkflow', { params: { id }, body: {} });
+    if (killedHub.child.signalCode === null) await once(killedHub.child, 'exit');
+    expect(killedHub.child.signalCode).toBe('SIGKILL');
+    const simulated = () => database.query('select mails_simulated from campaigns');
+    expect(await simulated(), 'the count was committed before the kill').toEqual([{ mails_simulated: 3 }]);
+    expect(await endLeases(database)).toBe(1);
+
+    const hub = await startHubProcess(env);
+    await allSucceed(database);
+    expect(await simulated()).toEqual([{ mails_simulated: 3 }]);
     expect(await hub.stop()).toBe(0);
   });
 

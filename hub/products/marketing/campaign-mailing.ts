@@ -27,7 +27,7 @@ export class CampaignMailing {
   /**
    * Sends a campaign to every contact of its list that has not received it. Each mail is claimed before it is sent, so
    * that neither a retry nor a crash sends it twice. A mail that a crash interrupted is not sent again. A test run counts
-   * a simulated mail to every subscribed contact and claims none.
+   * a simulated mail to every subscribed contact, once for each run, and claims none.
    * @throws AppError `not_found`, `not_available` without an SMTP server, `skill_failed` when the server temporarily
    * refuses mail.
    */
@@ -37,7 +37,7 @@ export class CampaignMailing {
     const [campaign] = await db.read(tenantId, (tx) => readCampaigns(tx, tenantId, [campaignId]));
     if (campaign === undefined) throw notFound('campaign', campaignId);
     if (environment === 'test') {
-      const simulated = await db.workspace(tenantId, (tx) => simulateMails(tx, campaign));
+      const simulated = await db.workspace(tenantId, (tx) => simulateMails(tx, campaign, context.runId));
       return this.#outcome(campaign, context, { sent: 0, simulated, failed: 0, unknown: 0 });
     }
     if (mailer === null)

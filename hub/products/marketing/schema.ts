@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../shared/json.ts';
+import { runs } from '../../engine/schema.ts';
 import { index, integer, pgTable, primaryKey, text, unique, uuid } from '../../platform/db/orm.ts';
 import { createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
 
@@ -59,6 +60,27 @@ export const campaigns = pgTable(
   (table) => [
     index('campaigns_tenant').on(table.tenantId, table.id),
     index('campaigns_list').on(table.listId).concurrently(),
+    ...policies(),
+  ],
+);
+
+/** The test runs that counted a campaign, so that a repeated step of a run does not count it again. */
+export const campaignTestRuns = pgTable(
+  'campaign_test_runs',
+  {
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
+    campaignId: uuid('campaign_id')
+      .notNull()
+      .references(() => campaigns.id, { onDelete: 'cascade' }),
+    tenantId: tenantId(),
+    /** The number of mails that the run simulated. */
+    mails: integer('mails').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.runId, table.campaignId] }),
+    index('campaign_test_runs_campaign').on(table.campaignId),
     ...policies(),
   ],
 );

@@ -3,7 +3,7 @@ import { memorySize } from '../../platform/db/memory-size.ts';
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from '../../platform/db/orm.ts';
 import type { SQL } from '../../platform/db/orm.ts';
 import type { RowSize } from '../../platform/large-pages.ts';
-import { campaignMails, campaigns, contactLists, contacts } from './schema.ts';
+import { campaignMails, campaigns, campaignTestRuns, contactLists, contacts } from './schema.ts';
 
 export type ContactRow = typeof contacts.$inferSelect;
 export type CampaignRow = typeof campaigns.$inferSelect;
@@ -147,15 +147,30 @@ export async function claimMail(tx: Transaction, campaign: CampaignRow, contactI
 
 const settledColumns = { sent: 'mailsSent', failed: 'mailsFailed' } as const;
 
-/** Counts a mail to each subscribed contact as simulated. @returns their number. */
-export async function simulateMails(tx: Transaction, campaign: CampaignRow): Promise<number> {
-  const [row] = await tx
-    .select({ simulated: sql<number>`count(*)::int` })
-    .from(contacts)
-    .where(and(eq(contacts.listId, campaign.listId), isNull(contacts.unsubscribedAt)));
-  const { simulated } = row as { simulated: number };
-  await count(tx, campaign.id, { mailsSimulated: sql`${campaigns.mailsSimulated} + ${simulated}` });
-  return simulated;
+/**
+ * Counts a mail to each subscribed contact as simulated, once per run: a worker may die after the count and before it
+ * records the step, which is then repeated. @returns the number of mails that the run simulated.
+ */
+export async function simulateMails(tx: Transaction, campaign: CampaignRow, runId: string): Promise<number> {
+  const [counted] = await tx
+    .insert(campaignTestRuns)
+    .values({
+      runId,
+      campaignId: campaign.id,
+      tenantId: campaign.tenantId,
+      mails: sql`(select count(*)::int from contacts where list_id = ${campaign.listId} and unsubscribed_at is null)`,
+    })
+    .onConflictDoNothing()
+    .returning({ mails: campaignTestRuns.mails });
+  if (counted !== undefined) {
+    await count(tx, campaign.id, { mailsSimulated: sql`${campaigns.mailsSimulated} + ${counted.mails}` });
+    return counted.mails;
+  }
+  const [earlier] = await tx
+    .select({ mails: campaignTestRuns.mails })
+    .from(campaignTestRuns)
+    .where(and(eq(campaignTestRuns.runId, runId), eq(campaignTestRuns.campaignId, campaign.id)));
+  return (earlier as { mails: number }).mails;
 }
 
 export async function settleMail(

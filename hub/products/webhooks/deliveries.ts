@@ -13,7 +13,7 @@ import { idBefore, newId } from '../../platform/ids.ts';
 import { deliveryBody } from './body.ts';
 import { retainedAttempts } from './delivery-store.ts';
 import { samplePayload } from './sample-payload.ts';
-import type { Wake } from './wake.ts';
+import type { DueWebhooks, Wake } from './wake.ts';
 
 interface DeliveryRow {
   id: string;
@@ -127,19 +127,19 @@ export class Deliveries {
 
   /** Enqueues a delivery with a sample event. @throws AppError `not_found`, `conflict`. */
   async test(tenantId: string, webhookId: string, event: ChatEventType, actor: string): Promise<WebhookDelivery> {
-    const row = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const { environment } = await this.#active(tx, webhookId);
+    const { row, environment } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const webhook = await this.#active(tx, webhookId);
       const [id, eventId, at] = [newId(), newId(), new Date().toISOString()];
-      const payload = samplePayload(event, { tenantId, environment, actor, at });
+      const payload = samplePayload(event, { tenantId, environment: webhook.environment, actor, at });
       const { rows } = await tx.query<DeliveryRow>(
         'write_webhook_test',
         `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, sequence, event_id, event, body, next_attempt_at)
          VALUES ($1, $2, $3, 1, $4, $5, $6, now()) RETURNING ${columns}`,
         [id, tenantId, webhookId, eventId, event, deliveryBody({ event, eventId, payload, timestamp: at })],
       );
-      return rows[0] as DeliveryRow;
+      return { row: rows[0] as DeliveryRow, environment: webhook.environment };
     });
-    this.#deps.wake({ tenantId, webhookIds: [webhookId] });
+    this.#deps.wake({ tenantId, environment, webhookIds: [webhookId] });
     return present(row);
   }
 
@@ -148,8 +148,8 @@ export class Deliveries {
    * `conflict`.
    */
   async redeliver(tenantId: string, webhookId: string, id: string): Promise<WebhookDelivery> {
-    const row = await this.#deps.db.workspace(tenantId, async (tx) => {
-      await this.#active(tx, webhookId);
+    const { row, environment } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const webhook = await this.#active(tx, webhookId);
       await tx.query(
         'redeliver_webhook_delivery',
         `UPDATE webhook_deliveries SET status = 'pending', next_attempt_at = now(), lease = NULL
@@ -167,9 +167,9 @@ export class Deliveries {
           'conflict',
           `The conversation of the delivery ${id} is erased, so there is nothing to send.`,
         );
-      return rows[0];
+      return { row: rows[0], environment: webhook.environment };
     });
-    this.#deps.wake({ tenantId, webhookIds: [webhookId] });
+    this.#deps.wake({ tenantId, environment, webhookIds: [webhookId] });
     return present(row);
   }
 
@@ -185,9 +185,10 @@ export class Deliveries {
     const end = until === undefined ? new Date() : new Date(until);
     let after = idBefore(new Date(since));
     let replayed = 0;
+    let environment: DueWebhooks['environment'] = 'live';
     for (let isLast = false; !isLast;) {
       const { rows } = await this.#deps.db.workspace(tenantId, async (tx) => {
-        await this.#active(tx, webhookId);
+        ({ environment } = await this.#active(tx, webhookId));
         return tx.query<{ last: string | null; seen: number; replayed: number }>(
           'replay_webhook_deliveries',
           `WITH seen AS (
@@ -207,7 +208,7 @@ export class Deliveries {
       after = nextId(batch?.last ?? after);
       isLast = (batch?.seen ?? 0) < replayBatch || replayed >= maxReplayed;
     }
-    if (replayed > 0) this.#deps.wake({ tenantId, webhookIds: [webhookId] });
+    if (replayed > 0) this.#deps.wake({ tenantId, environment, webhookIds: [webhookId] });
     return { replayed };
   }
 

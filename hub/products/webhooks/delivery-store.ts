@@ -2,8 +2,8 @@ import type { ChatEventType } from '../../../shared/contract/chat/chat-events.ts
 import type { Database, Transaction } from '../../platform/db/database.ts';
 
 /**
- * Concurrent deliveries per address and workspace, and how many of them may be retries. The difference is reserved for
- * first attempts.
+ * Concurrent deliveries per address, workspace and environment, and how many of them may be retries. The difference is
+ * reserved for first attempts.
  */
 export const maxConcurrentPerAddress = 4;
 const maxConcurrentRetriesPerAddress = 2;
@@ -43,7 +43,7 @@ export interface AttemptOutcome {
 const claimText = `WITH hook AS (SELECT * FROM webhooks WHERE id = $1 AND active),
   busy AS (
     SELECT count(*)::int AS lanes, count(*) FILTER (WHERE d.attempts > 0)::int AS retries
-    FROM hook h JOIN webhooks same ON same.tenant_id = h.tenant_id AND same.url = h.url
+    FROM hook h JOIN webhooks same ON same.tenant_id = h.tenant_id AND same.environment = h.environment AND same.url = h.url
     JOIN webhook_deliveries d ON d.webhook_id = same.id AND d.lease IS NOT NULL AND d.next_attempt_at > now()
   ), first AS (
     SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND attempts = 0 AND next_attempt_at <= now() ORDER BY next_attempt_at, id LIMIT $2
@@ -80,7 +80,7 @@ export async function claimDeliveries(
       const [, claimed] = await Promise.all([
         tx.query(
           'lock_webhook_address',
-          'SELECT pg_advisory_xact_lock(hashtextextended(tenant_id::text || url, 0)) FROM webhooks WHERE id = $1',
+          'SELECT pg_advisory_xact_lock(hashtextextended(tenant_id::text || environment || url, 0)) FROM webhooks WHERE id = $1',
           [webhookId],
         ),
         // The statement takes its snapshot after the lock is acquired, so that it counts earlier claims.

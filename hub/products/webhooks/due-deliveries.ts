@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
+import type { WebhookOwner } from './wake.ts';
 
 const minUuid = '00000000-0000-0000-0000-000000000000';
 const maxWebhooksPerBatch = 500;
@@ -13,18 +14,24 @@ const dueText = `WITH RECURSIVE open (webhook_id, n) AS (
     UNION ALL
     SELECT least(${nextOpen('= 0', 'o.webhook_id')}, ${nextOpen('> 0', 'o.webhook_id')}), o.n + 1 FROM open o WHERE o.webhook_id IS NOT NULL AND o.n < $2
   )
-  SELECT o.webhook_id, w.tenant_id, w.active AND (${hasDue('= 0')} OR ${hasDue('> 0')}) AS is_due FROM open o JOIN webhooks w ON w.id = o.webhook_id ORDER BY o.webhook_id`;
+  SELECT o.webhook_id, w.tenant_id, w.environment, w.active AND (${hasDue('= 0')} OR ${hasDue('> 0')}) AS is_due FROM open o JOIN webhooks w ON w.id = o.webhook_id ORDER BY o.webhook_id`;
 
-export async function listDueWebhooks(db: Database): Promise<{ webhookId: string; tenantId: string }[]> {
-  const due: { webhookId: string; tenantId: string }[] = [];
+export async function listDueWebhooks(db: Database): Promise<{ webhookId: string; owner: WebhookOwner }[]> {
+  const due: { webhookId: string; owner: WebhookOwner }[] = [];
   for (let after = minUuid; ;) {
-    const rows = await db.systemStatement<{ webhook_id: string; tenant_id: string; is_due: boolean }>(
-      'list_due_webhooks',
-      dueText,
-      [after, maxWebhooksPerBatch],
-    );
+    const rows = await db.systemStatement<{
+      webhook_id: string;
+      tenant_id: string;
+      environment: WebhookOwner['environment'];
+      is_due: boolean;
+    }>('list_due_webhooks', dueText, [after, maxWebhooksPerBatch]);
     due.push(
-      ...rows.filter((row) => row.is_due).map((row) => ({ webhookId: row.webhook_id, tenantId: row.tenant_id })),
+      ...rows
+        .filter((row) => row.is_due)
+        .map((row) => ({
+          webhookId: row.webhook_id,
+          owner: { tenantId: row.tenant_id, environment: row.environment },
+        })),
     );
     const last = rows.at(-1);
     if (rows.length < maxWebhooksPerBatch || last === undefined) return due;

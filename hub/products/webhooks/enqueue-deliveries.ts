@@ -2,17 +2,18 @@ import type { Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ChatEvent } from '../chat/events/index.ts';
 import { deliveryBody } from './body.ts';
+import type { DueWebhooks } from './wake.ts';
 
 /**
  * Inserts a delivery for each webhook that subscribes to the event. It runs in the transaction that causes the event
  * and stores the exact bytes to send.
- * @returns the ids of the webhooks.
+ * @returns the webhooks.
  */
-export async function enqueueDeliveries(tx: Transaction, event: ChatEvent): Promise<string[]> {
+export async function enqueueDeliveries(tx: Transaction, event: ChatEvent): Promise<DueWebhooks> {
   const { conversation, sequence, environment } = event.payload as {
     conversation: { id: string };
     sequence: number;
-    environment: string;
+    environment: DueWebhooks['environment'];
   };
   // The statement locks the last preceding event that has not been attempted. The transaction that records this attempt
   // waits until the new event is inserted, and then finds it. The lock on the webhook prevents its deletion. All
@@ -32,7 +33,8 @@ export async function enqueueDeliveries(tx: Transaction, event: ChatEvent): Prom
      SELECT h.id, b.webhook_id IS NOT NULL AS waits FROM hooks h LEFT JOIN before b ON b.webhook_id = h.id ORDER BY h.id`,
     [event.tenantId, environment, event.type, conversation.id],
   );
-  if (rows.length === 0) return [];
+  const due = { tenantId: event.tenantId, environment, webhookIds: rows.map(({ id }) => id) };
+  if (rows.length === 0) return due;
   const body = deliveryBody({
     event: event.type,
     eventId: event.eventId,
@@ -52,9 +54,9 @@ export async function enqueueDeliveries(tx: Transaction, event: ChatEvent): Prom
       event.type,
       body,
       rows.map(() => newId()),
-      rows.map(({ id }) => id),
+      due.webhookIds,
       rows.map(({ waits }) => waits),
     ],
   );
-  return rows.map(({ id }) => id);
+  return due;
 }

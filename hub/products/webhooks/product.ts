@@ -33,17 +33,17 @@ export function createWebhooks(
 ): Webhooks {
   let sender: WebhookSender | null = null;
   // A process that sends deliveries wakes its own sender. Other processes publish the wake-up.
-  const wake: Wake = ({ tenantId, webhookIds }) => {
-    if (webhookIds.length === 0) return;
+  const wake: Wake = (due) => {
+    if (due.webhookIds.length === 0) return;
     afterCommit(() => {
-      if (sender === null) events.publish(dueTopic, { tenantId, webhookIds });
-      else sender.wake({ tenantId, webhookIds });
+      if (sender === null) events.publish(dueTopic, { ...due });
+      else sender.wake(due);
     });
   };
   const subscriptions = new Subscriptions({ db, cursors, egress, secrets, limits, wake });
   chatEvents.subscribe(async (tx, event) => {
-    const webhookIds = await enqueueDeliveries(tx, event);
-    return () => wake({ tenantId: event.tenantId, webhookIds });
+    const due = await enqueueDeliveries(tx, event);
+    return () => wake(due);
   });
   chatEvents.onErase(eraseDeliveries);
   const mails = new DeactivationMails({ db, mailer, logger });

@@ -23,15 +23,17 @@ import type { AttemptOutcome, ClaimedDelivery } from './delivery-store.ts';
 import { listDueWebhooks } from './due-deliveries.ts';
 import { secretPurpose } from './signature.ts';
 import { dueTopic } from './wake.ts';
-import type { DueWebhooks } from './wake.ts';
+import type { DueWebhooks, WebhookOwner } from './wake.ts';
 
 /** Concurrent delivery attempts per process. */
 const maxConcurrentAttempts = 512;
-/** Concurrent attempts per workspace and process, so that one slow endpoint cannot starve other workspaces. */
-const maxAttemptsPerWorkspace = 32;
 /**
- * A workspace also gets at most 1/8 of the free slots, so that many workspaces with slow endpoints never occupy all
- * slots.
+ * Concurrent attempts per process for the live and for the test webhooks of a workspace, so that slow endpoints cannot
+ * starve other workspaces, and slow test endpoints cannot starve live webhooks.
+ */
+const maxAttemptsPerOwner = { live: 32, test: 8 };
+/**
+ * An owner also gets at most 1/8 of the free slots, so that many owners with slow endpoints never occupy all slots.
  */
 const freeSlotsDivisor = 8;
 /** Poll interval for retries and for deliveries that a stopped process left behind. */
@@ -53,6 +55,8 @@ export interface SenderDependencies {
   onAttempt: (outcome: string) => void;
 }
 
+const keyOf = ({ tenantId, environment }: WebhookOwner) => `${tenantId} ${environment}`;
+
 /**
  * Sends due deliveries, round-robin over webhooks, until disposed.
  * All state is in the database: a delivery whose lease expires becomes due again for any process.
@@ -60,11 +64,11 @@ export interface SenderDependencies {
 export class WebhookSender implements AsyncDisposable {
   readonly #deps: SenderDependencies;
   readonly #shutdownMs: number;
-  /** Webhooks that may have due deliveries, in round-robin order, mapped to their workspaces. */
-  readonly #waiting = new Map<string, string>();
+  /** Webhooks that may have due deliveries, in round-robin order, mapped to their owners. */
+  readonly #waiting = new Map<string, WebhookOwner>();
   readonly #claiming = new Set<string>();
   readonly #inProgress = new Set<Promise<void>>();
-  readonly #slotsByWorkspace = new Map<string, number>();
+  readonly #slotsByOwner = new Map<string, number>();
   #slotsInUse = 0;
   #isStopping = false;
   readonly #stop = new AbortController();
@@ -85,17 +89,21 @@ export class WebhookSender implements AsyncDisposable {
         dependencies.db.workspace(tenantId, (tx) => recordSuccesses(tx, attempts), { durable: false, ...options }),
       bytesOf: ({ outcome }) => outcome.response.length,
     });
-    this.#subscription = dependencies.events.subscribe(dueTopic, ({ tenantId, webhookIds }) => {
-      if (typeof tenantId === 'string' && Array.isArray(webhookIds))
-        this.wake({ tenantId, webhookIds: webhookIds.filter((id) => typeof id === 'string') });
+    this.#subscription = dependencies.events.subscribe(dueTopic, ({ tenantId, environment, webhookIds }) => {
+      if (
+        typeof tenantId === 'string' &&
+        (environment === 'live' || environment === 'test') &&
+        Array.isArray(webhookIds)
+      )
+        this.wake({ tenantId, environment, webhookIds: webhookIds.filter((id) => typeof id === 'string') });
     });
     this.#timer = setInterval(() => this.#pollDue(), pollIntervalMs);
     this.#pollDue();
   }
 
   /** Schedules webhooks that have due deliveries. */
-  wake({ tenantId, webhookIds }: DueWebhooks): void {
-    for (const id of webhookIds) this.#waiting.set(id, tenantId);
+  wake({ tenantId, environment, webhookIds }: DueWebhooks): void {
+    for (const id of webhookIds) this.#waiting.set(id, { tenantId, environment });
     this.#context.runInAsyncScope(() => this.#pump());
   }
 
@@ -117,7 +125,7 @@ export class WebhookSender implements AsyncDisposable {
     this.#poll ??= (async () => {
       const { db, logger } = this.#deps;
       try {
-        for (const { webhookId, tenantId } of await listDueWebhooks(db)) this.#waiting.set(webhookId, tenantId);
+        for (const { webhookId, owner } of await listDueWebhooks(db)) this.#waiting.set(webhookId, owner);
         logRecovery(logger, 'poll for due webhooks');
         this.#pump();
       } catch (error) {
@@ -132,16 +140,16 @@ export class WebhookSender implements AsyncDisposable {
   }
 
   #pump(): void {
-    for (const [webhookId, tenantId] of this.#waiting) {
+    for (const [webhookId, owner] of this.#waiting) {
       const free = maxConcurrentAttempts - this.#slotsInUse;
       if (this.#isStopping || free <= 0) return;
-      const share = Math.min(maxAttemptsPerWorkspace, Math.ceil(free / freeSlotsDivisor));
-      const slotCount = Math.min(maxConcurrentPerAddress, share - (this.#slotsByWorkspace.get(tenantId) ?? 0));
+      const share = Math.min(maxAttemptsPerOwner[owner.environment], Math.ceil(free / freeSlotsDivisor));
+      const slotCount = Math.min(maxConcurrentPerAddress, share - (this.#slotsByOwner.get(keyOf(owner)) ?? 0));
       if (slotCount <= 0 || this.#claiming.has(webhookId)) continue;
       this.#waiting.delete(webhookId);
       this.#claiming.add(webhookId);
-      this.#countSlots(tenantId, slotCount);
-      this.#track(this.#claimAndDeliver(tenantId, webhookId, slotCount));
+      this.#countSlots(owner, slotCount);
+      this.#track(this.#claimAndDeliver(owner, webhookId, slotCount));
     }
   }
 
@@ -151,15 +159,17 @@ export class WebhookSender implements AsyncDisposable {
     background(tracked, this.#deps.logger, 'webhook deliveries');
   }
 
-  #countSlots(tenantId: string, count: number): void {
-    const slots = (this.#slotsByWorkspace.get(tenantId) ?? 0) + count;
-    if (slots === 0) this.#slotsByWorkspace.delete(tenantId);
-    else this.#slotsByWorkspace.set(tenantId, slots);
+  #countSlots(owner: WebhookOwner, count: number): void {
+    const key = keyOf(owner);
+    const slots = (this.#slotsByOwner.get(key) ?? 0) + count;
+    if (slots === 0) this.#slotsByOwner.delete(key);
+    else this.#slotsByOwner.set(key, slots);
     this.#slotsInUse += count;
   }
 
-  async #claimAndDeliver(tenantId: string, webhookId: string, slotCount: number): Promise<void> {
+  async #claimAndDeliver(owner: WebhookOwner, webhookId: string, slotCount: number): Promise<void> {
     const { db, logger } = this.#deps;
+    const { tenantId } = owner;
     let claimed: ClaimedDelivery[] = [];
     try {
       claimed = await claimDeliveries(db, { tenantId, webhookId }, slotCount, { id: newId(), seconds: leaseSeconds });
@@ -171,13 +181,13 @@ export class WebhookSender implements AsyncDisposable {
         'webhook deliveries could not be claimed',
       );
     }
-    this.#countSlots(tenantId, claimed.length - slotCount);
+    this.#countSlots(owner, claimed.length - slotCount);
     this.#claiming.delete(webhookId);
     for (const delivery of claimed)
       this.#track(
         this.#deliver(tenantId, delivery).finally(() => {
-          this.#countSlots(tenantId, -1);
-          this.#waiting.set(webhookId, tenantId);
+          this.#countSlots(owner, -1);
+          this.#waiting.set(webhookId, owner);
           this.#pump();
         }),
       );

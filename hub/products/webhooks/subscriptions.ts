@@ -154,7 +154,7 @@ export class Subscriptions {
       );
       return this.#audited(tx, tenantId, rows[0], actor, 'updated', { changed: Object.keys(body) }, id);
     });
-    this.#deps.wake({ tenantId, webhookIds: [id] });
+    this.#deps.wake({ tenantId, environment: row.environment, webhookIds: [id] });
     return present(row);
   }
 

@@ -1,8 +1,13 @@
 /** Topic that notifies sending processes of webhooks with due deliveries. */
 export const dueTopic = 'webhooks-due';
 
-export interface DueWebhooks {
+/** The owner of webhooks, for fair shares: an environment of a workspace. */
+export interface WebhookOwner {
   tenantId: string;
+  environment: 'live' | 'test';
+}
+
+export interface DueWebhooks extends WebhookOwner {
   webhookIds: string[];
 }
 

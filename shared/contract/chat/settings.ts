@@ -89,7 +89,7 @@ const settings = {
     .strictObject({
       enabled: z.boolean().describe('Whether conversations are assigned automatically'),
       capacity: wholeNumber(1, 1_000).describe(
-        'Maximum number of open conversations that one agent gets automatically',
+        'Maximum number of open live conversations, and of open test conversations, that one agent gets automatically',
       ),
       returnToPool: z.boolean().describe('Whether open conversations of an agent who is away are reassigned'),
     })

@@ -3,6 +3,7 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
+import { runs } from '../../../engine/schema.ts';
 import { withAsciiHosts } from '../../../platform/ascii-hosts.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, isNotNull, isNull, lt, lte, sql } from '../../../platform/db/orm.ts';
@@ -11,6 +12,7 @@ import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
+import { messageRecords } from '../logs/index.ts';
 import { assertMayMakeLinks, eligibleApprovers, readApprovers } from './deciders.ts';
 import { approvalLinks, approvals, approvalVotes } from './schema.ts';
 import type { Approvals } from './service.ts';
@@ -37,9 +39,9 @@ export interface LinkedApproval {
   state: 'open' | 'voted' | 'approved' | 'rejected' | 'over';
 }
 
-/** The columns that a mail needs. */
-const mailedColumns = (({ id, tenantId, title, message }) => ({ id, tenantId, title, message }))(approvals);
-type MailedApproval = Pick<ApprovalRow, keyof typeof mailedColumns>;
+/** An approval whose mails are due, with the origin of its run. */
+type MailedApproval = Pick<ApprovalRow, 'id' | 'tenantId' | 'runId' | 'stepIndex' | 'title' | 'message'> &
+  Pick<typeof runs.$inferSelect, 'workflowId' | 'environment'>;
 
 const mailDeadlineMs = 30_000;
 /** Time after which a mail in progress is considered abandoned by a dead process, in seconds. */
@@ -154,7 +156,8 @@ export class ApprovalLinks {
   }
 
   /**
-   * Mails links to approvers who have none; part of the sweep. Does nothing without an SMTP server and a public URL.
+   * Mails links to approvers who have none; part of the sweep. Mails of test runs are recorded and not sent. Does
+   * nothing without an SMTP server and a public URL.
    */
   async mailNew(): Promise<void> {
     const { db, email, publicUrl } = this.#deps;
@@ -162,8 +165,18 @@ export class ApprovalLinks {
     const due = await db.system(
       (tx) =>
         tx
-          .select(mailedColumns)
+          .select({
+            id: approvals.id,
+            tenantId: approvals.tenantId,
+            runId: approvals.runId,
+            stepIndex: approvals.stepIndex,
+            title: approvals.title,
+            message: approvals.message,
+            workflowId: runs.workflowId,
+            environment: runs.environment,
+          })
           .from(approvals)
+          .innerJoin(runs, eq(runs.id, approvals.runId))
           .where(and(eq(approvals.status, 'pending'), lte(approvals.mailDueAt, sql`now()`)))
           .orderBy(approvals.mailDueAt)
           .limit(maxApprovalsPerPass),
@@ -180,12 +193,13 @@ export class ApprovalLinks {
       next !== null;
       next = await this.#beginMail(row, publicUrl, later)
     ) {
+      if (row.environment === 'test') continue;
       const { approver, url } = next;
       try {
         await email.notify(
           {
             to: approver,
-            subject: `To approve: ${visibleLine(row.title)}`.slice(0, 200),
+            subject: subjectOf(row),
             text: `${visibleLine(withAsciiHosts(row.title))}\n\n${visibleText(withAsciiHosts(row.message))}\n\nReview the request and decide here (the link works once):\n${url}\n`,
           },
           AbortSignal.timeout(mailDeadlineMs),
@@ -219,14 +233,15 @@ export class ApprovalLinks {
   }
 
   /**
-   * Creates the link of the next mail, or stores when to check again. @param later the address whose mail failed in
-   * this pass and is retried after a delay.
+   * Creates the link of the next mail, or stores when to check again. For a test run it also records the mail, and
+   * nobody gets the link. @param later the address whose mail failed in this pass and is retried after a delay.
    */
   #beginMail(
-    { id, tenantId }: MailedApproval,
+    mailed: MailedApproval,
     publicUrl: string,
     later: readonly string[],
   ): Promise<{ approver: string; url: string } | null> {
+    const { id, tenantId, runId, workflowId, stepIndex } = mailed;
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const [row] = await tx
         .select()
@@ -254,9 +269,23 @@ export class ApprovalLinks {
         .update(approvals)
         .set({ mailDueAt: sql`least(${nextTry}, ${escalation}::timestamptz)` })
         .where(eq(approvals.id, id));
-      return approver === undefined
-        ? null
-        : { approver, url: await insertLink(tx, row, approver, publicUrl, abandonedSeconds) };
+      if (approver === undefined) return null;
+      const isTest = mailed.environment === 'test';
+      const url = await insertLink(tx, row, approver, publicUrl, isTest ? undefined : abandonedSeconds);
+      if (isTest)
+        await messageRecords.insert(tx, [
+          {
+            tenantId,
+            workflowId,
+            runId,
+            stepIndex,
+            channel: 'email',
+            recipient: approver,
+            status: 'simulated',
+            summary: { subject: subjectOf(mailed) },
+          },
+        ]);
+      return { approver, url };
     });
   }
 
@@ -278,6 +307,8 @@ export class ApprovalLinks {
     return (await readApprovers(tx, row)).filter((approver) => !decided.has(approver));
   }
 }
+
+const subjectOf = ({ title }: Pick<ApprovalRow, 'title'>) => `To approve: ${visibleLine(title)}`.slice(0, 200);
 
 function stateOf({ status, expiresAt }: ApprovalRow, isUsed: boolean): LinkedApproval['state'] {
   if (status === 'approved' || status === 'rejected') return status;

@@ -72,9 +72,11 @@ export async function rerunRuns(
       outcomes.set(id, { refusal: error, ...(isOld ? { latest: run.latest_run_id } : {}) });
     }
   }
-  const acceptedCount = await queueCapacity.reserve(tx, tenantId, requested.length);
-  for (const { run } of requested.slice(acceptedCount)) outcomes.set(run.id, { refusal: queueCapacity.refusal() });
-  const retries = requested.slice(0, acceptedCount);
+  for (const [environment, ofQueue] of Map.groupBy(requested, ({ run }) => run.environment)) {
+    const acceptedCount = await queueCapacity.reserve(tx, { tenantId, environment }, ofQueue.length);
+    for (const { run } of ofQueue.slice(acceptedCount)) outcomes.set(run.id, { refusal: queueCapacity.refusal() });
+  }
+  const retries = requested.filter(({ run }) => !outcomes.has(run.id));
   const inserted = await insertRetries(tx, retries, caller);
   await recordAudits(
     tx,

@@ -18,6 +18,7 @@ import { cancelAudited, cancelWithin } from './cancel.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import { presentFlow, presentSummary } from './present.ts';
 import { QueueCapacity } from './queue-capacity.ts';
+import type { RunQueue } from './queue-capacity.ts';
 import { RunReader } from './reader.ts';
 import { asReplay, asRetry, rerunRuns } from './rerun.ts';
 import type { RerunPlan } from './rerun.ts';
@@ -129,21 +130,20 @@ export class Runs {
   }
 
   /**
-   * Reserves queue capacity of a workspace for runs that the transaction of the caller accepts. @returns the number of
-   * runs that fit.
+   * Reserves queue capacity for runs that the transaction of the caller accepts. @returns the number of runs that fit.
    */
-  reserveQueueSlots(tx: Transaction, tenantId: string, wanted: number): Promise<number> {
-    return this.#queueCapacity.reserve(tx, tenantId, wanted);
+  reserveQueueSlots(tx: Transaction, queue: RunQueue, wanted: number): Promise<number> {
+    return this.#queueCapacity.reserve(tx, queue, wanted);
   }
 
   /** Reserves cached queue capacity for one run. @returns false when the capacity must be counted. */
-  reserveCachedQueueSlot(tenantId: string): boolean {
-    return this.#queueCapacity.reserveCached(tenantId);
+  reserveCachedQueueSlot(queue: RunQueue): boolean {
+    return this.#queueCapacity.reserveCached(queue);
   }
 
   /** Reserves queue capacity for one run. @throws AppError `queued_runs_limit_reached` when the queue is full. */
-  reserveOneQueueSlot(tx: Transaction, tenantId: string): Promise<void> {
-    return this.#queueCapacity.reserveOne(tx, tenantId);
+  reserveOneQueueSlot(tx: Transaction, queue: RunQueue): Promise<void> {
+    return this.#queueCapacity.reserveOne(tx, queue);
   }
 
   /**

@@ -55,7 +55,7 @@ test('the jobs of a committed batch of fires are dispatched although the next ba
     db,
     logger: pino({ level: 'silent' }),
     dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)),
-    runs: { admit: async () => () => undefined, reserveQueueSlots: async (_tx, _tenantId, wanted) => wanted },
+    runs: { admit: async () => () => undefined, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
     intake: null,
     validateSteps: () => undefined,
   });
@@ -95,7 +95,7 @@ test('a workspace with many schedules does not delay others: the first schedule 
     );
   }
   const batches: { tenantId: string; count: number }[] = [];
-  const reserveQueueSlots = async (_tx: unknown, tenantId: string, count: number) => {
+  const reserveQueueSlots = async (_tx: unknown, { tenantId }: { tenantId: string }, count: number) => {
     batches.push({ tenantId, count });
     return count;
   };
@@ -148,7 +148,7 @@ test('a workflow with steps that cannot be validated does not block other schedu
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, reserveQueueSlots: async (_tx, _tenantId, wanted) => wanted },
+    runs: { admit: async () => () => undefined, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
     intake: null,
     validateSteps,
   });
@@ -207,7 +207,7 @@ function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = asy
     dispatch: () => undefined,
     runs: {
       admit: async () => () => undefined,
-      reserveQueueSlots: async (_tx, _tenantId, wanted) => (await meanwhile(), wanted),
+      reserveQueueSlots: async (_tx, _queue, wanted) => (await meanwhile(), wanted),
     },
     intake,
     validateSteps: () => undefined,
@@ -354,7 +354,7 @@ async function schedulesWithLock(isLocked: (workflowId: string) => boolean) {
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit, reserveQueueSlots: async (_tx, _tenantId, wanted) => wanted },
+    runs: { admit, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
     intake: null,
     validateSteps: () => undefined,
   });
@@ -444,7 +444,7 @@ test('batches of schedules are limited by bytes; large definitions fire one by o
     );
   }
   const batches: { tenantId: string; count: number }[] = [];
-  const reserveQueueSlots = async (_tx: unknown, tenantId: string, count: number) => {
+  const reserveQueueSlots = async (_tx: unknown, { tenantId }: { tenantId: string }, count: number) => {
     batches.push({ tenantId, count });
     return count;
   };

@@ -273,19 +273,20 @@ export class Schedules {
     }
   }
 
-  /** Limits the fires of each workspace to the free capacity of its run queue. The other fires are skipped. */
+  /** Limits the fires to the free capacity of their run queues. The other fires are skipped. */
   async #limitToQueueCapacity(tx: Transaction, fires: readonly Fire[]): Promise<void> {
-    const byTenant = Map.groupBy(
+    const byQueue = Map.groupBy(
       fires.filter(({ outcome }) => outcome === 'started'),
-      ({ workflow }) => workflow.tenant_id,
+      ({ workflow }) => `${workflow.tenant_id} ${workflow.environment}`,
     );
-    for (const [tenantId, starting] of byTenant) {
-      const accepted = await this.#deps.runs.reserveQueueSlots(tx, tenantId, starting.length);
+    for (const starting of byQueue.values()) {
+      const { tenant_id: tenantId, environment } = (starting[0] as Fire).workflow;
+      const accepted = await this.#deps.runs.reserveQueueSlots(tx, { tenantId, environment }, starting.length);
       const skipped = starting.slice(accepted);
       for (const fire of skipped) fire.outcome = 'queue_full';
       if (skipped.length > 0)
         this.#deps.logger.warn(
-          { tenantId, skipped: skipped.length },
+          { tenantId, environment, skipped: skipped.length },
           'fires of schedules were skipped: the run queue of the workspace is full',
         );
     }

@@ -60,8 +60,8 @@ export function matchesFilter(payload: JsonObject, filter: Record<string, JsonVa
 }
 
 /**
- * Starts every workflow that subscribes to an event, in the transaction that causes the event. A workflow that cannot
- * start does not block the others.
+ * Starts every workflow that subscribes to an event, in the transaction that causes the event. A live event starts no
+ * test workflows, which would delay what live users do. A workflow that cannot start does not block the others.
  */
 export async function startByEvent(
   tx: Transaction,
@@ -72,7 +72,9 @@ export async function startByEvent(
   const after: (() => void)[] = [];
   let hasFollowers = false;
   const starting: string[] = [];
-  for await (const page of listEventWorkflows(tx, event.tenantId, event.type)) {
+  // An event of the test environment starts test runs, which send nothing outside the platform.
+  const environment = event.payload['environment'] === 'test' ? 'test' : 'live';
+  for await (const page of listEventWorkflows(tx, event.tenantId, event.type, environment)) {
     hasFollowers ||= page.length > 0;
     for (const { id, trigger } of page)
       if (trigger.type === 'event' && matchesFilter(event.payload, trigger.event.filter)) starting.push(id);
@@ -94,8 +96,7 @@ export async function startByEvent(
         trigger: { type: 'event', event: event.type, eventId: event.eventId },
         payload: event.payload,
         subjectId: (event.payload as { conversation: { id: string } }).conversation.id,
-        // An event of the test environment starts test runs, which send nothing outside the platform.
-        environment: event.payload['environment'] === 'test' ? 'test' : 'live',
+        environment,
         depth: event.depth,
       });
       jobs.push(run.job);

@@ -84,8 +84,8 @@ export async function startRun(
 ): Promise<StartedRun> {
   assertStartable(workflow, entitlements, deps.validateSteps);
   const payload = payloadOf(workflow, request.payload ?? null, request.payloadPath);
-  await deps.runs.reserveOneQueueSlot(tx, workflow.tenantId);
   const environment = workflow.environment === 'test' ? 'test' : request.environment;
+  await deps.runs.reserveOneQueueSlot(tx, { tenantId: workflow.tenantId, environment });
   const admitted = await deps.runs.admit(tx, workflow, environment);
   const { runId, job } = await acceptRun(tx, {
     tenantId: workflow.tenantId,

@@ -41,20 +41,22 @@ export type TriggeredWorkflow = Pick<WorkflowRow, 'id' | 'trigger'>;
 const firstPageBytes = 4 * 1024 * 1024;
 
 /**
- * The oldest active workflows that subscribe to a type of event, live workflows first, 1,000 at most, in pages. Only the
- * first statement measures the size of their triggers.
+ * The oldest active workflows that events of a type start, live workflows first, 1,000 at most, in pages. A live event
+ * starts no test workflows. Only the first statement measures the size of their triggers.
  */
 export async function* listEventWorkflows(
   tx: Transaction,
   tenantId: string,
   eventType: string,
+  environment: 'live' | 'test',
 ): AsyncGenerator<TriggeredWorkflow[]> {
   const { rows } = await tx.query<{ id: string; bytes: number; trigger: Trigger | null }>(
     'list_event_workflows',
     `SELECT id, bytes, CASE WHEN sum(bytes) OVER (ORDER BY is_test, id) <= ${firstPageBytes} THEN trigger END AS trigger FROM (
        SELECT id, environment = 'test' AS is_test, trigger, ${memorySize('trigger', '{}')} AS bytes FROM workflows
-       WHERE tenant_id = $1 AND deleted_at IS NULL AND active AND event_type = $2 ORDER BY environment = 'test', id LIMIT 1000) f ORDER BY is_test, id`,
-    [tenantId, eventType],
+       WHERE tenant_id = $1 AND deleted_at IS NULL AND active AND event_type = $2 AND ($3 = 'test' OR environment = 'live')
+       ORDER BY environment = 'test', id LIMIT 1000) f ORDER BY is_test, id`,
+    [tenantId, eventType, environment],
   );
   const first = rows.flatMap(({ id, trigger }) => (trigger === null ? [] : [{ id, trigger }]));
   yield first;

@@ -66,13 +66,15 @@ export class WorkflowStartCache {
     // Limits that drop or replace runs depend on the current runs.
     if (limits !== null && limits.onLimit !== 'queue') return null;
     const payload = this.#payloadFor(start, request);
-    if (payload === undefined || !runs.reserveCachedQueueSlot(start.tenant_id)) return null;
+    if (payload === undefined) return null;
+    const environment = start.environment === 'test' ? 'test' : request.environment;
+    if (!runs.reserveCachedQueueSlot({ tenantId: start.tenant_id, environment })) return null;
     const accepted = await intake.accept({
       definition: start,
       trigger: request.trigger,
       context: request.context ?? null,
       payload,
-      environment: start.environment === 'test' ? 'test' : request.environment,
+      environment,
       depth: request.depth ?? 0,
       requestedBy: request.requestedBy ?? [],
     });

@@ -9,7 +9,8 @@ const maxConversationsPerBatch = 50;
 
 /**
  * Assigns open conversations that need an agent to agents who are online. The agent with the fewest open conversations
- * comes first, then the agent whose last assignment is oldest, up to the capacity.
+ * comes first, then the agent whose last assignment is oldest, up to the capacity. Live and test conversations are
+ * counted and assigned separately.
  * An assignment locks the conversation, then the widget of the workspace, then the agent. It emits its event last,
  * because subscribers acquire locks too. Every transaction uses this order, which prevents deadlocks.
  */
@@ -72,10 +73,10 @@ export class Assignment {
         'choose_agent',
         `SELECT a.user_id FROM chat_agents a JOIN users u ON u.id = a.user_id AND u.tenant_id = a.tenant_id
          CROSS JOIN LATERAL (SELECT count(*) AS open FROM chat_conversations c
-           WHERE c.tenant_id = $1 AND c.assigned_user_id = a.user_id AND c.status = 'open') o
+           WHERE c.tenant_id = $1 AND c.assigned_user_id = a.user_id AND c.status = 'open' AND c.environment = $4) o
          WHERE a.tenant_id = $1 AND a.presence = 'online' AND a.seen_at > now() - make_interval(secs => $2) AND o.open < $3
          ORDER BY o.open, a.assigned_at NULLS FIRST, a.user_id LIMIT 1`,
-        [tenantId, awaySeconds, autoAssignment.capacity],
+        [tenantId, awaySeconds, autoAssignment.capacity, conversation.environment],
       ),
     ]);
     const [agent] = rows;
@@ -89,11 +90,18 @@ export class Assignment {
     );
   }
 
-  /** Assigns the waiting conversations of a workspace, the longest waiting first. Returns the number of assignments. */
+  /**
+   * Assigns the waiting conversations of a workspace, the longest waiting first, live conversations before test
+   * conversations. Returns the number of assignments.
+   */
   async fill(tenantId: string, signal?: AbortSignal): Promise<number> {
+    return (await this.#fillOf(tenantId, 'live', signal)) + (await this.#fillOf(tenantId, 'test', signal));
+  }
+
+  async #fillOf(tenantId: string, environment: 'live' | 'test', signal: AbortSignal | undefined): Promise<number> {
     let assigned = 0;
     for (;;) {
-      const waiting = await this.#waiting(tenantId);
+      const waiting = await this.#waiting(tenantId, environment);
       const before = assigned;
       for (const id of waiting) {
         if (signal?.aborted === true) return assigned;
@@ -119,15 +127,16 @@ export class Assignment {
     return rows.map((row) => row.tenant_id);
   }
 
-  async #waiting(tenantId: string): Promise<string[]> {
+  async #waiting(tenantId: string, environment: 'live' | 'test'): Promise<string[]> {
     const rows = await this.#db.read(tenantId, async (tx) => {
       const { autoAssignment } = await readSettings(tx, tenantId);
       if (!autoAssignment.enabled) return [];
       const found = await tx.query<{ id: string }>(
         'list_waiting_conversations',
         `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai' AND has_started
+           AND environment = $3
          ORDER BY moved_at, id LIMIT $2`,
-        [tenantId, maxConversationsPerBatch],
+        [tenantId, maxConversationsPerBatch, environment],
       );
       return found.rows;
     });
