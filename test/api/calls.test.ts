@@ -702,7 +702,7 @@ describe('call records', () => {
         })(),
         null,
       ),
-    ).rejects.toThrow('lacks direction, startedAt, endedAt, provider (or give --provider)');
+    ).rejects.toThrow('Missing: direction, startedAt, endedAt, provider (or use --provider).');
   });
 
   test('are not changed by a CSV that repeats them, from any carrier and with semicolons, and are updated by one with more data', async () => {

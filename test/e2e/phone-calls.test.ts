@@ -1,10 +1,10 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamailio-server.ts';
 import type { KamailioServer } from '../fixtures/kamailio-server.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import {
   dial,
   expectAudioBothWays,

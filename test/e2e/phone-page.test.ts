@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { telnyxEvent, telnyxStandIn } from '../fixtures/carriers.ts';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import {
   dial,
   expectAudioBothWays,

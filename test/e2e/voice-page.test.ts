@@ -1,6 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { openTab } from '../fixtures/chat-tab.ts';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
@@ -8,6 +7,7 @@ import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
+import { findPageBrowser } from '../fixtures/page-browser.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import { send } from '../fixtures/requests.ts';
 import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
