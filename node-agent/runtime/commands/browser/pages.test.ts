@@ -223,7 +223,7 @@ describe.skipIf(browser === null)('the browser (needs Chrome, Edge or Chromium)'
     });
     await changeSettings(folder, { change: 'browser_hosts', privateHosts: ['127.0.0.1'] });
     await changeSettings(folder, { change: 'share', path: shared });
-    settings({ executablePath: browser?.path });
+    await settings({ executablePath: browser?.path });
     openDispatcher();
   });
   afterAll(async () => {
