@@ -216,6 +216,9 @@ describe('a test key changes no live data', () => {
     await expect(voice.call('updateCallConnection', { params: { id }, body: { name: 'x' } })).rejects.toMatchObject(
       refused,
     );
+    await expect(
+      voice.call('createCallConnection', { body: { provider: 'kamailio', name: 'test' } }),
+    ).rejects.toMatchObject(refused);
     await expect(voice.call('rotateCallConnection', { params: { id }, body: {} })).rejects.toMatchObject(refused);
     await expect(voice.call('deleteCallConnection', { params: { id } })).rejects.toMatchObject(refused);
     expect(await voice.call('getCallConnection', { params: { id } })).toMatchObject({ name: 'live' });

@@ -541,6 +541,18 @@ describe('default approvers', () => {
     ).rejects.toMatchObject({ status: 403, code: 'approver_required' });
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
   });
+
+  test('an author who was removed and added again cannot create links of the others', async () => {
+    await put([other.email]);
+    const approval = await pendingOf(await start(await create(author.session, [program()])));
+    await workspace.session.call('removeMember', {
+      params: { tenantId: workspace.tenantId, userId: author.id },
+    } as never);
+    const again = await addMember(author.email);
+    await expect(
+      again.session.call('growthCreateApprovalLinks', { params: { id: approval.id } }),
+    ).rejects.toMatchObject({ status: 403, code: 'approver_required' });
+  });
 });
 
 test('the only member decides their own workflows and runs, also as the default approver, unless the policy forbids it', async () => {

@@ -71,6 +71,7 @@ export const callConnections = defineResource({
   },
   createCallConnection: {
     ...managed,
+    liveOnly: true,
     method: 'POST',
     path: '/calls/connections',
     summary: 'Create a carrier connection',

@@ -100,9 +100,12 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
  * @throws AppError `approver_required` for a user who counts for the run, except the only member of the workspace.
  */
 export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<void> {
-  await assertIsMember(tx, row.tenantId, ...idsOf([actor], 'user:'));
+  const ids = idsOf([actor], 'user:');
+  await assertIsMember(tx, row.tenantId, ...ids);
   const policy = await readPolicy(tx, row.tenantId);
-  if (!(await readCounted(tx, row, policy)).actors.has(actor)) return;
+  const counted = await readCounted(tx, row, policy);
+  const [email = ''] = await emailsOf(tx, row.tenantId, ids);
+  if (!counted.has({ kind: 'user', actor, userId: ids[0] ?? '', email })) return;
   if (!(await isOnlyMember(tx, row.tenantId, policy))) throw ownRun(row, policy);
 }
 
@@ -123,8 +126,6 @@ function ownRun(row: ApprovalRow, policy: Policy): AppError {
 }
 
 interface Counted {
-  /** `user:<id>` and `token:<id>`. */
-  actors: ReadonlySet<string>;
   has: (decider: Decider) => boolean;
 }
 
@@ -146,7 +147,6 @@ async function readCounted(tx: Transaction, row: ApprovalRow, policy: Policy): P
   }
   const emails = await emailsOf(tx, tenantId, idsOf([...actors], 'user:'));
   return {
-    actors,
     has: (decider) =>
       decider.kind === 'token'
         ? actors.has(decider.actor)
