@@ -82,7 +82,9 @@ function rowsOf(schema: JsonSchema, prefix: string, depth: number, definitions: 
 }
 
 /** A table of the fields of an object; `none` when it has no fields. */
-export function fieldTable(schema: JsonSchema, none: string): string {
+export function fieldTable({ $ref, ...declared }: JsonSchema, none: string): string {
+  const named = $ref === undefined ? undefined : declared.$defs?.[$ref.split('/').at(-1) as string];
+  const schema: JsonSchema = { ...named, ...declared };
   const choices = schema.oneOf ?? schema.anyOf;
   if (schema.properties === undefined && choices !== undefined)
     return choices.map((choice) => fieldTable({ ...choice, $defs: schema.$defs ?? {} }, none)).join('\n\nor\n\n');

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { settingsTable } from '../../hub/config.ts';
-import { errorCodesOf } from '../../hub/platform/http/openapi/error-codes.ts';
 import { commands } from '../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { operations } from '../../shared/contract/api.ts';
@@ -114,15 +113,13 @@ export function nodeCommandsPage(skills: readonly ShownSkill[]): string {
 
 export function errorCodesPage(): string {
   const byStatus = Map.groupBy(Object.keys(errorCodes) as ErrorCode[], (code) => errorCodes[code].status);
-  const used = new Set(operations.flatMap(errorCodesOf));
   const sections = [...byStatus].flatMap(([status, codes]) => [
     `## ${status}`,
     [
       '| code | repeat | meaning and remedy |',
       '|---|---|---|',
       ...codes.map(
-        (code) =>
-          `| \`${code}\` | ${errorCodes[code].retryable ? 'yes' : ''} | ${cell(errorMeanings[code])}${used.has(code) ? '' : ' Only in runs, not in responses.'} |`,
+        (code) => `| \`${code}\` | ${errorCodes[code].retryable ? 'yes' : ''} | ${cell(errorMeanings[code])} |`,
       ),
     ].join('\n'),
   ]);
@@ -130,7 +127,7 @@ export function errorCodesPage(): string {
     'Error codes',
     'Every error response has the same shape. `code` is stable; `message` is human-readable and can change. Send `requestId` when you report a problem.',
     '```json\n{\n  "statusCode": 400,\n  "error": "Bad Request",\n  "code": "validation_failed",\n  "message": "body.name must have at least 1 character.",\n  "requestId": "req_…",\n  "details": [{ "path": "body.name", "message": "must have at least 1 character" }]\n}\n```',
-    '"repeat" says whether the same request can succeed later. Wait for the seconds in `Retry-After` if the response has it. Steps of runs use the same codes in `error.code`.',
+    '"repeat" says whether the same request can succeed later. Wait for the seconds in `Retry-After` if the response has it. Steps of runs use the same codes in `error.code`, and some codes appear only there.',
     ...sections,
   );
 }
