@@ -399,7 +399,7 @@ export class Companion {
   async #heartbeat(isShort = false): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
-    const settings = folder.settingsInForce();
+    const settings = folder.settingsOrPause();
     this.#audit.look();
     const reportsLog = this.#isAnchored;
     const facts = await this.#facts.read(signal);

@@ -311,6 +311,15 @@ export class DataFolder {
     return effectiveSettings(this.readSettings(), this.now());
   }
 
+  /** The settings in force. While the file cannot be read, everything is denied, as by a pause. */
+  settingsOrPause(): LocalSettings {
+    try {
+      return this.settingsInForce();
+    } catch {
+      return localSettings.parse({ paused: true, files: { allowed: false } });
+    }
+  }
+
   /** Whether the owner wants sent pictures to be kept. False when the settings cannot be read. */
   get keepsPictures(): boolean {
     try {
