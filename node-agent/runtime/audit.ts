@@ -142,7 +142,11 @@ export class AuditLog {
 
   /** Records an action of the owner. A full disk delays the entry, not the action. */
   note(
-    type: `owner.${'change' | 'answer'}` | `settings.${'edited' | 'ended' | 'recorded'}` | 'control.replaced',
+    type:
+      | `owner.${'change' | 'answer'}`
+      | `settings.${'edited' | 'ended' | 'recorded'}`
+      | 'control.replaced'
+      | 'programs.left',
     summary: string,
     more: Partial<AuditLine> = {},
   ): void {

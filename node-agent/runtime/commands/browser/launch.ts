@@ -98,9 +98,9 @@ export async function storeProxyCredentials(
 ): Promise<void> {
   const session = await page.context().newCDPSession(page);
   try {
-    session.on('Fetch.requestPaused', ({ requestId }) =>
-      session.send('Fetch.continueRequest', { requestId }).catch(() => undefined),
-    );
+    session.on('Fetch.requestPaused', ({ requestId }) => {
+      session.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
+    });
     session.on('Fetch.authRequired', ({ requestId, authChallenge }) => {
       const authChallengeResponse =
         authChallenge.source === 'Proxy'
