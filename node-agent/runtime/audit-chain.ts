@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
 import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine } from './audit-line.ts';
-import { linesFromEnd } from './file-lines.ts';
+import { LogFileError } from './companion-error.ts';
+import { linesFromEnd, linesFromStart } from './file-lines.ts';
 
 /** The hash by which the next entry refers to this one: SHA-256, in hex, of the entry's text without the line end. */
 export const hashOfLine = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -41,6 +42,7 @@ export interface KnownHeads {
  * Checks the files of a log, oldest first: each entry must hold the number and the hash of the entry before.
  * Lines that are not entries are ignored, because a crash in the middle of a write leaves one. Such a line cannot hide
  * a removed entry: the next entry holds the hash of the entry before.
+ * @throws LogFileError when a file cannot be read.
  */
 export function verifyChain(log: string, { own, hub }: KnownHeads = {}): AuditVerdict {
   const heads = [own, hub].filter((head) => head !== undefined);
@@ -51,8 +53,7 @@ export function verifyChain(log: string, { own, hub }: KnownHeads = {}): AuditVe
   const wanted = new Map(heads.map(({ count, hash }) => [count, hash]));
   const found = new Set<number>();
   for (const path of filesOf(log)) {
-    if (!existsSync(path)) continue;
-    for (const text of readFileSync(path, 'utf8').split('\n')) {
+    for (const text of linesFromStart(path)) {
       const line = parseAuditLine(text);
       if (line === null) continue;
       const { seq, prev } = line;
@@ -106,12 +107,17 @@ function wasSetAside(head: AuditHead, log: string, { type, seq, prev }: Chained[
   let last = { count: seq - 1, hash: prev };
   const isHead = () => last.count === head.count && last.hash === head.hash;
   for (const path of setAsideFiles(log)) {
-    for (const text of linesFromEnd(path)) {
-      if (last.count <= head.count) return isHead();
-      if (hashOfLine(text) !== last.hash) continue;
-      const line = parseAuditLine(text);
-      if (line?.prev === undefined) return false;
-      last = { count: last.count - 1, hash: line.prev };
+    try {
+      for (const text of linesFromEnd(path)) {
+        if (last.count <= head.count) return isHead();
+        if (hashOfLine(text) !== last.hash) continue;
+        const line = parseAuditLine(text);
+        if (line?.prev === undefined) return false;
+        last = { count: last.count - 1, hash: line.prev };
+      }
+    } catch (error) {
+      // It may have been set aside because it cannot be read.
+      if (!(error instanceof LogFileError)) throw error;
     }
   }
   return isHead();

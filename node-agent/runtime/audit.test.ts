@@ -1,10 +1,20 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { shortenMessage, scriptOf, summarise } from './audit-line.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
+import { linesFromEnd, linesFromStart } from './file-lines.ts';
 
 let folder: string;
 let path: string;
@@ -279,3 +289,96 @@ test.each(['\u0001', 'a', '漢', '😀', '\ud800'])(
     expect(scriptOf('browser.evaluate', { expression: `${text};1` })?.text).toBe(`${text};1`.toWellFormed());
   },
 );
+
+test('a new log begins with the entry that proves the old one, before entries that waited', () => {
+  const log = write(3);
+  rmSync(path);
+  mkdirSync(path);
+  expect(() => log.append(entry(4))).toThrow(`The log ${path} can't be read or written (EISDIR).`);
+  log.appendLater(entry(4));
+  log.appendLater(entry(5));
+  expect(log.pending).toBe(2);
+  const { head } = log;
+  log.setAside();
+  expect(lines().map((line) => (JSON.parse(line) as AuditLine).type)).toEqual([
+    'log.set_aside',
+    'node.files_read',
+    'node.files_read',
+  ]);
+  expect(log.pending).toBe(0);
+  const next = new AuditLog(path);
+  expect(next.verify().ok).toBe(true);
+  next.anchor(head);
+  expect(next.problem).toBeNull();
+});
+
+test("the hub's record is found in the old log although entries waited when the owner set it aside", () => {
+  const log = write(3);
+  const { head } = log;
+  log.append(entry(4));
+  const text = readFileSync(path);
+  rmSync(path);
+  mkdirSync(path);
+  log.appendLater(entry(5));
+  rmSync(path, { recursive: true });
+  writeFileSync(path, text);
+  appendFileSync(path, '{"seq":9,"prev":"00"}\n');
+  log.setAside();
+  const next = new AuditLog(path);
+  next.anchor(head);
+  expect(next.verify()).toMatchObject({ ok: true, entries: 2 });
+});
+
+test.each([
+  ['is a folder', () => mkdirSync(path)],
+  ['is neither file nor folder', () => symlinkSync('/dev/zero', path)],
+])('a log that %s is reported with its path and the remedy, and can be set aside', (_why, create) => {
+  create();
+  const log = new AuditLog(path);
+  expect(log.verify()).toMatchObject({
+    ok: false,
+    head: null,
+    problem: expect.stringMatching(
+      /^The log .*audit\.jsonl can't be read or written \(.+\)\. .* outrigger-companion audit set-aside$/,
+    ) as string,
+  });
+  expect(log.lastAt).toBe(0);
+  expect(log.head.count).toBe(0);
+  expect(() => log.append(entry(1))).toThrow('audit set-aside');
+  expect(() => log.read(10)).toThrow('audit set-aside');
+  log.setAside();
+  log.append(entry(1));
+  expect(new AuditLog(path).verify()).toMatchObject({ ok: true, entries: 2 });
+});
+
+test('a line of any length in a log is skipped, in a time that grows with its length only', { timeout: 60_000 }, () => {
+  const log = write(3);
+  truncateSync(path, 700 * 1024 * 1024);
+  expect(log.verify()).toMatchObject({ ok: true, entries: 3 });
+  const next = new AuditLog(path);
+  expect(next.verify()).toMatchObject({ ok: true, entries: 3 });
+  expect(next.read(2).map(({ summary }) => summary)).toEqual(['file 2', 'file 3']);
+  next.append(entry(4));
+  expect(next.verify()).toMatchObject({ ok: true, entries: 5 });
+  next.setAside();
+  const anchored = new AuditLog(path);
+  anchored.anchor(log.head);
+  expect(anchored.verify()).toMatchObject({ ok: true });
+});
+
+test('lines are read from both ends, also when they cross the pieces in which the file is read', () => {
+  const all = [
+    '',
+    'ä'.repeat(40_000),
+    '',
+    'x'.repeat(65_536),
+    'y'.repeat(65_535),
+    'z'.repeat(5 * 1024 * 1024),
+    'end',
+    '',
+  ];
+  writeFileSync(path, all.join('\n'));
+  const expected = all.map((line) => (line.length > 4 * 1024 * 1024 ? '' : line));
+  expect([...linesFromStart(path)]).toEqual(expected);
+  expect([...linesFromEnd(path)]).toEqual(expected.toReversed());
+});

@@ -6,7 +6,6 @@ import {
   fstatSync,
   ftruncateSync,
   openSync,
-  readFileSync,
   readSync,
   renameSync,
   statSync,
@@ -15,9 +14,11 @@ import {
 import { dirname } from 'node:path';
 import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
 import { hashOfLine, noHash, renameLog, verifyChain } from './audit-chain.ts';
+import type { KnownHeads } from './audit-chain.ts';
 import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine, RecordedPairing } from './audit-line.ts';
-import { linesFromEnd, syncFolder } from './file-lines.ts';
+import { LogFileError, useLogFile } from './companion-error.ts';
+import { linesFromEnd, linesFromStart, syncFolder } from './file-lines.ts';
 import { entriesToKeep } from './kept-entries.ts';
 
 export type { AuditLine } from './audit-line.ts';
@@ -33,6 +34,8 @@ const quietShare = 0.2;
 const maxNoteLength = 300;
 /** Entries that wait in memory when the disk is full. */
 const maxPending = 1_000;
+
+const noHead: AuditHead = { count: 0, hash: noHash };
 
 const isQuiet = ({ type, outcome }: AuditLine) => quietTypes.has(type) && outcome === 'succeeded';
 
@@ -71,9 +74,9 @@ export class AuditLog {
     this.#onNote = onNote;
   }
 
-  /** Number and hash of the last entry. */
+  /** Number and hash of the last entry; 0 when the log cannot be read. */
   get head(): AuditHead {
-    return this.#tail?.head ?? this.#readHead();
+    return this.#tail?.head ?? unlessBroken(() => this.#readHead()) ?? noHead;
   }
 
   /** Why the log cannot be trusted; null while no problem was found. */
@@ -104,7 +107,7 @@ export class AuditLog {
 
   /** When the last entry was written, in milliseconds since 1970; 0 without one. */
   get lastAt(): number {
-    const [last] = newest(this.#path, 1);
+    const [last] = unlessBroken(() => newest(this.#path, 1)) ?? [];
     return last === undefined ? 0 : Date.parse(last.time) || 0;
   }
 
@@ -142,23 +145,12 @@ export class AuditLog {
     type:
       | `owner.${'change' | 'answer'}`
       | `settings.${'edited' | 'ended' | 'recorded'}`
-      | 'log.set_aside'
-      | 'control.replaced',
+      | 'control.replaced'
+      | 'programs.left',
     summary: string,
     more: Partial<AuditLine> = {},
   ): void {
-    const line: AuditLine = {
-      time: new Date().toISOString(),
-      commandId: randomUUID(),
-      type,
-      summary: summary.slice(0, maxNoteLength),
-      approvedBy: null,
-      outcome: 'done',
-      message: null,
-      durationMs: 0,
-      began: true,
-      ...more,
-    };
+    const line = noteOf(type, summary, more);
     this.appendLater(line);
     this.#onNote(line);
   }
@@ -167,7 +159,7 @@ export class AuditLog {
   read(limit: number): AuditLine[] {
     // A command has at most two entries.
     const lines = withoutStarts(newest(this.#path, 2 * limit)).slice(0, limit);
-    const quiet = newest(this.#quietPath, limit);
+    const quiet = unlessBroken(() => newest(this.#quietPath, limit)) ?? [];
     const maxQuiet = Math.max(limit - lines.length, Math.floor(limit * quietShare));
     return [...lines, ...quiet.slice(0, maxQuiet)]
       .toSorted((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
@@ -183,7 +175,7 @@ export class AuditLog {
   /** @param hub The hub's record of the log. */
   #verify(hub?: AuditHead): AuditVerdict {
     const stamp = stampOf(this.#path);
-    const verdict = verifyChain(this.#path, { own: this.#tail?.head, hub });
+    const verdict = this.#readChain({ own: this.#tail?.head, hub });
     this.#problem ??= verdict.problem;
     // The last entry proves all entries before it, also those that a rotation removed.
     if (this.#problem === null && verdict.head !== null) {
@@ -192,6 +184,16 @@ export class AuditLog {
       this.#pairing = this.#lastPairing;
     }
     return { ...verdict, ok: verdict.ok && this.#problem === null, problem: this.#problem };
+  }
+
+  /** Verifies the chain. A log that cannot be read proves nothing. */
+  #readChain(heads: KnownHeads): AuditVerdict {
+    try {
+      return verifyChain(this.#path, heads);
+    } catch (error) {
+      if (!(error instanceof LogFileError)) throw error;
+      return { ok: false, problem: error.message, entries: 0, head: null };
+    }
   }
 
   /** Checks the log against the hub's record, once. Later records come from this process. */
@@ -216,17 +218,29 @@ export class AuditLog {
   setAside(): void {
     const isTrusted = this.#tail !== undefined || this.verify().ok;
     const { count, hash } = this.head;
-    const settings = isTrusted ? this.settingsHash : undefined;
-    const pairing = isTrusted ? this.#lastPairing : undefined;
+    const settings = isTrusted ? unlessBroken(() => this.settingsHash) : undefined;
+    const pairing = isTrusted ? unlessBroken(() => this.#lastPairing) : undefined;
     const oldPath = renameLog(this.#path);
     this.#tail = { head: { count, hash }, stamp: '' };
     this.#problem = null;
     this.#isAnchored = false;
-    this.note('log.set_aside', `set aside ${oldPath}`, {
+    const line = noteOf('log.set_aside', `set aside ${oldPath}`, {
       keptFrom: count + 1,
       ...(settings === undefined ? {} : { settings }),
       ...(pairing === undefined ? {} : { pairing }),
     });
+    // The first entry of the new log proves the old log, so it precedes the entries that wait.
+    this.#pending.unshift(line);
+    this.#flushIfPossible();
+    this.#onNote(line);
+  }
+
+  #flushIfPossible(): void {
+    try {
+      this.flush();
+    } catch {
+      // The entries wait.
+    }
   }
 
   get #quietPath(): string {
@@ -277,7 +291,8 @@ export class AuditLog {
 
   /** Writes a line completely or not at all. Lines of the log with a chain are then on the disk. */
   #write(path: string, text: string, isChained: boolean): void {
-    const handle = openSync(path, 'a+', 0o600);
+    const open = () => openSync(path, 'a+', 0o600);
+    const handle = isChained ? useLogFile(path, open) : open();
     try {
       const { size } = fstatSync(handle);
       // This line must not continue a line that a crash cut off.
@@ -297,12 +312,7 @@ export class AuditLog {
   }
 
   #readHead(): AuditHead {
-    for (const path of [this.#path, `${this.#path}.1`])
-      for (const text of linesFromEnd(path)) {
-        const { seq } = parseAuditLine(text) ?? {};
-        if (seq !== undefined) return { count: seq, hash: hashOfLine(text) };
-      }
-    return { count: 0, hash: noHash };
+    return lastOf(this.#path) ?? lastOf(`${this.#path}.1`) ?? noHead;
   }
 }
 
@@ -348,6 +358,20 @@ function withoutStarts(lines: readonly AuditLine[]): AuditLine[] {
   );
 }
 
+/** An entry about an action that the owner or the companion completed. */
+const noteOf = (type: string, summary: string, more: Partial<AuditLine>): AuditLine => ({
+  time: new Date().toISOString(),
+  commandId: randomUUID(),
+  type,
+  summary: summary.slice(0, maxNoteLength),
+  approvedBy: null,
+  outcome: 'done',
+  message: null,
+  durationMs: 0,
+  began: true,
+  ...more,
+});
+
 /** The newest entries of a log, newest first. Entries that rotations kept come last. */
 function newest(log: string, limit: number): AuditLine[] {
   const found: AuditLine[] = [];
@@ -365,10 +389,28 @@ function newest(log: string, limit: number): AuditLine[] {
   return [...found, ...older.toSorted((one, other) => (one.time < other.time ? 1 : -1))].slice(0, limit);
 }
 
+/** Returns undefined when a file of the log cannot be read. `verify` then reports the file. */
+function unlessBroken<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof LogFileError) return undefined;
+    throw error;
+  }
+}
+
+/** Number and hash of the last entry of a file. */
+function lastOf(path: string): AuditHead | undefined {
+  for (const text of linesFromEnd(path)) {
+    const { seq } = parseAuditLine(text) ?? {};
+    if (seq !== undefined) return { count: seq, hash: hashOfLine(text) };
+  }
+  return undefined;
+}
+
 /** Number of the first entry of a file. */
 function firstOf(path: string): number | undefined {
-  if (!existsSync(path)) return undefined;
-  for (const text of readFileSync(path, 'utf8').split('\n')) {
+  for (const text of linesFromStart(path)) {
     const { seq } = parseAuditLine(text) ?? {};
     if (seq !== undefined) return seq;
   }

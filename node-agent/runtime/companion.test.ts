@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
   existsSync,
@@ -24,6 +24,7 @@ import { Companion } from './companion.ts';
 import { DataFolder } from './data-folder.ts';
 import type { HubClient } from './hub-client.ts';
 import type { FinishedCommand } from './journal.ts';
+import { commandMarker } from './marked-processes.ts';
 import { changeSettings } from './owner-changes.ts';
 import { newDelivery, ResultSender } from './result-sender.ts';
 
@@ -571,3 +572,32 @@ test('a denied result on a full disk is reported as failed, and its command is n
     hub.close();
   }
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a companion ends the programs that earlier commands left, when it starts',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'outrigger-left-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const data = new DataFolder(folder);
+    const id = randomUUID();
+    mkdirSync(data.journal, { recursive: true });
+    writeFileSync(join(data.journal, 'seen.log'), `${randomUUID()}\n${id}\n`);
+    const program = spawn('sleep', ['600'], { env: { PATH: '/usr/bin:/bin', [commandMarker]: id }, stdio: 'ignore' });
+    const ended = new Promise((done) => program.once('exit', (_code, signal) => done(signal)));
+    const stop = new AbortController();
+    const identity = {
+      nodeId: randomUUID(),
+      deviceSecret: 'x',
+      hub: 'http://127.0.0.1:9',
+      pairedAt: '2026-01-01T00:00:00Z',
+    };
+    const run = new Companion({ folder: data, identity, signal: stop.signal, onEvent: () => undefined }).run();
+    try {
+      expect(await ended).toBe('SIGKILL');
+    } finally {
+      program.kill('SIGKILL');
+      stop.abort();
+      await run;
+    }
+  },
+);

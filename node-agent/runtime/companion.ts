@@ -84,7 +84,7 @@ export class Companion {
   readonly #connection: HubConnection;
   readonly #journal: Journal;
   readonly #audit: AuditLog;
-  readonly #guard = new ProcessGuard();
+  readonly #guard = new ProcessGuard((commandId) => this.#noteLeft(commandId));
   readonly #dispatcher: Dispatcher;
   readonly #facts: FactReader;
   readonly #stopping = new AbortController();
@@ -200,6 +200,8 @@ export class Companion {
     if (signal.aborted) stop();
     // Later changes are compared with the settings that this first call reads.
     this.#watchSettings();
+    // A program can kill the companion and the process guard, and run on.
+    await this.#guard.endLeft(this.#journal.startedIds);
     this.#recover();
     const settings = setInterval(() => this.#watchSettings(), settingsCheckMs);
     try {
@@ -217,6 +219,13 @@ export class Companion {
       this.#journal.close();
     }
     if (this.#connection.revocation !== undefined) throw this.#connection.revocation;
+  }
+
+  #noteLeft(commandId: string | null): void {
+    const command = commandId === null ? 'an earlier command' : `the command ${commandId}`;
+    const message = `Processes of ${command} start others faster than the companion can end them. Look for them on this machine.`;
+    this.#options.onEvent({ event: 'fault', message });
+    this.#audit.note('programs.left', message);
   }
 
   /** Sends results that an earlier process left, and reports the commands that it did not finish. */
@@ -399,7 +408,7 @@ export class Companion {
   async #heartbeat(isShort = false): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
-    const settings = folder.settingsInForce();
+    const settings = folder.settingsOrPause();
     this.#audit.checkForChanges();
     const reportsLog = this.#isAnchored;
     const facts = await this.#facts.read(signal);

@@ -23,38 +23,14 @@ import type { OwnFile } from '../../shared/companion/state.ts';
 import { issueMessage } from '../../shared/issue-messages.ts';
 import type { RecordedPairing } from './audit-line.ts';
 import { recordedPairing, recordedSettingsHash } from './audit.ts';
+import { BrokenFileError, CompanionError } from './companion-error.ts';
 import { lockFile } from './lock-file.ts';
 import { allowsNoMore, hashOfSettings } from './settings-edits.ts';
 import { SettingsStore } from './settings-store.ts';
 import type { SettingsStoreOptions, PairingChange, RecordedSettings } from './settings-store.ts';
 import { localSettings } from './settings.ts';
 
-/** A problem that the owner of this machine must solve. Its message is one line that says how. */
-export class CompanionError extends Error {
-  readonly exitCode: number;
-
-  constructor(message: string, options: { exitCode?: number; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'CompanionError';
-    this.exitCode = options.exitCode ?? 1;
-  }
-}
-
-/** A file of the data folder that cannot be read or parsed. */
-export class BrokenFileError extends CompanionError {
-  readonly file: OwnFile;
-  readonly path: string;
-  /** The problem as a sentence. */
-  readonly detail: string;
-
-  constructor(file: OwnFile, path: string, why: string, remedy: string, options: { cause?: unknown } = {}) {
-    super(`${path} ${why}; ${remedy}`, options);
-    this.name = 'BrokenFileError';
-    this.file = file;
-    this.path = path;
-    this.detail = `It ${why}.`;
-  }
-}
+export { BrokenFileError, CompanionError } from './companion-error.ts';
 
 const pairingFile = z
   .strictObject({
@@ -333,6 +309,15 @@ export class DataFolder {
   /** The settings without expired permissions. */
   settingsInForce(): LocalSettings {
     return effectiveSettings(this.readSettings(), this.now());
+  }
+
+  /** The settings in force. While the file cannot be read, everything is denied, as by a pause. */
+  settingsOrPause(): LocalSettings {
+    try {
+      return this.settingsInForce();
+    } catch {
+      return localSettings.parse({ paused: true, files: { allowed: false } });
+    }
   }
 
   /** Whether the owner wants sent pictures to be kept. False when the settings cannot be read. */

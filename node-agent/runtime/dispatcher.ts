@@ -27,6 +27,7 @@ import type {
   ResultArtifact,
 } from './commands/handler.ts';
 import { systemHandlers } from './commands/system.ts';
+import { LogFileError } from './companion-error.ts';
 import type { DataFolder } from './data-folder.ts';
 import { denialOf, isFileCommand } from './denial.ts';
 import { appVersion } from './facts.ts';
@@ -45,7 +46,9 @@ const browserGraceMs = 5_000;
 const startedBefore =
   'This machine started the command before, and does not know how it ended; look at it before you retry.';
 const describeUnwritable = (error: unknown) =>
-  `The command was not started, because this machine cannot record it: its data folder cannot be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Free space on its disk, then run the command again.`;
+  error instanceof LogFileError
+    ? `The command was not started, because this machine cannot record it. ${error.message}`
+    : `The command was not started, because this machine cannot record it: its data folder cannot be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Free space on its disk, then run the command again.`;
 
 /** The fields that all log entries of a command share. */
 export function auditFactsOf({ id, type, input, approval, origin }: ReceivedCommand) {

@@ -116,6 +116,11 @@ export class Journal {
     if (acts && !this.#startedIds.has(commandId)) this.#write(commandId, 'received.json', { type, acts, line });
   }
 
+  /** The newest commands that acted. */
+  get startedIds(): ReadonlySet<string> {
+    return this.#startedIds;
+  }
+
   /** Whether a command that acts was started before, so that it must not start again. */
   hasStarted(commandId: string): boolean {
     return this.#startedIds.has(commandId);

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { until } from '../../test/fixtures/until.ts';
 import { systemHandlers } from './commands/system.ts';
-import { commandMarker, isStartedByCommand, ProcessGuard } from './process-guard.ts';
+import { commandMarker } from './marked-processes.ts';
+import { isStartedByCommand, ProcessGuard } from './process-guard.ts';
 
 const isLinux = process.platform === 'linux';
 
@@ -179,7 +180,8 @@ test.skipIf(!isLinux)(
     const mark = crypto.randomUUID();
     const script = `
     const { spawn } = await import('node:child_process');
-    const { commandMarker, ProcessGuard } = await import(${moduleUrl('process-guard.ts')});
+    const { commandMarker } = await import(${moduleUrl('marked-processes.ts')});
+    const { ProcessGuard } = await import(${moduleUrl('process-guard.ts')});
     new ProcessGuard().start('${mark}', () => {
       spawn('${sleep[0]}', ${JSON.stringify(sleep.slice(1))}, { detached: true, stdio: 'ignore', env: { [commandMarker]: '${mark}' } });
       process.kill(process.pid, 'SIGKILL');
@@ -244,3 +246,91 @@ test.skipIf(process.platform === 'win32')(
     });
   },
 );
+
+/** A program that forks on: each process has its own session and ends after its child started. */
+const chain = (marker: string) =>
+  `use POSIX; my $end = time + 30; if (fork) { sleep 1; exit 0 } close STDIN; close STDOUT; close STDERR;
+  while (time < $end) { my $child = fork; POSIX::_exit(0) if $child; POSIX::setsid(); %ENV = (); $0 = "${marker}"; select(undef, undef, undef, 0.001) }`;
+const hasProgram = (name: string) => spawnSync(name, ['--version']).status === 0;
+const chainsOf = (marker: string) =>
+  readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && read(`/proc/${pid}/cmdline`).startsWith(marker));
+/** Whether no process of a chain runs. One look can miss a process that was just replaced. */
+const isChainOver = async (marker: string) => {
+  for (let look = 0; look < 50; look += 1) {
+    if (chainsOf(marker).length > 0) return false;
+    await new Promise((done) => setImmediate(done));
+  }
+  return true;
+};
+
+test.skipIf(!isLinux || !hasProgram('perl'))(
+  'a program that forks all the time ends with its command (needs perl)',
+  async () => {
+    const notEnded: unknown[] = [];
+    await using guard = new ProcessGuard((mark) => notEnded.push(mark));
+    const { 'system.run': run } = systemHandlers(guard);
+    const marker = `chain-${crypto.randomUUID()}`;
+    const argv: [string, ...string[]] = ['perl', '-e', chain(marker)];
+    expect(await run({ argv }, context(crypto.randomUUID()))).toMatchObject({ exitCode: 0 });
+    expect(notEnded).toEqual([]);
+    expect(await isChainOver(marker)).toBe(true);
+  },
+);
+
+test.skipIf(!isLinux || !hasProgram('python3') || !hasProgram('prlimit'))(
+  'a process whose first thread ended, or that lowered its soft limit, ends with its command (needs python3 and prlimit)',
+  async () => {
+    await using guard = new ProcessGuard();
+    const { 'system.run': run } = systemHandlers(guard);
+    const sleeps = [ownSleep(), ownSleep()];
+    const [first, second] = sleeps.map((sleep) => sleep.join(' '));
+    const python = `import ctypes, threading, time, subprocess
+threading.Thread(target=lambda: (time.sleep(0.2), subprocess.run("${first}".split()), time.sleep(60))).start()
+ctypes.CDLL(None).pthread_exit(None)`;
+    const line = `env -i PATH="$PATH" setsid python3 -c '${python}' >/dev/null 2>&1 <&- &
+      echo $!
+      env -i setsid prlimit --rttime=1000000000000: ${second} >/dev/null 2>&1 <&- &
+      while ! { grep -qsa '${first?.replace(' ', '.')}' /proc/[0-9]*/cmdline && grep -qsa '${second?.replace(' ', '.')}' /proc/[0-9]*/cmdline; }; do :; done`;
+    const { exitCode, stdout } = await run({ argv: ['sh', '-c', line] }, context(crypto.randomUUID()));
+    expect(exitCode).toBe(0);
+    expect(left(sleeps)).toEqual([]);
+    // `setsid` and `env` run the program in their process, so all have the ID that the shell printed.
+
+    const [, threads = '0'] = /^Threads:\s+(\d+)$/m.exec(read(`/proc/${stdout.trim()}/status`)) ?? [];
+    expect(Number(threads)).toBeLessThanOrEqual(1);
+  },
+);
+
+test.skipIf(!isLinux)('a guard that a program stopped is replaced', async () => {
+  const sleep = ownSleep();
+  const companion = companionThatRuns(`exec ${sleep.join(' ')}`);
+  const pid = companion.pid as number;
+  await allRun([sleep]);
+  const [guard] = guardsOf(pid) as [number];
+  process.kill(guard, 'SIGSTOP');
+  await expect.poll(() => guardsOf(pid).some((other) => other !== guard), endsInTime).toBe(true);
+  companion.kill('SIGKILL');
+  await expect.poll(() => left([sleep]), endsInTime).toEqual([]);
+});
+
+test.skipIf(!isLinux)('programs that outlived the guard and the companion end at the next start', async () => {
+  const sleep = ownSleep();
+  const commandId = crypto.randomUUID();
+  const script = `
+    const { ProcessGuard } = await import(${moduleUrl('process-guard.ts')});
+    const { systemHandlers } = await import(${moduleUrl('commands/system.ts')});
+    const { 'system.run': run } = systemHandlers(new ProcessGuard());
+    run({ argv: ['sh', '-c', 'env -i setsid ${sleep.join(' ')} & wait'] }, { commandId: '${commandId}', signal: AbortSignal.timeout(600_000) });`;
+  const companion = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
+  onTestFinished(() => void companion.kill('SIGKILL'));
+  await allRun([sleep]);
+  for (const pid of guardsOf(companion.pid as number)) process.kill(pid, 'SIGKILL');
+  companion.kill('SIGKILL');
+  await new Promise((done) => companion.once('exit', done));
+  expect(left([sleep])).toHaveLength(1);
+  await using guard = new ProcessGuard();
+  await guard.endLeft([crypto.randomUUID(), commandId]);
+  expect(left([sleep])).toEqual([]);
+});

@@ -1,10 +1,17 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
-
-/** The environment variable that identifies a command's processes after they left its process group. */
-export const commandMarker = 'OUTRIGGER_COMMAND';
+import { background } from './background.ts';
+import {
+  canMarkByLimit,
+  commandMarker,
+  endMarked,
+  limitOf,
+  lowestMark,
+  MarkedProcesses,
+  prlimit,
+  read,
+  signalProcess,
+} from './marked-processes.ts';
 
 /**
  * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; GROUP is `-` while it is not known. The kernel closes
@@ -35,30 +42,8 @@ exit 0`;
 
 /** How long a program may take to end by itself, in milliseconds. It is shorter when the owner paused. */
 const graceMs = { asked: 2_000, paused: 300 };
-const prlimit = '/usr/bin/prlimit';
-/** Scans for processes of a killed command. A process that forks during one scan is found by the next. */
-const maxScans = 5;
-
-/**
- * Converts a mark to a resource limit, above any real-time limit in use and without overflow. Every descendant inherits
- * limits, also with another session, environment or parent, so limits mark processes that nothing else marks. This
- * limit affects only real-time tasks, after thousands of years.
- */
-const lowestMark = 1n << 61n;
-function limitOf(mark: string): string {
-  return (lowestMark + (createHash('sha256').update(mark).digest().readBigUInt64BE() >> 4n)).toString();
-}
-
-/** Whether programs can be started with such a limit: util-linux is installed, and no lower limit is set. */
-const canMarkByLimit = (() => {
-  if (process.platform !== 'linux') return false;
-  try {
-    accessSync(prlimit, constants.X_OK);
-    return /^Max realtime timeout\s+unlimited\s+unlimited\s/m.test(readFileSync('/proc/self/limits', 'utf8'));
-  } catch {
-    return false;
-  }
-})();
+/** Interval at which a stopped guard is replaced, and processes that were not ended are searched again. */
+const checkIntervalMs = 1_000;
 
 /**
  * How to start a program so that all its descendants can be found, also those that leave its group and environment.
@@ -77,22 +62,37 @@ export function markedStart(
   return { file: prlimit, args: [`--rttime=${limit}:${limit}`, '--', argv0, ...args], argv0: prlimit };
 }
 
+const entryFor = (group: number | '-', mark: string) => `${group} ${mark} ${limitOf(mark)}`;
+
 /**
  * Owns the process groups that commands start: none outlives its command or the companion, also after `kill -9`. On
  * Linux a process that leaves its group is found by the mark in its environment or by its limit. A process that sets
- * another limit on purpose is not found; nor, on other systems, one that leaves its group.
+ * another limit on purpose is not found; nor, on other systems, one that leaves its group. Processes that end the guard
+ * together with the companion run on until `endLeft` of the next start.
  */
 export class ProcessGuard implements AsyncDisposable {
   #guard: ChildProcess | undefined;
   /** The entries of programs that may still run. */
   readonly #entries = new Set<string>();
+  /** Marks of processes that could not be ended yet. */
+  readonly #left = new Set<readonly string[]>();
+  readonly #onLeft: (mark: string | null) => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param onLeft Called when processes of a command start others faster than they can be ended. The command is null if
+   *   an earlier companion started it.
+   */
+  constructor(onLeft: (mark: string | null) => void = () => undefined) {
+    this.#onLeft = onLeft;
+  }
 
   /**
    * Starts a program and guards its group until the returned object is disposed.
    * @param start Starts the program `detached`, with `mark` as `commandMarker` in its environment.
    */
   start<Child extends ChildProcess>(mark: string, start: () => Child): AsyncDisposable & { child: Child } {
-    const entryOf = (group: number | '-') => `${group} ${mark} ${limitOf(mark)}`;
+    const entryOf = (group: number | '-') => entryFor(group, mark);
     // The companion may be killed before it knows the group.
     this.#add(entryOf('-'));
     let child: Child;
@@ -108,8 +108,13 @@ export class ProcessGuard implements AsyncDisposable {
       child,
       [Symbol.asyncDispose]: async () => {
         if (pid !== undefined) {
-          killTree(pid, mark, 'SIGKILL');
+          const isEnded = await killTree(pid, mark);
           this.#remove(entryOf(pid));
+          // The other entry stays, so that the guard searches them again after the end of the companion.
+          if (!isEnded) {
+            this.#noteLeft([mark], mark);
+            return;
+          }
         }
         this.#remove(entryOf('-'));
       },
@@ -120,16 +125,30 @@ export class ProcessGuard implements AsyncDisposable {
   async end(child: ChildProcess, mark: string, why: keyof typeof graceMs = 'asked'): Promise<void> {
     const { pid } = child;
     if (pid === undefined) return;
-    killTree(pid, mark, 'SIGTERM');
+    signalTree(pid, mark, 'SIGTERM');
     const ended = Promise.withResolvers<void>();
     const timer = setTimeout(ended.resolve, graceMs[why]);
     child.once('exit', () => ended.resolve());
     if (child.exitCode === null && child.signalCode === null) await ended.promise;
     clearTimeout(timer);
-    killTree(pid, mark, 'SIGKILL');
+    await killTree(pid, mark);
+  }
+
+  /** Ends what earlier companions left running of these commands. */
+  async endLeft(marks: Iterable<string>): Promise<void> {
+    const known = [...marks];
+    if (!(await endMarked(known))) this.#noteLeft(known, null);
+  }
+
+  #noteLeft(marks: readonly string[], mark: string | null): void {
+    this.#onLeft(mark);
+    this.#left.add(marks);
+    this.#watch();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
     this.#guard?.stdin?.end();
     this.#guard = undefined;
   }
@@ -137,12 +156,35 @@ export class ProcessGuard implements AsyncDisposable {
   #add(entry: string): void {
     if (process.platform === 'win32') return;
     this.#entries.add(entry);
+    this.#watch();
     if (!this.#isGuardRunning) this.#startGuard();
     else this.#guard?.stdin?.write(`add ${entry}\n`);
   }
 
   #remove(entry: string): void {
     if (this.#entries.delete(entry) && this.#isGuardRunning) this.#guard?.stdin?.write(`del ${entry}\n`);
+  }
+
+  /** Replaces a stopped guard, and ends processes that were left, while there are any. */
+  #watch(): void {
+    this.#timer ??= setInterval(() => {
+      if (this.#entries.size + this.#left.size === 0) {
+        clearInterval(this.#timer);
+        this.#timer = undefined;
+        return;
+      }
+      // A program can stop the guard before it kills the companion. A killed guard is replaced.
+      const { pid } = this.#guard ?? {};
+      if (pid !== undefined && this.#isGuardRunning && / [Tt] /.test(read(`/proc/${pid}/stat`).replace(/^.*\)/, '')))
+        this.#guard?.kill('SIGKILL');
+      for (const marks of this.#left) background(this.#endAgain(marks), 'end of processes');
+    }, checkIntervalMs).unref();
+  }
+
+  async #endAgain(marks: readonly string[]): Promise<void> {
+    this.#left.delete(marks);
+    if (!(await endMarked(marks))) this.#left.add(marks);
+    else for (const mark of marks) this.#remove(entryFor('-', mark));
   }
 
   get #isGuardRunning(): boolean {
@@ -178,27 +220,23 @@ export class ProcessGuard implements AsyncDisposable {
 }
 
 /** Signals a process group and, on Linux, processes with the mark or its limit that left the group. */
-function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
+function signalTree(group: number, mark: string, signal: NodeJS.Signals): void {
   if (process.platform === 'win32') {
     spawn('taskkill', ['/pid', String(group), '/t', '/f'], { stdio: 'ignore' }).on('error', () => undefined);
     return;
   }
-  tryKill(-group, signal);
-  if (process.platform !== 'linux') return;
-  const limit = ` ${limitOf(mark)} `;
-  for (let scan = 0; scan < (signal === 'SIGKILL' ? maxScans : 1); scan += 1) {
-    const left = readdirSync('/proc')
-      .map(Number)
-      .filter((pid) => {
-        if (!Number.isInteger(pid) || pid === process.pid) return false;
-        return (
-          read(`/proc/${pid}/environ`).includes(`${commandMarker}=${mark}`) ||
-          (canMarkByLimit && read(`/proc/${pid}/limits`).includes(limit))
-        );
-      });
-    if (left.length === 0) return;
-    for (const pid of left) tryKill(pid, signal);
+  signalProcess(-group, signal);
+  for (const pid of new MarkedProcesses([mark]).scan().found) signalProcess(pid, signal);
+}
+
+/** Kills a process group and, on Linux, processes that left the group. @returns whether none is left. */
+async function killTree(group: number, mark: string): Promise<boolean> {
+  if (process.platform !== 'linux') {
+    signalTree(group, mark, 'SIGKILL');
+    return true;
   }
+  signalProcess(-group, 'SIGKILL');
+  return endMarked([mark]);
 }
 
 /**
@@ -233,20 +271,4 @@ function isMarkedByLimit(limits: string): boolean {
   // This process may have a limit because a command started it, or because the system sets one for all processes. Only
   // marks are this high.
   return canMarkByLimit || (hard !== 'unlimited' && BigInt(hard) >= lowestMark);
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-function tryKill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended.
-  }
 }

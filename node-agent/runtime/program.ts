@@ -86,7 +86,14 @@ program
     assertOwner();
     const folder = dataFolder();
     if (options.pause === true) await change(folder, { change: 'pause' });
-    const { browser } = folder.readSettings();
+    const {
+      settings: { browser },
+      broken,
+      problem,
+    } = readOwnFiles(folder);
+    // The companion runs as if it were paused until the file is repaired.
+    if (problem !== null && broken.some(({ file }) => file === 'settings'))
+      process.stderr.write(`outrigger-companion: ${visibleLine(asTyped(problem))}\n`);
     if (browser.allowed && lacksSandbox())
       process.stderr.write(
         `outrigger-companion: ${asTyped(sandboxProblem(browser) ?? 'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine.')}\n`,

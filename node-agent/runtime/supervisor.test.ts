@@ -34,10 +34,18 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
  * nodes.
  */
 async function startHub() {
-  const hub = { url: '', polls: 0, results: [] as string[], commands: [] as object[], nodes: [] as string[] };
+  const hub = {
+    url: '',
+    polls: 0,
+    results: [] as string[],
+    commands: [] as object[],
+    nodes: [] as string[],
+    heartbeats: [] as Record<string, unknown>[],
+  };
   const server = createServer((request, response) => {
     const url = request.url ?? '';
-    request.resume();
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
     request.on('end', () => {
       const answer = (body: object) => {
         response.setHeader('content-type', 'application/json');
@@ -52,8 +60,10 @@ async function startHub() {
         hub.polls += 1;
         const commands = hub.commands.splice(0);
         setTimeout(() => answer({ commands, withdrawn: [] }), commands.length > 0 ? 0 : 100);
-      } else if (url.endsWith('/heartbeat')) answer({ withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } });
-      else {
+      } else if (url.endsWith('/heartbeat')) {
+        hub.heartbeats.push(JSON.parse(text) as Record<string, unknown>);
+        answer({ withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } });
+      } else {
         response.statusCode = 503;
         answer({ statusCode: 503, error: 'x', message: 'away', requestId: 'x' });
       }
@@ -186,6 +196,47 @@ test('commands beyond the requested number are not run', async () => {
     () => 'the hub is not asked',
   );
   expect(hub.results.length).toBeLessThanOrEqual(4);
+});
+
+test('a companion that starts with a settings.json that it cannot read refuses commands until the file is repaired', async () => {
+  const hub = await startHub();
+  const request = { code: 'ABCD-EFGH', hub: hub.url, force: false, insecure: false, secretInFile: true };
+  await pair(data, new DeviceSecrets(null), request);
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  const file = join(data.path, 'settings.json');
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('{', '{"unknown": 1,'));
+  const companion = spawn(
+    process.execPath,
+    [resolve('node-agent/runtime/cli.ts'), '--data-folder', data.path, 'run', '--no-channel'],
+    { env: inheritedEnv(), stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  onTestFinished(() => void companion.kill('SIGKILL'));
+  let printed = '';
+  companion.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  const ping = async () => {
+    const id = randomUUID();
+    hub.commands.push({ id, type: 'node.ping', input: {} });
+    await until(
+      () => hub.results.includes(id),
+      () => `no result; printed: ${printed}`,
+    );
+    return new AuditLog(data.audit)
+      .read(100)
+      .filter(({ commandId }) => commandId === id)
+      .map(({ outcome }) => outcome);
+  };
+  expect(await ping()).toEqual(['denied_by_device']);
+  expect(printed).toContain('settings.json');
+  expect(hub.heartbeats.at(-1)).toMatchObject({ paused: true });
+  expect(await state()).toMatchObject({ broken: [{ file: 'settings' }], connection: { isUp: true } });
+  writeFileSync(file, text);
+  await until(
+    () => hub.heartbeats.at(-1)?.['paused'] === false,
+    () => 'the repair is not reported',
+  );
+  expect(await ping()).toContain('succeeded');
+  expect(await state()).toMatchObject({ broken: [], edited: null, settings: { capture: { screen: true } } });
 });
 
 test('an invalid pairing, or a key store that fails, is reported and can be replaced by pairing again', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { background } from '../background.ts';
-import { commandMarker } from '../process-guard.ts';
+import { commandMarker } from '../marked-processes.ts';
 import type { ProcessGuard } from '../process-guard.ts';
 import { CommandError } from './handler.ts';
 

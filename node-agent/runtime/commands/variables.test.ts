@@ -33,7 +33,6 @@ describe('the variables that a workflow may set', () => {
     'TZDIR',
     'LOCPATH',
     'TERMINFO',
-    'OUTRIGGER_COMMAND',
     'INPUTRC',
     'INPUT_',
     'MY_INPUT_TOKEN',
@@ -47,6 +46,16 @@ describe('the variables that a workflow may set', () => {
       `The variable ${name} is not allowed on this machine. Pass data in a variable whose name begins with INPUT_. The owner of this machine allows it with: outrigger-companion variables allow ${name}`,
     );
   });
+
+  test.each(['OUTRIGGER_COMMAND', 'outrigger_home'])(
+    '%s is refused without a remedy, because nobody can allow it',
+    (name) => {
+      const problem = variableProblem({ [name]: 'x' }, [], linux);
+      expect(problem).toBe(
+        `The variable ${name} cannot be set: names that begin with OUTRIGGER_ belong to the companion. Pass data in a variable whose name begins with INPUT_.`,
+      );
+    },
+  );
 
   test.each([
     ['LANG', '/tmp/locale'],

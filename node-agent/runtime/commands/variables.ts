@@ -1,3 +1,5 @@
+import { allowedVariable } from '../../../shared/companion/settings.ts';
+
 /**
  * The environment variables that a workflow may set for an approved program. A variable can make a program load other
  * code or trust another server. No list of such variables is complete, so a variable is refused unless its name is
@@ -30,6 +32,8 @@ export function variableProblem(
   for (const [given, value] of Object.entries(env)) {
     const name = normalize(given);
     if (ownerNames.has(name) || dataName.test(name)) continue;
+    if (!allowedVariable.safeParse(given).success)
+      return `The variable ${given} cannot be set: names that begin with OUTRIGGER_ belong to the companion. Pass data in a variable whose name begins with INPUT_.`;
     const remedy = `The owner of this machine allows it with: outrigger-companion variables allow ${given}`;
     if (!localeName.test(name))
       return `The variable ${given} is not allowed on this machine. Pass data in a variable whose name begins with INPUT_. ${remedy}`;

@@ -39,7 +39,12 @@ test('a running response is closed when its host is no longer allowed', async ()
   const filter = await HostFilter.listen(() => rules);
   try {
     const { hostname, port } = new URL(filter.url);
-    const sent = request({ hostname, port, path: `http://127.0.0.1:${(far.address() as AddressInfo).port}/` }).end();
+    const sent = request({
+      hostname,
+      port,
+      path: `http://127.0.0.1:${(far.address() as AddressInfo).port}/`,
+      headers: asBrowser(filter),
+    }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     answer.on('error', () => undefined);
     await once(answer, 'data');
@@ -55,12 +60,21 @@ test('a running response is closed when its host is no longer allowed', async ()
   }
 });
 
+/** The headers with which a browser uses a filter. */
+const asBrowser = ({ credentials: { username, password } }: HostFilter) => ({
+  'proxy-authorization': `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+});
+
 /** Starts a server on 127.0.0.1 that records its requests. */
 async function listen(): Promise<{ port: number; seen: string[] }> {
   const seen: string[] = [];
   const server = createServer((incoming, response) => {
     seen.push(`${incoming.method} ${incoming.url}`);
     response.end('reached');
+  });
+  server.on('upgrade', (incoming, socket) => {
+    seen.push(`upgrade ${incoming.url}`);
+    socket.destroy();
   });
   server.on('connect', (incoming, socket) => {
     seen.push(`CONNECT ${incoming.url} ${incoming.headers['proxy-authorization'] ?? ''}`);
@@ -75,10 +89,15 @@ async function listen(): Promise<{ port: number; seen: string[] }> {
 }
 
 /** Sends CONNECT and a request through a filter, and returns all received bytes as text. */
-async function tunnel(filter: HostFilter, target: string): Promise<string> {
+async function tunnel(
+  filter: HostFilter,
+  target: string,
+  headers: Record<string, string> = asBrowser(filter),
+): Promise<string> {
   const { hostname, port } = new URL(filter.url);
   const socket = connect(Number(port), hostname);
-  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${lines.join('')}\r\n`);
   let text = '';
   socket.on('data', (chunk: Buffer) => {
     text += chunk.toString();
@@ -88,6 +107,60 @@ async function tunnel(filter: HostFilter, target: string): Promise<string> {
   await once(socket, 'close');
   return text;
 }
+
+/** Sends a request through a filter, and returns status, headers and text of the response. */
+async function send(filter: HostFilter, path: string, options: { method?: string; headers?: Record<string, string> }) {
+  const { hostname, port } = new URL(filter.url);
+  const [response] = (await once(request({ hostname, port, path, ...options }).end(), 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  return { status: response.statusCode, headers: response.headers, text };
+}
+
+test('only the browser that has the credentials of a filter can use it', async () => {
+  const { port, seen } = await listen();
+  const to = `127.0.0.1:${port}`;
+  await using filter = await HostFilter.listen(() => open);
+  await using other = await HostFilter.listen(() => open);
+  const half = { 'proxy-authorization': asBrowser(filter)['proxy-authorization'].slice(0, -3) };
+  const upgrade = { connection: 'Upgrade', upgrade: 'websocket' };
+  for (const headers of [{}, half, asBrowser(other), upgrade] as Record<string, string>[]) {
+    for (const path of [`http://${to}/in`, filter.url, `${filter.url}/`]) {
+      const { status, headers: answered } = await send(filter, path, { headers });
+      expect({ status, answered }).toMatchObject({
+        status: 407,
+        answered: { 'proxy-authenticate': expect.stringMatching(/^Basic realm="/) as string },
+      });
+    }
+    expect(await tunnel(filter, to, headers)).toMatch(/^HTTP\/1\.1 407 [\s\S]*\r\nProxy-Authenticate: Basic realm="/);
+  }
+  expect(filter.problemOf(`http://${to}/`)).toBeNull();
+  expect(seen).toEqual([]);
+  expect(await send(filter, `http://${to}/in`, { headers: asBrowser(filter) })).toMatchObject({ text: 'reached' });
+  expect(await tunnel(filter, to)).toContain('reached');
+});
+
+test("no response of the owner's proxy can contain its credentials, and servers do not get those of the filter", async () => {
+  const proxy = createServer((incoming, response) => {
+    response.end(`${incoming.method} ${JSON.stringify(incoming.headers)}`);
+  });
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void proxy.close());
+  const { port } = proxy.address() as AddressInfo;
+  for (const name of ['HTTP_PROXY', 'no_proxy', 'NO_PROXY']) vi.stubEnv(name, undefined);
+  vi.stubEnv('http_proxy', `http://user:secret@127.0.0.1:${port}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await using filter = await HostFilter.listen(
+    () => open,
+    async () => ['93.184.216.34'],
+  );
+  const headers = asBrowser(filter);
+  const traced = await send(filter, 'http://far.example/', { method: 'TRACE', headers });
+  expect(traced).toMatchObject({ status: 405, text: '' });
+  const direct = await send(filter, `http://127.0.0.1:${port}/`, { headers });
+  expect(direct.text).toMatch(/^GET /);
+  expect(direct.text).not.toContain('authorization');
+});
 
 test('a name that resolves to a private address is refused before a request is sent', async () => {
   const { port, seen } = await listen();
@@ -142,7 +215,7 @@ test("the browser's traffic goes through the owner's proxy, except to this machi
   expect(await tunnel(filter, `127.0.0.1:${near.port}`)).toContain('reached');
   expect(await tunnel(filter, `direct.example:${near.port}`)).toContain('reached');
   const { hostname, port } = new URL(filter.url);
-  const sent = request({ hostname, port, path: 'http://far.example/page' }).end();
+  const sent = request({ hostname, port, path: 'http://far.example/page', headers: asBrowser(filter) }).end();
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   answer.resume();
   expect(proxy.seen).toEqual([`CONNECT far.example:443 ${authorization}`, 'GET http://far.example/page']);
@@ -169,7 +242,8 @@ test.each([
   const browser = connect(Number(new URL(filter.url).port), '127.0.0.1');
   browser.on('error', () => undefined).resume();
   const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}/`;
-  browser.write(`GET ${address} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+  const authorization = asBrowser(filter)['proxy-authorization'];
+  browser.write(`GET ${address} HTTP/1.1\r\nHost: 127.0.0.1\r\nProxy-Authorization: ${authorization}\r\n\r\n`);
   await once(browser, 'close');
   expect(filter.problemOf(address)?.message ?? '').not.toMatch(/can't be reached \((HPE|ERR_HTTP)/);
   const near = await listen();

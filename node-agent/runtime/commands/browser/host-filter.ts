@@ -1,3 +1,4 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestOptions, ServerResponse } from 'node:http';
@@ -65,11 +66,17 @@ class Unreachable extends Error {
   }
 }
 
+const challenge = 'Basic realm="outrigger-companion"';
+const sha256 = (text: string) => createHash('sha256').update(text).digest();
+
 /**
  * An HTTP proxy on this machine for all traffic of the browser: pages and their resources, beacons, WebSockets, service
  * workers, prefetches and preconnects. The filter resolves each name once per connection, checks the addresses, and
  * connects only to checked addresses. Therefore a name that later resolves to another address (DNS rebinding) has no
  * effect.
+ *
+ * Every user of the machine can connect to the port, so the filter serves only requests with its credentials. They are
+ * random, and only the browser gets them.
  */
 export class HostFilter implements AsyncDisposable {
   readonly #server = createServer();
@@ -78,6 +85,12 @@ export class HostFilter implements AsyncDisposable {
   /** Connections of the browser. The target is set for tunnels and during a request; else null. */
   readonly #sockets = new Map<Duplex, ConnectionTarget | null>();
   readonly #problems = new Map<string, DestinationProblem>();
+  readonly credentials = { username: 'browser', password: randomBytes(32).toString('base64url') };
+  readonly #authorizationHash = sha256(
+    `Basic ${Buffer.from(`${this.credentials.username}:${this.credentials.password}`).toString('base64')}`,
+  );
+  /** Called when a request without the credentials was refused. */
+  onUnauthorized: () => void = () => undefined;
 
   private constructor(rules: () => HostRules, resolve: Resolve) {
     this.#rules = rules;
@@ -104,6 +117,7 @@ export class HostFilter implements AsyncDisposable {
     return filter;
   }
 
+  /** The address of the proxy. The filter itself answers a request for it, with 204. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -130,6 +144,13 @@ export class HostFilter implements AsyncDisposable {
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
     for (const socket of this.#sockets.keys()) socket.destroy();
     await closed;
+  }
+
+  /** Whether a request has the credentials. The hashes have equal lengths, so the time does not depend on the header. */
+  #isAuthorized({ headers }: IncomingMessage): boolean {
+    const isEqual = timingSafeEqual(sha256(headers['proxy-authorization'] ?? ''), this.#authorizationHash);
+    if (!isEqual) this.onUnauthorized();
+    return isEqual;
   }
 
   /** Checks a destination against the rules and returns the route to it. @throws Unreachable, ProxySettingsError. */
@@ -170,7 +191,20 @@ export class HostFilter implements AsyncDisposable {
   }
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!this.#isAuthorized(request)) {
+      response.writeHead(407, { 'proxy-authenticate': challenge, 'content-length': 0, connection: 'close' }).end();
+      return;
+    }
+    // The response to TRACE repeats the request, with the credentials for the owner's proxy. Pages cannot send it.
+    if (request.method === 'TRACE') {
+      response.writeHead(405, { 'content-length': 0, connection: 'close' }).end();
+      return;
+    }
     const address = request.url ?? '';
+    if (address === `${this.url}/`) {
+      response.writeHead(204).end();
+      return;
+    }
     // Closes the connection without a response, as a server that cannot be reached would.
     const end = () => request.socket.destroy();
     if (!URL.canParse(address)) {
@@ -231,6 +265,12 @@ export class HostFilter implements AsyncDisposable {
   }
 
   async #tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    if (!this.#isAuthorized(request)) {
+      socket.end(
+        `HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: ${challenge}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      );
+      return;
+    }
     const address = `https://${request.url ?? ''}/`;
     if (!URL.canParse(address)) {
       socket.destroy();

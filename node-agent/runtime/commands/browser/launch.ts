@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BrowserContext } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
 import { findBrowser } from './find-browser.ts';
@@ -84,6 +84,34 @@ export async function launchBrowser(
         : `The browser did not start: ${text.split('\n')[0]?.slice(0, 300)}`,
       { cause: error },
     );
+  }
+}
+
+/**
+ * Makes a browser store the credentials of its proxy, by a request of a page that is answered with 204, so the page does
+ * not change. The browser then sends them with every request. Playwright's own `proxy.username` would intercept every
+ * request, and switch off the HTTP cache.
+ */
+export async function storeProxyCredentials(
+  page: Page,
+  { url, credentials }: { url: string; credentials: { username: string; password: string } },
+): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  try {
+    session.on('Fetch.requestPaused', ({ requestId }) => {
+      session.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
+    });
+    session.on('Fetch.authRequired', ({ requestId, authChallenge }) => {
+      const authChallengeResponse =
+        authChallenge.source === 'Proxy'
+          ? { response: 'ProvideCredentials' as const, ...credentials }
+          : { response: 'CancelAuth' as const };
+      session.send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined);
+    });
+    await session.send('Fetch.enable', { handleAuthRequests: true });
+    await session.send('Page.navigate', { url });
+  } finally {
+    await session.detach().catch(() => undefined);
   }
 }
 

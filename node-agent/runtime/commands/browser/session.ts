@@ -9,11 +9,13 @@ import { onDriverError } from './driver-errors.ts';
 import { HostFilter } from './host-filter.ts';
 import type { DestinationProblem } from './host-filter.ts';
 import { navigationProblem } from './host-rules.ts';
-import { killBrowser, launchBrowser, usableBrowser } from './launch.ts';
+import { killBrowser, launchBrowser, storeProxyCredentials, usableBrowser } from './launch.ts';
 import { maxPagesOfRun, RunPages } from './run-pages.ts';
 import type { OpenPage, PageOwner } from './run-pages.ts';
 import { targetIdOf, Windows } from './windows.ts';
 
+/** Shortest time between two requests that store the credentials of the filter in a browser, in milliseconds. */
+const credentialsIntervalMs = 1_000;
 const reapIntervalMs = 1_000;
 /** Idle time-out of the pages of a run. */
 const maxRunPageIdleMs = 24 * 60 * 60 * 1000;
@@ -66,7 +68,7 @@ interface RunningBrowser {
   filter: HostFilter;
   downloads: Downloads;
   /** The empty page with which a browser starts. It stays open, because a headed browser ends without a page. */
-  startPage: Page | undefined;
+  startPage: Page;
   windows: Windows;
   /** Handles errors that the browser driver throws, until disposed. */
   guard: Disposable;
@@ -313,7 +315,7 @@ export class BrowserSession implements AsyncDisposable {
       this.#failInBackground(browser, 'its pages downloaded more than the limit of the browser'),
     );
     let context: BrowserContext | undefined;
-    let startPage: Page | undefined;
+    let startPage: Page;
     let windows: Windows;
     try {
       const launched = launchBrowser(this.#profile, executablePath, settings, {
@@ -321,7 +323,8 @@ export class BrowserSession implements AsyncDisposable {
         downloadsPath: downloads.folder,
       });
       context = await unlessAborted(launched, signal);
-      [startPage] = context.pages();
+      startPage = context.pages()[0] ?? (await context.newPage());
+      await unlessAborted(storeProxyCredentials(startPage, filter), signal);
       windows = await Windows.watch(context, startPage, {
         runsByTarget: () => this.#runsByTarget(),
         hasCapacity: (pages) => this.#limitProblem(pages, this.#settings?.maxPages ?? 1) === null,
@@ -332,6 +335,7 @@ export class BrowserSession implements AsyncDisposable {
       await filter[Symbol.asyncDispose]();
       throw error;
     }
+    this.#restoreCredentials(startPage, filter);
     this.#filter = filter;
     this.#windows = windows;
     const guard = onDriverError((error) => this.#failInBackground(browser, `the browser failed: ${error.message}`));
@@ -347,6 +351,19 @@ export class BrowserSession implements AsyncDisposable {
     this.#reaper = setInterval(() => background(this.#reap(browser), 'check of idle pages'), reapIntervalMs);
     this.#reaper.unref();
     return browser;
+  }
+
+  /**
+   * Makes the browser store the credentials of the filter again after it lost them, such as when its network process
+   * crashed. Other users of the machine can cause this, too, so it happens at most once per interval.
+   */
+  #restoreCredentials(startPage: Page, filter: HostFilter): void {
+    filter.onUnauthorized = () => {
+      filter.onUnauthorized = () => undefined;
+      const restored = storeProxyCredentials(startPage, filter).catch(() => undefined);
+      const wait = () => setTimeout(() => this.#restoreCredentials(startPage, filter), credentialsIntervalMs).unref();
+      background(restored.then(wait), 'storing the credentials of the browser');
+    };
   }
 
   /** Addresses of pages and windows that belong to no run. */

@@ -27,25 +27,24 @@ interface PageTarget {
  */
 export class Windows {
   readonly #session: CDPSession;
-  readonly #startTargetId: string | undefined;
+  readonly #startTargetId: string;
   readonly #options: WindowsOptions;
   /** The runs of the windows, by target ID. */
   #owned = new Map<string, RunPages>();
   #isChecking = false;
   #needsCheck = false;
 
-  private constructor(session: CDPSession, startTargetId: string | undefined, options: WindowsOptions) {
+  private constructor(session: CDPSession, startTargetId: string, options: WindowsOptions) {
     this.#session = session;
     this.#startTargetId = startTargetId;
     this.#options = options;
   }
 
   /** Watches the windows of a browser, and closes those that belong to no run or exceed a limit. */
-  static async watch(context: BrowserContext, startPage: Page | undefined, options: WindowsOptions): Promise<Windows> {
+  static async watch(context: BrowserContext, startPage: Page, options: WindowsOptions): Promise<Windows> {
     const session = await context.browser()?.newBrowserCDPSession();
     if (session === undefined) throw new Error('The browser has no DevTools session.');
-    const startTargetId =
-      startPage === undefined ? undefined : await targetIdOf(await context.newCDPSession(startPage));
+    const startTargetId = await targetIdOf(await context.newCDPSession(startPage));
     const windows = new Windows(session, startTargetId, options);
     session.on('Target.targetCreated', ({ targetInfo }) => {
       if (targetInfo.type === 'page') windows.check();

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** The environment variable that identifies a command's processes after they left their process group. */
+export const commandMarker = 'OUTRIGGER_COMMAND';
+
+export const prlimit = '/usr/bin/prlimit';
+/** How long one attempt to end processes may take, in milliseconds. */
+const endDeadlineMs = 2_000;
+/** Scans that must find nothing, one after the other, before an attempt succeeds. */
+const emptyScans = 2;
+/** Time without a marked process after which ended processes that were not examined count as those of other programs. */
+const unseenMs = 500;
+/** How long scans may block this process. */
+const burstMs = 20;
+
+/** Marks are above any real-time limit in use, and do not overflow. */
+export const lowestMark = 1n << 61n;
+
+/**
+ * Converts a mark to a resource limit. Every descendant inherits limits, also with another session, environment or
+ * parent, so limits mark processes that nothing else marks. This limit affects only real-time tasks, after thousands of
+ * years.
+ */
+export function limitOf(mark: string): string {
+  return (lowestMark + (createHash('sha256').update(mark).digest().readBigUInt64BE() >> 4n)).toString();
+}
+
+/** Whether programs can be started with such a limit: util-linux is installed, and no lower limit is set. */
+export const canMarkByLimit = (() => {
+  if (process.platform !== 'linux') return false;
+  try {
+    accessSync(prlimit, constants.X_OK);
+    return /^Max realtime timeout\s+unlimited\s+unlimited\s/m.test(readFileSync('/proc/self/limits', 'utf8'));
+  } catch {
+    return false;
+  }
+})();
+
+/**
+ * Finds the processes that have one of some marks, on Linux. After the first scan, a scan examines only processes that
+ * are new, so that it finds processes that live for a millisecond.
+ */
+export class MarkedProcesses {
+  readonly #marks: Set<string>;
+  readonly #limits: Set<string>;
+  /** Running processes without the marks. */
+  #others = new Set<number>();
+
+  constructor(marks: Iterable<string>) {
+    this.#marks = new Set(marks);
+    this.#limits = new Set(canMarkByLimit ? [...this.#marks].map(limitOf) : []);
+  }
+
+  /**
+   * Returns the running processes with a mark.
+   * @returns `isComplete`: false if a new process ended before it was examined.
+   */
+  scan(): { found: number[]; isComplete: boolean } {
+    if (process.platform !== 'linux') return { found: [], isComplete: true };
+    const others = new Set<number>();
+    const found: number[] = [];
+    let isComplete = true;
+    // A new process usually has the highest ID, and may end soon.
+    for (const pid of readdirSync('/proc').map(Number).toReversed()) {
+      if (!Number.isInteger(pid) || pid === process.pid) continue;
+      const isMarked = this.#others.has(pid) ? false : this.#isMarked(pid);
+      if (isMarked === true) {
+        found.push(pid);
+        continue;
+      }
+      // The parent of an ended process may never remove it, so the next scan ignores it.
+      if (isMarked === null) isComplete = false;
+      others.add(pid);
+    }
+    this.#others = others;
+    return { found, isComplete };
+  }
+
+  /** Whether a process has a mark. Null when it ended, at most once for each process: it may have left a child. */
+  #isMarked(pid: number): boolean | null {
+    const limits = /^Max realtime timeout\s+(\w+)\s+(\w+)\s/m.exec(read(`/proc/${pid}/limits`)) ?? [];
+    const isMarked = limits.some((limit) => this.#limits.has(limit)) || this.#hasVariable(read(`/proc/${pid}/environ`));
+    // The name of the program, in parentheses, can contain any character.
+    const fields = read(`/proc/${pid}/stat`)
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    const [state = ''] = fields;
+    const threads = Number(fields[17] ?? 0);
+    // A process whose first thread has ended looks like a zombie.
+    return state === '' || state === 'X' || (state === 'Z' && threads <= 1) ? null : isMarked;
+  }
+
+  #hasVariable(environment: string): boolean {
+    return environment
+      .split('\0')
+      .some((entry) => entry.startsWith(`${commandMarker}=`) && this.#marks.has(entry.slice(commandMarker.length + 1)));
+  }
+}
+
+/**
+ * Ends all processes with one of some marks, on Linux. Stops them first, so that they cannot start more processes
+ * meanwhile.
+ * @returns whether none is left. False when they start others faster than they are found.
+ */
+export async function endMarked(marks: Iterable<string>): Promise<boolean> {
+  const processes = new MarkedProcesses(marks);
+  const deadline = performance.now() + endDeadlineMs;
+  const stopped = new Set<number>();
+  let seenAt = Number.NEGATIVE_INFINITY;
+  let burstEnd = performance.now() + burstMs;
+  for (let empty = 0; empty < emptyScans;) {
+    const { found, isComplete } = processes.scan();
+    const now = performance.now();
+    if (found.length > 0) seenAt = now;
+    empty = found.length === 0 && isComplete ? empty + 1 : 0;
+    const running = found.filter((pid) => !stopped.has(pid));
+    for (const pid of running) {
+      signalProcess(pid, 'SIGSTOP');
+      stopped.add(pid);
+    }
+    const isLate = now > deadline;
+    if (running.length === 0 || isLate) for (const pid of found) signalProcess(pid, 'SIGKILL');
+    if (isLate) return now - seenAt > unseenMs;
+    if (now > burstEnd) {
+      await delay(1);
+      burstEnd = performance.now() + burstMs;
+    }
+  }
+  return true;
+}
+
+/** The text of a file of a process. It is empty after the process ended. */
+export function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+export function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
