@@ -154,7 +154,7 @@ test('an approved program cannot change permissions, and a log that it cuts is r
     const output = await attempt([process.execPath, cli, '--data-folder', companion.home, ...args]);
     expect(output).toMatchObject({
       stdout: 'exit 1\n',
-      stderr: expect.stringContaining('A program that this companion runs') as string,
+      stderr: expect.stringContaining('A program that a workflow started') as string,
     });
   }
   // The program leaves its session, process group, environment and parent process.
@@ -164,7 +164,7 @@ test('an approved program cannot change permissions, and a log that it cuts is r
     '-c',
     `env -i PATH="$PATH" OUTRIGGER_COMPANION_HOME='${companion.home}' setsid sh -c '(${process.execPath} ${cli} allow camera >${left} 2>&1; echo done >>${left})' & while ! grep -q done ${left} 2>/dev/null; do sleep 0.1; done`,
   ]);
-  expect(readFileSync(left, 'utf8')).toContain('A program that this companion runs');
+  expect(readFileSync(left, 'utf8')).toContain('A program that a workflow started');
   // The program writes the settings file directly.
   const loose = JSON.stringify({ system: { allowed: true }, capture: { camera: true }, sharedFolders: ['/'] });
   await attempt(['sh', '-c', `printf %s '${loose}' > '${join(companion.home, 'settings.json')}'`]);

@@ -206,7 +206,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
         text += chunk.toString();
       });
       await once(child, 'close');
-      expect(text).toContain('A program that this companion runs');
+      expect(text).toContain('A program that a workflow started');
     }
     expect(data.readSettings().capture.camera).toBe(false);
   });
@@ -226,7 +226,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
       () => existsSync(out),
       () => 'the program did not end',
     );
-    expect(readFileSync(out, 'utf8')).toContain('A program that this companion runs');
+    expect(readFileSync(out, 'utf8')).toContain('A program that a workflow started');
     expect((await stateOf())?.settings.capture.camera).toBe(false);
   });
 });
