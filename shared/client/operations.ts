@@ -506,6 +506,8 @@ export interface ApprovalDecider {
   id: string | null;
   /** Email address of the user or name of the API key at that time */
   name: string;
+  /** Address of the admin who created the link, and could have used it; absent for a mailed link */
+  linkCreatedBy?: string;
 }
 
 export interface ApprovalEvent {

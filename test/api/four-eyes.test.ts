@@ -221,7 +221,8 @@ describe('the starter of a run does not decide its named approval', () => {
     expect((await becomesAccount(author)).status).toBe(403);
     expect((await becomesAccount(other)).status).toBe(200);
     const decided = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data[0];
-    const decider = { kind: 'mail_link', id: other.email, name: other.email };
+    // The admin saw the link, so the decision names the admin.
+    const decider = { kind: 'mail_link', id: other.email, name: other.email, linkCreatedBy: admin.email };
     expect(decided).toMatchObject({ status: 'approved', decider, votes: [{ decider }] });
   });
 });

@@ -23,6 +23,10 @@ export const approvalDecider = named(
       .describe('How the decision was made; `mail_link` is a decision of the recipient of the link'),
     id: z.string().nullable().describe('Id of the user or API key, or the address that the link was mailed to'),
     name: z.string().describe('Email address of the user or name of the API key at that time'),
+    linkCreatedBy: z
+      .string()
+      .optional()
+      .describe('Address of the admin who created the link, and could have used it; absent for a mailed link'),
   }),
 );
 export type ApprovalDecider = z.output<typeof approvalDecider>;

@@ -18,7 +18,7 @@ import type { ApprovalRow } from './store.ts';
 export type Decider =
   | { kind: 'token'; actor: string; tokenId: string; environment: 'live' | 'test'; mayDecideExplicitly: boolean }
   | { kind: 'user'; actor: string; userId: string; email: string }
-  | { kind: 'link'; email: string };
+  | { kind: 'link'; email: string; createdBy: string | null };
 
 export const actorOfDecider = (decider: Decider): string =>
   decider.kind === 'link' ? `email:${decider.email}` : decider.actor;
@@ -30,7 +30,10 @@ export function eligibleApprovers(row: ApprovalRow, now: Date): string[] {
 
 /** The name of a decider for readers. It is stored with the decision, because keys and users can be removed later. */
 export async function describeDecider(tx: Transaction, tenantId: string, decider: Decider): Promise<ApprovalDecider> {
-  if (decider.kind === 'link') return { kind: 'mail_link', id: decider.email, name: decider.email };
+  if (decider.kind === 'link') {
+    const creator = decider.createdBy === null ? {} : { linkCreatedBy: decider.createdBy };
+    return { kind: 'mail_link', id: decider.email, name: decider.email, ...creator };
+  }
   if (decider.kind === 'user') return { kind: 'user', id: decider.userId, name: decider.email };
   const [key] = await tx
     .select({ name: apiTokens.name })
@@ -97,16 +100,18 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
 
 /**
  * Asserts that a signed-in user may see the links of the approvers, with which any reader can decide in their names.
+ * @returns the address of the user, which is stored with the decision.
  * @throws AppError `approver_required` for a user who counts for the run, except the only member of the workspace.
  */
-export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<void> {
+export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<string> {
   const ids = idsOf([actor], 'user:');
   await assertIsMember(tx, row.tenantId, ...ids);
   const policy = await readPolicy(tx, row.tenantId);
   const counted = await readCounted(tx, row, policy);
-  const [email = ''] = await emailsOf(tx, row.tenantId, ids);
-  if (!counted.has({ kind: 'user', actor, userId: ids[0] ?? '', email })) return;
-  if (!(await isOnlyMember(tx, row.tenantId, policy))) throw ownRun(row, policy);
+  const [email = actor] = await emailsOf(tx, row.tenantId, ids);
+  const isCounted = counted.has({ kind: 'user', actor, userId: ids[0] ?? '', email });
+  if (isCounted && !(await isOnlyMember(tx, row.tenantId, policy))) throw ownRun(row, policy);
+  return email;
 }
 
 /**

@@ -88,10 +88,11 @@ export class ApprovalLinks {
       const approvers = await this.#undecided(tx, row);
       if (eligibleApprovers(row, new Date()).length === 0)
         throw new AppError('approver_required', 'This approval names no approvers. Add "approvers" to its step.');
-      await assertMayMakeLinks(tx, row, actor);
+      const createdBy = await assertMayMakeLinks(tx, row, actor);
       await tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, id), isNull(approvalLinks.usedAt)));
       const links: { approver: string; url: string }[] = [];
-      for (const approver of approvers) links.push({ approver, url: await insertLink(tx, row, approver, baseUrl) });
+      for (const approver of approvers)
+        links.push({ approver, url: await insertLink(tx, row, approver, baseUrl, { createdBy }) });
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -137,15 +138,16 @@ export class ApprovalLinks {
         .update(approvalLinks)
         .set({ usedAt: sql`now()` })
         .where(and(eq(approvalLinks.tokenHash, hashOf(token)), isNull(approvalLinks.usedAt)))
-        .returning({ approver: approvalLinks.approver });
-      if (used.length === 0) throw new AppError('approval_already_decided', 'This link has already been used.');
+        .returning({ createdBy: approvalLinks.createdBy });
+      const [link] = used;
+      if (link === undefined) throw new AppError('approval_already_decided', 'This link has already been used.');
       return (
         await this.#deps.approvals.decideWithin(
           tx,
           tenantId,
           id,
           { decision, ...(note === undefined ? {} : { note }) },
-          { kind: 'link', email: found.approver },
+          { kind: 'link', email: found.approver, createdBy: link.createdBy },
         )
       ).job;
     });
@@ -271,7 +273,7 @@ export class ApprovalLinks {
         .where(eq(approvals.id, id));
       if (approver === undefined) return null;
       const isTest = mailed.environment === 'test';
-      const url = await insertLink(tx, row, approver, publicUrl, isTest ? undefined : abandonedSeconds);
+      const url = await insertLink(tx, row, approver, publicUrl, isTest ? {} : { mailingSeconds: abandonedSeconds });
       if (isTest)
         await messageRecords.insert(tx, [
           {
@@ -321,7 +323,7 @@ async function insertLink(
   row: ApprovalRow,
   approver: string,
   baseUrl: string,
-  mailingSeconds?: number,
+  { createdBy, mailingSeconds }: { createdBy?: string; mailingSeconds?: number },
 ): Promise<string> {
   const token = newToken();
   await tx.insert(approvalLinks).values({
@@ -329,6 +331,7 @@ async function insertLink(
     approvalId: row.id,
     approver,
     tenantId: row.tenantId,
+    createdBy: createdBy ?? null,
     mailingUntil: mailingSeconds === undefined ? null : after(mailingSeconds),
   });
   return `${baseUrl}/approve/${token}`;

@@ -92,6 +92,8 @@ export const approvalLinks = pgTable(
       .references(() => approvals.id, { onDelete: 'cascade' }),
     approver: text('approver').notNull(),
     tenantId: tenantId(),
+    /** Address of the admin who created the link and got it in the response; null for a mailed link. */
+    createdBy: text('created_by'),
     usedAt: instant('used_at'),
     /** Deadline of a mail in progress. After it, the sending process is considered dead. */
     mailingUntil: instant('mailing_until'),

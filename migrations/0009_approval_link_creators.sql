@@ -1,0 +1,1 @@
+ALTER TABLE "approval_links" ADD COLUMN "created_by" text;
