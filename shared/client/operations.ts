@@ -5828,9 +5828,23 @@ export interface Operations {
       query?: {
         /** Seconds to wait until the run has ended or waits for an approval, 0 to 30 */
         waitSeconds?: number;
+        /** Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both */
+        include?: string;
       };
     };
     answer: Run;
+  };
+  /** Get a step result of a run */
+  getAutomationRunStep: {
+    input: {
+      params: {
+        /** Id of the run */
+        id: string;
+        /** Position of the step in the workflow, from 0 */
+        index: number;
+      };
+    };
+    answer: StepResult;
   };
   /** Cancel a run */
   cancelAutomationRun: {
@@ -5876,6 +5890,10 @@ export interface Operations {
       params: {
         /** Id of the run */
         id: string;
+      };
+      query?: {
+        /** Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both */
+        include?: string;
       };
     };
     answer: Bytes;
@@ -7998,6 +8016,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   cancelAutomationRuns: ['POST', '/v1/automations/runs/cancel'],
   retryAutomationRuns: ['POST', '/v1/automations/runs/retry'],
   getAutomationRun: ['GET', '/v1/automations/runs/{id}'],
+  getAutomationRunStep: ['GET', '/v1/automations/runs/{id}/steps/{index}'],
   cancelAutomationRun: ['POST', '/v1/automations/runs/{id}/cancel'],
   retryAutomationRun: ['POST', '/v1/automations/runs/{id}/retry'],
   replayAutomationRun: ['POST', '/v1/automations/runs/{id}/replay'],

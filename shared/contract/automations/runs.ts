@@ -192,6 +192,16 @@ const bulkAnswer = named(
   },
 );
 
+const include = z
+  .string()
+  .max(100)
+  .default('inputs,outputs')
+  .transform((list) => (list === '' ? [] : list.split(',')))
+  .pipe(z.array(z.enum(['inputs', 'outputs'], 'must be inputs, outputs, or both separated by a comma')))
+  .describe(
+    'Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both',
+  );
+
 export const runs = defineResource({
   listAutomationRuns: {
     ...manage,
@@ -244,9 +254,27 @@ export const runs = defineResource({
         .max(30, 'must be from 0 to 30')
         .default(0)
         .describe('Seconds to wait until the run has ended or waits for an approval, 0 to 30'),
+      include,
     }),
     response: run,
     maxOpenSeconds: 30,
+  },
+  getAutomationRunStep: {
+    ...manage,
+    permission: 'automations:read',
+    method: 'GET',
+    path: '/v1/automations/runs/{id}/steps/{index}',
+    summary: 'Get a step result of a run',
+    description: 'Returns the step with its input and output, which `include` can omit from the run.',
+    params: idParams.extend({
+      index: z.coerce
+        .number()
+        .int()
+        .min(0, 'must be from 0 to 199')
+        .max(199, 'must be from 0 to 199')
+        .describe('Position of the step in the workflow, from 0'),
+    }),
+    response: stepResult,
   },
   cancelAutomationRun: {
     ...manage,
@@ -299,6 +327,7 @@ export const runs = defineResource({
     description:
       'Server-sent events: `step` with the step result after each change of a step, and `run` with the run after each change of its status, starting with `queued`. The stream closes when the run has ended, at the latest after 10 minutes. The last `run` event of an ended run has the id `ended`. A client that reconnects with this `Last-Event-ID` gets 204, so that an EventSource stops. If the key loses access, the stream sends `end` with the reason.',
     params: idParams,
+    query: z.strictObject({ include }),
     response: z.unknown(),
     binaryResponse: 'text/event-stream',
     maxOpenSeconds: 600,

@@ -141,26 +141,37 @@ export interface FoundRun extends SummaryRow, Pick<RunRow, 'context' | 'payload'
   results: RunStepRow[];
 }
 
+/** The parts of a run to read. */
+export interface RunParts {
+  /** Whether to read the context and the payload, and the inputs of the steps. */
+  inputs: boolean;
+  /** Whether to read the outputs of the steps. */
+  outputs: boolean;
+  /** The steps whose results to read, by index; null for all steps. */
+  indexes: readonly number[] | null;
+}
+
 /**
- * A run with the steps of its version and their results; null when this workspace has no such run. When inputs and
- * outputs exceed `maxBytes`, only their size is returned.
+ * A run with the steps of its version and their results; null when this workspace has no such run. When the read inputs
+ * and outputs exceed `maxBytes`, only their size is returned.
  */
 export async function readRun(
   tx: Transaction,
   tenantId: string,
   heartbeatSeconds: number,
   runId: string,
+  parts: RunParts,
   maxBytes: number,
 ): Promise<FoundRun | { bytes: number } | null> {
   // The statements are pipelined with the steps last, so that the steps are never older than the run.
   const [{ rows }, results] = await Promise.all([
     tx.query<Omit<FoundRun, 'results'>>(
       'read_run',
-      `SELECT ${summaryColumns(heartbeatSeconds)}, runs.context, runs.payload, v.steps
+      `SELECT ${summaryColumns(heartbeatSeconds)}, CASE WHEN $3 THEN runs.context END AS context, CASE WHEN $3 THEN runs.payload END AS payload, v.steps
        FROM runs JOIN workflow_versions v ON v.workflow_id = runs.workflow_id AND v.version = runs.workflow_version WHERE runs.tenant_id = $1 AND runs.id = $2`,
-      [tenantId, runId],
+      [tenantId, runId, parts.inputs],
     ),
-    readSteps(tx, tenantId, runId, maxBytes),
+    readSteps(tx, tenantId, runId, parts, maxBytes),
   ]);
   const row = rows[0];
   if (row === undefined) return null;
@@ -172,6 +183,37 @@ export async function readRun(
 const maxAttempts = 100;
 const maxArtifactIds = 1000;
 
+/** The status of a run, and a version of each step that has started. */
+export interface RunOutline {
+  status: RunStatus;
+  /** By index of the step. A version changes with every write of the step or of its approvals. */
+  versions: Map<number, string>;
+}
+
+/** Reads the status and the versions of the steps, without inputs and outputs; null when this workspace has no such run. */
+export async function readOutline(tx: Transaction, tenantId: string, runId: string): Promise<RunOutline | null> {
+  // The steps are read last, so that they are never older than the status.
+  const [run, steps] = await Promise.all([
+    tx.query<{ status: RunStatus }>('read_run_status', 'SELECT status FROM runs WHERE tenant_id = $1 AND id = $2', [
+      tenantId,
+      runId,
+    ]),
+    // `xmin` is the transaction that wrote the row.
+    tx.query<{ index: number; version: string }>(
+      'read_step_versions',
+      `SELECT s.index, concat_ws(' ', s.xmin::text, a.versions) AS version
+       FROM run_steps s LEFT JOIN (
+         SELECT step_index, string_agg(xmin::text, ' ' ORDER BY id) AS versions FROM approvals WHERE run_id = $1 AND tenant_id = $2 GROUP BY step_index
+       ) a ON a.step_index = s.index
+       WHERE s.run_id = $1 AND s.tenant_id = $2 ORDER BY s.index`,
+      [runId, tenantId],
+    ),
+  ]);
+  const status = run.rows[0]?.status;
+  if (status === undefined) return null;
+  return { status, versions: new Map(steps.rows.map(({ index, version }) => [index, version])) };
+}
+
 /**
  * The steps of a run in order. A command belongs to the step during which it was sent, for any attempt of the flow. A
  * step that a retry keeps also keeps its times.
@@ -180,6 +222,7 @@ async function readSteps(
   tx: Transaction,
   tenantId: string,
   runId: string,
+  { inputs, outputs, indexes }: RunParts,
   maxBytes: number,
 ): Promise<(RunStepRow & { bytes: string | null })[]> {
   const { rows } = await tx.query<RunStepRow & { bytes: string | null }>(
@@ -190,15 +233,16 @@ async function readSteps(
          SELECT o.id FROM runs r JOIN runs o ON o.flow_id = r.flow_id AND o.attempt <= r.attempt WHERE r.id = $1 AND r.tenant_id = $2 ORDER BY o.attempt DESC LIMIT ${maxAttempts}))
        ORDER BY a.id DESC LIMIT ${maxArtifactIds}
      ), size AS MATERIALIZED (
-       SELECT sum(output_bytes + coalesce(octet_length(input::text), 0)) AS bytes FROM run_steps WHERE run_id = $1 AND tenant_id = $2
+       SELECT sum(CASE WHEN $5 THEN output_bytes ELSE 0 END + CASE WHEN $4 THEN coalesce(octet_length(input::text), 0) ELSE 0 END) AS bytes
+       FROM run_steps WHERE run_id = $1 AND tenant_id = $2 AND ($6::int[] IS NULL OR index = ANY($6))
      )
-     SELECT size.bytes, index, status, attempts, CASE WHEN size.bytes <= $3 THEN input END AS input, input_omitted,
-       CASE WHEN size.bytes <= $3 THEN output END AS output, CASE WHEN size.bytes <= $3 THEN output_text END AS output_text, error, started_at, finished_at,
+     SELECT size.bytes, index, status, attempts, CASE WHEN $4 AND size.bytes <= $3 THEN input END AS input, input_omitted,
+       CASE WHEN $5 AND size.bytes <= $3 THEN output END AS output, CASE WHEN $5 AND size.bytes <= $3 THEN output_text END AS output_text, error, started_at, finished_at,
        (SELECT jsonb_build_object('id', a.id, 'status', a.status, 'decider', a.decider, 'decidedAt', a.decided_at, 'note', a.note)
         FROM approvals a WHERE a.run_id = s.run_id AND a.step_index = s.index ORDER BY a.attempt DESC, a.call DESC LIMIT 1) AS approval,
        (SELECT array_agg(b.id ORDER BY b.id) FROM brought b WHERE b.step_index = s.index AND b.created_at >= s.started_at AND (s.finished_at IS NULL OR b.created_at <= s.finished_at)) AS artifact_ids
-     FROM run_steps s CROSS JOIN size WHERE run_id = $1 AND tenant_id = $2 ORDER BY index`,
-    [runId, tenantId, maxBytes],
+     FROM run_steps s CROSS JOIN size WHERE run_id = $1 AND tenant_id = $2 AND ($6::int[] IS NULL OR index = ANY($6)) ORDER BY index`,
+    [runId, tenantId, maxBytes, inputs, outputs, indexes],
   );
   return rows;
 }
