@@ -103,3 +103,107 @@ test('a stream can omit inputs and outputs', async () => {
   expect(step).toMatchObject({ index: 0, status: 'succeeded', input: null, output: null, outputText: null });
   expect(stream.received.at(-1)).toMatchObject({ event: 'run', data: { status: 'succeeded', payload: null } });
 });
+
+async function pair() {
+  const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: { allowBrowser: true } });
+  const device = { name: 'd', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1', capabilities: [] };
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+    body: { pairingCode, device: device as never },
+  });
+  const client = hub.client(deviceSecret);
+  /** Completes the next command. */
+  const answer = async (body: object) => {
+    const { commands } = await client.call('pollAutomationNodeCommands', {
+      params: { id: nodeId },
+      query: { wait: 20, max: 1 } as never,
+    });
+    const commandId = commands[0]?.id as string;
+    await client.call('completeAutomationNodeCommand', { params: { id: nodeId, commandId }, body: body as never });
+    return commandId;
+  };
+  return { nodeId, answer };
+}
+
+test('a step shows its definition, the size of its output, its child run, and the command of each attempt', async () => {
+  const { nodeId, answer } = await pair();
+  const child = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'child', stepsJson: [{ type: 'log', message: 'x' }] },
+  });
+  const retry = { maxAttempts: 2, backoffSeconds: 0, factor: 1 };
+  const ping = { type: 'skill', skillId: 'node.ping', input: { nodeId }, name: 'Ping', when: 'yes', retry };
+  const spawn = { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child.id } };
+  const runId = await start([{ ...ping, timeoutSeconds: 60 }, spawn]);
+  const failed = await answer({ status: 'failed', error: { code: 'failed', message: 'no' } });
+  const done = await answer({ status: 'succeeded', output: { pong: true, latencyMs: 1, appVersion: '1.0.0' } });
+  const [first, second] = (await settledRun(workspace.api, runId)).stepsResultJson;
+  expect(first).toMatchObject({ name: 'Ping', when: 'yes', retry, timeoutSeconds: 60, attempts: 2, childRunId: null });
+  expect(first?.outputBytes).toBeGreaterThan(0);
+  expect(first?.commands).toEqual([
+    expect.objectContaining({
+      id: failed,
+      nodeId,
+      attempt: 1,
+      status: 'failed',
+      error: { code: 'failed', message: 'no' },
+    }),
+    expect.objectContaining({ id: done, nodeId, attempt: 2, status: 'succeeded', error: null }),
+  ]);
+  expect(second).toMatchObject({ name: null, when: null, retry: null, timeoutSeconds: null, commands: [] });
+  const children = await hub.database.query<{ id: string }>('select id from runs where parent_run_id = $1', [runId]);
+  expect(second?.childRunId).toBe(children[0]?.id);
+  expect((await get(`${runId}?include=`)).body['stepsResultJson']).toMatchObject([
+    { output: null, outputBytes: first?.outputBytes },
+    { output: null, outputBytes: second?.outputBytes },
+  ]);
+});
+
+test('the artifacts of a run are listed newest first with their step, also those that a retry keeps', async () => {
+  const { nodeId, answer } = await pair();
+  const shot = { type: 'skill', skillId: 'browser.screenshot', input: { nodeId } };
+  const runId = await start([shot, shot, { type: 'skill', skillId: 'memory.read', input: { key: '{{payload}}' } }]);
+  const picture = (name: string) => ({
+    status: 'succeeded',
+    output: {
+      artifact: name,
+      contentType: 'image/png',
+      bytes: 3,
+      width: 640,
+      height: 480,
+      url: 'u',
+      title: 't',
+      pageId: 'p',
+    },
+    artifacts: [{ name, contentType: 'image/png', base64: 'AAAA' }],
+  });
+  const commandIds = [await answer(picture('a.png')), await answer(picture('b.png'))];
+  const { stepsResultJson } = await settledRun(workspace.api, runId);
+  const ids = stepsResultJson.flatMap(({ artifactIds }) => artifactIds);
+  expect(ids).toHaveLength(2);
+  const all = (await get(`${runId}/artifacts`)).body as unknown as { data: object[] };
+  const shown = (index: number, name: string) => ({
+    id: ids[index],
+    name,
+    contentType: 'image/png',
+    bytes: 3,
+    width: 640,
+    height: 480,
+    stepIndex: index,
+    nodeId,
+    commandId: commandIds[index],
+    createdAt: expect.any(String) as string,
+  });
+  expect(all.data).toEqual([shown(1, 'b.png'), shown(0, 'a.png')]);
+  const first = (await get(`${runId}/artifacts?limit=1`)).body as unknown as { meta: { nextCursor: string } };
+  const rest = await get(`${runId}/artifacts?limit=1&cursor=${first.meta.nextCursor}`);
+  expect(rest.body['data']).toEqual([shown(0, 'a.png')]);
+
+  const again = await workspace.api.call('retryAutomationRun', { params: { id: runId }, query: { fromStep: 2 } });
+  expect((await get(`${again.id}/artifacts`)).body['data']).toEqual(all.data);
+
+  expect((await get(`${missingId}/artifacts`)).status).toBe(404);
+  const other = await hub.workspace();
+  expect((await get(`${runId}/artifacts`, other.key)).status).toBe(404);
+  expect(await get(`${runId}/artifacts?limit=101`)).toMatchObject({ status: 400 });
+  const { key } = await workspace.createKey({ permissions: ['automations:run'] } as never);
+  expect((await get(`${runId}/artifacts`, key)).status).toBe(403);
+});

@@ -46,8 +46,11 @@ export const asQueued = (run: Run): Run => ({
           inputOmitted: false,
           output: null,
           outputText: null,
+          outputBytes: 0,
           error: null,
           approval: null,
+          childRunId: null,
+          commands: [],
           artifactIds: [],
         },
   ),
@@ -95,12 +98,19 @@ export function presentSteps(
   });
 }
 
+const retryDefaults = { backoffSeconds: 1, factor: 2 };
+
 const presentStep = (step: Step, index: number, result: RunStepRow | undefined): StepResult => ({
   index,
   id: step.id ?? null,
+  name: step.name ?? null,
   type: step.type,
   skillId: step.type === 'skill' ? step.skillId : null,
   status: result?.status ?? 'pending',
+  when: step.when ?? null,
+  // A step of an earlier version can lack fields that have defaults.
+  retry: step.retry === undefined ? null : { ...retryDefaults, ...step.retry },
+  timeoutSeconds: step.timeoutSeconds ?? null,
   attempts: result?.attempts ?? 0,
   startedAt: result?.started_at?.toISOString() ?? null,
   finishedAt: result?.finished_at?.toISOString() ?? null,
@@ -108,7 +118,14 @@ const presentStep = (step: Step, index: number, result: RunStepRow | undefined):
   inputOmitted: result?.input_omitted === true,
   output: result?.output ?? null,
   outputText: result?.output_text ?? null,
+  outputBytes: result?.output_bytes ?? 0,
   error: result?.error ?? null,
   approval: presentApproval(result?.approval),
+  childRunId: result?.child_run_id ?? null,
+  commands: (result?.commands ?? []).map(({ createdAt, finishedAt, ...command }) => ({
+    ...command,
+    createdAt: new Date(createdAt).toISOString(),
+    finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),
+  })),
   artifactIds: result?.artifact_ids ?? [],
 });

@@ -55,6 +55,12 @@ export function runRoutes(runs: Runs) {
       if (step === undefined) throw notFound('step', String(params.index));
       return step;
     },
+    async listAutomationRunArtifacts({ principal: { tenantId }, params, query }) {
+      const runId = params.id.toLowerCase();
+      // An unknown run is answered with 404.
+      await runs.reader.outline(tenantId, runId);
+      return runs.artifacts.list(tenantId, runId, query);
+    },
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, runCallerOf(principal)),
     retryAutomationRun: ({ principal, params, query }) =>
       runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),

@@ -1,6 +1,7 @@
 import type { ApprovalDecider, approvalStatuses } from '../../../../shared/contract/automations/approvals.ts';
 import type { RunStatus, StepStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import type { nodeCommandStatuses } from '../../../../shared/contract/nodes/device.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunRow } from '../../../engine/index.ts';
 import type { RunFailure } from '../../../engine/schema.ts';
@@ -27,6 +28,18 @@ interface StoredApproval {
   note: string | null;
 }
 
+/** A node command of a step, as JSON of the database. */
+interface StoredCommand {
+  id: string;
+  nodeId: string;
+  type: string;
+  attempt: number;
+  status: (typeof nodeCommandStatuses)[number];
+  createdAt: string;
+  finishedAt: string | null;
+  error: { code: string; message: string } | null;
+}
+
 /** A step in the form of the API. */
 export interface RunStepRow {
   [column: string]: unknown;
@@ -37,10 +50,13 @@ export interface RunStepRow {
   input_omitted: boolean | null;
   output: JsonValue | null;
   output_text: string | null;
+  output_bytes: number;
   error: RunFailure | null;
   started_at: Date | null;
   finished_at: Date | null;
   approval: StoredApproval | null;
+  child_run_id: string | null;
+  commands: StoredCommand[] | null;
   artifact_ids: string[] | null;
 }
 
@@ -182,6 +198,16 @@ export async function readRun(
 /** Maximum attempts of a flow whose artifacts are read. One of them executed a step that a retry keeps. */
 const maxAttempts = 100;
 const maxArtifactIds = 1000;
+const maxCommands = 1000;
+const maxChildRuns = 1000;
+
+/** SQL array of the runs of a flow up to the attempt of run `$1` in workspace `$2`, newest first. */
+export const attemptsText = `ARRAY(
+         SELECT o.id FROM runs r JOIN runs o ON o.flow_id = r.flow_id AND o.attempt <= r.attempt WHERE r.id = $1 AND r.tenant_id = $2 ORDER BY o.attempt DESC LIMIT ${maxAttempts})`;
+
+/** SQL condition: a row was created while the step `s` was executed. */
+export const during = (createdAt: string) =>
+  `${createdAt} >= s.started_at AND (s.finished_at IS NULL OR ${createdAt} <= s.finished_at)`;
 
 /** The status of a run, and a version of each step that has started. */
 export interface RunOutline {
@@ -229,18 +255,27 @@ async function readSteps(
     'read_steps',
     `WITH brought AS MATERIALIZED (
        SELECT a.id, c.step_index, c.created_at FROM artifacts a JOIN node_commands c ON c.id = a.command_id
-       WHERE a.run_id = ANY(ARRAY(
-         SELECT o.id FROM runs r JOIN runs o ON o.flow_id = r.flow_id AND o.attempt <= r.attempt WHERE r.id = $1 AND r.tenant_id = $2 ORDER BY o.attempt DESC LIMIT ${maxAttempts}))
+       WHERE a.run_id = ANY(${attemptsText})
        ORDER BY a.id DESC LIMIT ${maxArtifactIds}
+     ), sent AS MATERIALIZED (
+       SELECT id, node_id, step_index, attempt, call, type, status, created_at, finished_at, error FROM node_commands
+       WHERE run_id = ANY(${attemptsText}) AND ($6::int[] IS NULL OR step_index = ANY($6))
+       ORDER BY run_id DESC, step_index DESC, attempt DESC, call DESC LIMIT ${maxCommands}
+     ), child AS MATERIALIZED (
+       SELECT id, queued_at FROM runs WHERE parent_run_id = ANY(${attemptsText}) ORDER BY queued_at DESC LIMIT ${maxChildRuns}
      ), size AS MATERIALIZED (
        SELECT sum(CASE WHEN $5 THEN output_bytes ELSE 0 END + CASE WHEN $4 THEN coalesce(octet_length(input::text), 0) ELSE 0 END) AS bytes
        FROM run_steps WHERE run_id = $1 AND tenant_id = $2 AND ($6::int[] IS NULL OR index = ANY($6))
      )
      SELECT size.bytes, index, status, attempts, CASE WHEN $4 AND size.bytes <= $3 THEN input END AS input, input_omitted,
-       CASE WHEN $5 AND size.bytes <= $3 THEN output END AS output, CASE WHEN $5 AND size.bytes <= $3 THEN output_text END AS output_text, error, started_at, finished_at,
+       CASE WHEN $5 AND size.bytes <= $3 THEN output END AS output, CASE WHEN $5 AND size.bytes <= $3 THEN output_text END AS output_text, output_bytes, error, started_at, finished_at,
        (SELECT jsonb_build_object('id', a.id, 'status', a.status, 'decider', a.decider, 'decidedAt', a.decided_at, 'note', a.note)
         FROM approvals a WHERE a.run_id = s.run_id AND a.step_index = s.index ORDER BY a.attempt DESC, a.call DESC LIMIT 1) AS approval,
-       (SELECT array_agg(b.id ORDER BY b.id) FROM brought b WHERE b.step_index = s.index AND b.created_at >= s.started_at AND (s.finished_at IS NULL OR b.created_at <= s.finished_at)) AS artifact_ids
+       (SELECT c.id FROM child c WHERE ${during('c.queued_at')} ORDER BY c.queued_at DESC LIMIT 1) AS child_run_id,
+       (SELECT jsonb_agg(jsonb_build_object('id', c.id, 'nodeId', c.node_id, 'type', c.type, 'attempt', c.attempt, 'status', c.status, 'createdAt', c.created_at, 'finishedAt', c.finished_at, 'error', c.error)
+          ORDER BY c.attempt, c.call)
+        FROM sent c WHERE c.step_index = s.index AND ${during('c.created_at')}) AS commands,
+       (SELECT array_agg(b.id ORDER BY b.id) FROM brought b WHERE b.step_index = s.index AND ${during('b.created_at')}) AS artifact_ids
      FROM run_steps s CROSS JOIN size WHERE run_id = $1 AND tenant_id = $2 AND ($6::int[] IS NULL OR index = ANY($6)) ORDER BY index`,
     [runId, tenantId, maxBytes, inputs, outputs, indexes],
   );
