@@ -57,9 +57,10 @@ export function runRoutes(runs: Runs) {
     },
     async listAutomationRunArtifacts({ principal: { tenantId }, params, query }) {
       const runId = params.id.toLowerCase();
+      const found = await runs.artifacts.list(tenantId, runId, query);
       // An unknown run is answered with 404.
-      await runs.reader.outline(tenantId, runId);
-      return runs.artifacts.list(tenantId, runId, query);
+      if (found.data.length === 0) await runs.reader.outline(tenantId, runId);
+      return found;
     },
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, runCallerOf(principal)),
     retryAutomationRun: ({ principal, params, query }) =>
