@@ -3393,6 +3393,35 @@ export interface Run {
   stepsResultJson: StepResult[];
 }
 
+export interface RunArtifact {
+  /** Id of the artifact */
+  id: string;
+  /** File name that the node gave it */
+  name: string;
+  /** Media type that the node declared */
+  contentType: string;
+  /** Size in bytes */
+  bytes: number;
+  /** Width in pixels, as the node reported it; null when it reported none */
+  width: number | null;
+  /** Height in pixels, as the node reported it; null when it reported none */
+  height: number | null;
+  /** Index of the step whose command brought it, from 0 */
+  stepIndex: number;
+  /** Node that sent it */
+  nodeId: string;
+  /** Command whose result contained it */
+  commandId: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface RunArtifactPage {
+  /** Rows of this page, at most `meta.limit` */
+  data: RunArtifact[];
+  meta: PageMeta;
+}
+
 export interface RunEvent {
   /** A run changed */
   type: 'run';
@@ -3869,6 +3898,30 @@ export interface StepApproval {
   note: string | null;
 }
 
+export interface StepCommand {
+  /** Id of the command */
+  id: string;
+  /** Node that executes the command */
+  nodeId: string;
+  /** Type of the command, such as `node.ping` */
+  type: string;
+  /** Attempt of the step that sent the command, from 1 */
+  attempt: number;
+  /** `leased`: the device has it; `withdrawn`: the run no longer needs it */
+  status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  finishedAt: string | null;
+  /** Why the command failed; null unless it failed */
+  error: {
+    /** Stable code, for programs */
+    code: string;
+    /** Human-readable message: what went wrong */
+    message: string;
+  } | null;
+}
+
 export interface StepEvent {
   /** A step of a run changed */
   type: 'step';
@@ -3893,12 +3946,27 @@ export interface StepResult {
   index: number;
   /** `id` of the step in the workflow; null without one */
   id: string | null;
+  /** Display name of the step; null without one */
+  name: string | null;
   /** Type of the step: `skill`, `log`, `approval`, `agent` or `deliver` */
   type: string;
   /** Skill that the step calls; null for other types of steps */
   skillId: string | null;
   /** `skipped` when its `when` was false; `waiting_approval` until a person decides */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'waiting_approval';
+  /** Condition of the step, as a template; null without one */
+  when: string | null;
+  /** Retry policy of the step; null when the policy of its skill applies */
+  retry: {
+    /** Attempts in total, 1 to 10 */
+    maxAttempts: number;
+    /** Seconds before the second attempt */
+    backoffSeconds: number;
+    /** Multiplier of each further wait */
+    factor: number;
+  } | null;
+  /** Timeout of each attempt, in seconds; null when the step sets none */
+  timeoutSeconds: number | null;
   /** Attempts so far, including the first */
   attempts: number;
   /** ISO 8601, UTC, with milliseconds */
@@ -3913,10 +3981,16 @@ export interface StepResult {
   output: JsonObject | null;
   /** Output of the step as text; null until it has one */
   outputText: string | null;
+  /** Size of `output` and `outputText` in bytes, also when `include` omits them; 0 without output */
+  outputBytes: number;
   /** Why the last attempt failed; null otherwise */
   error: Failure | null;
   /** Latest approval that the step requested in this run; null without one */
   approval: StepApproval | null;
+  /** Newest run that the step started and waits for or waited for; null without one */
+  childRunId: string | null;
+  /** Node commands of all attempts, oldest first, including those of an earlier run whose result is kept; the newest 1,000 of a run */
+  commands: StepCommand[];
   /** Artifacts of its node commands, oldest first, including those of failed attempts and of an earlier run whose result is kept; the newest 1,000 of a run */
   artifactIds: string[];
 }
@@ -5830,9 +5904,39 @@ export interface Operations {
       query?: {
         /** Seconds to wait until the run has ended or waits for an approval, 0 to 30 */
         waitSeconds?: number;
+        /** Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both */
+        include?: string;
       };
     };
     answer: Run;
+  };
+  /** Get a step result of a run */
+  getAutomationRunStep: {
+    input: {
+      params: {
+        /** Id of the run */
+        id: string;
+        /** Position of the step in the workflow, from 0 */
+        index: number;
+      };
+    };
+    answer: StepResult;
+  };
+  /** List the artifacts of a run */
+  listAutomationRunArtifacts: {
+    input: {
+      params: {
+        /** Id of the run */
+        id: string;
+      };
+      query?: {
+        /** Maximum number of items in the response */
+        limit?: number;
+        /** `meta.nextCursor` of the previous page */
+        cursor?: string;
+      };
+    };
+    answer: RunArtifactPage;
   };
   /** Cancel a run */
   cancelAutomationRun: {
@@ -5878,6 +5982,10 @@ export interface Operations {
       params: {
         /** Id of the run */
         id: string;
+      };
+      query?: {
+        /** Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both */
+        include?: string;
       };
     };
     answer: Bytes;
@@ -8000,6 +8108,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   cancelAutomationRuns: ['POST', '/v1/automations/runs/cancel'],
   retryAutomationRuns: ['POST', '/v1/automations/runs/retry'],
   getAutomationRun: ['GET', '/v1/automations/runs/{id}'],
+  getAutomationRunStep: ['GET', '/v1/automations/runs/{id}/steps/{index}'],
+  listAutomationRunArtifacts: ['GET', '/v1/automations/runs/{id}/artifacts'],
   cancelAutomationRun: ['POST', '/v1/automations/runs/{id}/cancel'],
   retryAutomationRun: ['POST', '/v1/automations/runs/{id}/retry'],
   replayAutomationRun: ['POST', '/v1/automations/runs/{id}/replay'],

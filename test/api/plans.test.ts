@@ -164,6 +164,7 @@ test('every list finds its page by an index, with every filter', { timeout: 180_
     listChatMessages: crowd.conversation,
     listInboxMessages: crowd.conversation,
     listWebhookDeliveries: crowd.webhook,
+    listAutomationRunArtifacts: crowd.run,
   };
   for (const operation of lists) {
     const params = { tenantId: workspace.tenantId, id: ids[operation.id] ?? missingId, channelId: crowd.conversation };

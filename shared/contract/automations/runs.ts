@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { jsonObject, jsonValue } from '../../json.ts';
 import { id, idParams, instant, listQuery, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
+import { nodeCommandStatuses } from '../nodes/device.ts';
 import { approvalDecider, approvalStatuses } from './approvals.ts';
 import { runStatuses, stepStatuses } from './run-status.ts';
 import type { RunStatus } from './run-status.ts';
 import { runWait } from './run-wait.ts';
+import { stepRetry } from './steps.ts';
 
 const tag = 'Runs';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
@@ -31,16 +33,45 @@ const stepApproval = named(
   }),
 );
 
+const stepCommand = named(
+  'StepCommand',
+  z.object({
+    id: id.describe('Id of the command'),
+    nodeId: id.describe('Node that executes the command'),
+    type: z.string().meta({ example: 'node.ping' }).describe('Type of the command, such as `node.ping`'),
+    attempt: z.int().describe('Attempt of the step that sent the command, from 1'),
+    status: z
+      .enum(nodeCommandStatuses)
+      .describe('`leased`: the device has it; `withdrawn`: the run no longer needs it'),
+    createdAt: timestamp,
+    finishedAt: timestamp.nullable(),
+    error: z
+      .object({
+        code: z.string().describe('Stable code, for programs'),
+        message: z.string().describe('Human-readable message: what went wrong'),
+      })
+      .nullable()
+      .describe('Why the command failed; null unless it failed'),
+  }),
+);
+
 export const stepResult = named(
   'StepResult',
   z.object({
     index: z.int().describe('Position of the step in the workflow, from 0'),
     id: z.string().nullable().describe('`id` of the step in the workflow; null without one'),
+    name: z.string().nullable().describe('Display name of the step; null without one'),
     type: z.string().describe('Type of the step: `skill`, `log`, `approval`, `agent` or `deliver`'),
     skillId: z.string().nullable().describe('Skill that the step calls; null for other types of steps'),
     status: z
       .enum(stepStatuses)
       .describe('`skipped` when its `when` was false; `waiting_approval` until a person decides'),
+    when: z.string().nullable().describe('Condition of the step, as a template; null without one'),
+    retry: stepRetry
+      .required()
+      .nullable()
+      .describe('Retry policy of the step; null when the policy of its skill applies'),
+    timeoutSeconds: z.number().nullable().describe('Timeout of each attempt, in seconds; null when the step sets none'),
     attempts: z.int().describe('Attempts so far, including the first'),
     startedAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),
@@ -54,8 +85,19 @@ export const stepResult = named(
       .describe('Whether `input` is omitted because it exceeds 65,536 bytes as JSON or nests too deeply'),
     output: jsonValue.nullable().describe('Output of the step as JSON; null until it has one'),
     outputText: z.string().nullable().describe('Output of the step as text; null until it has one'),
+    outputBytes: z
+      .int()
+      .describe('Size of `output` and `outputText` in bytes, also when `include` omits them; 0 without output'),
     error: failure.nullable().describe('Why the last attempt failed; null otherwise'),
     approval: stepApproval.nullable().describe('Latest approval that the step requested in this run; null without one'),
+    childRunId: id
+      .nullable()
+      .describe('Newest run that the step started and waits for or waited for; null without one'),
+    commands: z
+      .array(stepCommand)
+      .describe(
+        'Node commands of all attempts, oldest first, including those of an earlier run whose result is kept; the newest 1,000 of a run',
+      ),
     artifactIds: z
       .array(id)
       .describe(
@@ -64,6 +106,22 @@ export const stepResult = named(
   }),
 );
 export type StepResult = z.output<typeof stepResult>;
+
+export const runArtifact = named(
+  'RunArtifact',
+  z.object({
+    id: id.describe('Id of the artifact'),
+    name: z.string().describe('File name that the node gave it'),
+    contentType: z.string().meta({ example: 'image/png' }).describe('Media type that the node declared'),
+    bytes: z.int().describe('Size in bytes'),
+    width: z.int().nullable().describe('Width in pixels, as the node reported it; null when it reported none'),
+    height: z.int().nullable().describe('Height in pixels, as the node reported it; null when it reported none'),
+    stepIndex: z.int().describe('Index of the step whose command brought it, from 0'),
+    nodeId: id.describe('Node that sent it'),
+    commandId: id.describe('Command whose result contained it'),
+    createdAt: timestamp,
+  }),
+);
 
 const runSummaryShape = {
   id: id.describe('Id of the run'),
@@ -192,6 +250,16 @@ const bulkAnswer = named(
   },
 );
 
+const include = z
+  .string()
+  .max(100)
+  .default('inputs,outputs')
+  .transform((list) => (list === '' ? [] : list.split(',')))
+  .pipe(z.array(z.enum(['inputs', 'outputs'], 'must be inputs, outputs, or both separated by a comma')))
+  .describe(
+    'Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both',
+  );
+
 export const runs = defineResource({
   listAutomationRuns: {
     ...manage,
@@ -244,9 +312,39 @@ export const runs = defineResource({
         .max(30, 'must be from 0 to 30')
         .default(0)
         .describe('Seconds to wait until the run has ended or waits for an approval, 0 to 30'),
+      include,
     }),
     response: run,
     maxOpenSeconds: 30,
+  },
+  getAutomationRunStep: {
+    ...manage,
+    permission: 'automations:read',
+    method: 'GET',
+    path: '/v1/automations/runs/{id}/steps/{index}',
+    summary: 'Get a step result of a run',
+    description: 'Returns the step with its input and output, which `include` can omit from the run.',
+    params: idParams.extend({
+      index: z.coerce
+        .number()
+        .int()
+        .min(0, 'must be from 0 to 199')
+        .max(199, 'must be from 0 to 199')
+        .describe('Position of the step in the workflow, from 0'),
+    }),
+    response: stepResult,
+  },
+  listAutomationRunArtifacts: {
+    ...manage,
+    permission: 'automations:read',
+    method: 'GET',
+    path: '/v1/automations/runs/{id}/artifacts',
+    summary: 'List the artifacts of a run',
+    description:
+      'Newest first: the artifacts in `artifactIds` of its steps. Download the content with `/v1/automations/artifacts/{id}`.',
+    params: idParams,
+    query: listQuery,
+    response: page(runArtifact),
   },
   cancelAutomationRun: {
     ...manage,
@@ -299,6 +397,7 @@ export const runs = defineResource({
     description:
       'Server-sent events: `step` with the step result after each change of a step, and `run` with the run after each change of its status, starting with `queued`. The stream closes when the run has ended, at the latest after 10 minutes. The last `run` event of an ended run has the id `ended`. A client that reconnects with this `Last-Event-ID` gets 204, so that an EventSource stops. If the key loses access, the stream sends `end` with the reason.',
     params: idParams,
+    query: z.strictObject({ include }),
     response: z.unknown(),
     binaryResponse: 'text/event-stream',
     maxOpenSeconds: 600,

@@ -2,6 +2,7 @@ import type { Json } from './components.ts';
 
 /** Realistic example values by property name. */
 const byName: Record<string, unknown> = {
+  when: '{{payload.urgent}}',
   name: 'Invoice reminder',
   title: 'Send the reminder?',
   message: 'The invoice is a week late.',

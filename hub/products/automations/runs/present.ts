@@ -1,4 +1,5 @@
 import type { Run, RunSummary, StepResult } from '../../../../shared/contract/automations/runs.ts';
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { FlowRow } from './flow-store.ts';
 import type { FoundRun, RunStepRow, SummaryRow } from './store.ts';
 import { presentWait } from './waits.ts';
@@ -45,8 +46,11 @@ export const asQueued = (run: Run): Run => ({
           inputOmitted: false,
           output: null,
           outputText: null,
+          outputBytes: 0,
           error: null,
           approval: null,
+          childRunId: null,
+          commands: [],
           artifactIds: [],
         },
   ),
@@ -58,8 +62,7 @@ function presentApproval(row: RunStepRow['approval'] | undefined): StepResult['a
 }
 
 export function presentRun(run: FoundRun): Run {
-  const { steps, results, workflowName, wait } = run;
-  const byIndex = new Map(results.map((result) => [result.index, result]));
+  const { workflowName, wait } = run;
   return {
     id: run.id,
     workflowId: run.workflowId,
@@ -79,25 +82,50 @@ export function presentRun(run: FoundRun): Run {
     finishedAt: run.finishedAt?.toISOString() ?? null,
     context: run.context,
     payload: run.payload,
-    stepsResultJson: steps.map((step, index): StepResult => {
-      const result = byIndex.get(index);
-      return {
-        index,
-        id: step.id ?? null,
-        type: step.type,
-        skillId: step.type === 'skill' ? step.skillId : null,
-        status: result?.status ?? 'pending',
-        attempts: result?.attempts ?? 0,
-        startedAt: result?.started_at?.toISOString() ?? null,
-        finishedAt: result?.finished_at?.toISOString() ?? null,
-        input: result?.input ?? null,
-        inputOmitted: result?.input_omitted === true,
-        output: result?.output ?? null,
-        outputText: result?.output_text ?? null,
-        error: result?.error ?? null,
-        approval: presentApproval(result?.approval),
-        artifactIds: result?.artifact_ids ?? [],
-      };
-    }),
+    stepsResultJson: presentSteps(run),
   };
 }
+
+/** The steps of a run, or those with the given indexes. */
+export function presentSteps(
+  { steps, results }: FoundRun,
+  indexes: readonly number[] = [...steps.keys()],
+): StepResult[] {
+  const byIndex = new Map(results.map((result) => [result.index, result]));
+  return indexes.flatMap((index) => {
+    const step = steps[index];
+    return step === undefined ? [] : [presentStep(step, index, byIndex.get(index))];
+  });
+}
+
+const retryDefaults = { backoffSeconds: 1, factor: 2 };
+
+const presentStep = (step: Step, index: number, result: RunStepRow | undefined): StepResult => ({
+  index,
+  id: step.id ?? null,
+  name: step.name ?? null,
+  type: step.type,
+  skillId: step.type === 'skill' ? step.skillId : null,
+  status: result?.status ?? 'pending',
+  when: step.when ?? null,
+  // A step of an earlier version can lack fields that have defaults.
+  retry: step.retry === undefined ? null : { ...retryDefaults, ...step.retry },
+  timeoutSeconds: step.timeoutSeconds ?? null,
+  attempts: result?.attempts ?? 0,
+  startedAt: result?.started_at?.toISOString() ?? null,
+  finishedAt: result?.finished_at?.toISOString() ?? null,
+  input: result?.input ?? null,
+  inputOmitted: result?.input_omitted === true,
+  output: result?.output ?? null,
+  outputText: result?.output_text ?? null,
+  outputBytes: result?.output_bytes ?? 0,
+  error: result?.error ?? null,
+  approval: presentApproval(result?.approval),
+  childRunId: result?.child_run_id ?? null,
+  commands: (result?.commands ?? []).map(({ createdAt, finishedAt, ...command }) => ({
+    ...command,
+    createdAt: new Date(createdAt).toISOString(),
+    finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),
+  })),
+  artifactIds: result?.artifact_ids ?? [],
+});

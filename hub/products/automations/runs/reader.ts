@@ -1,15 +1,16 @@
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
-import type { Run } from '../../../../shared/contract/automations/runs.ts';
+import type { Run, StepResult } from '../../../../shared/contract/automations/runs.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import { runTopic } from '../../../engine/index.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { reserveAnswer } from '../../../platform/large-pages.ts';
 import type { MemoryBudget, MemoryReservation } from '../../../platform/process/memory-budget.ts';
-import { presentRun } from './present.ts';
+import { presentRun, presentSteps } from './present.ts';
 import { isFinal } from './rerun.ts';
-import { readRun } from './store.ts';
-import type { FoundRun } from './store.ts';
+import { SharedReads } from './shared-reads.ts';
+import { readOutline, readRun } from './store.ts';
+import type { FoundRun, RunOutline, RunParts } from './store.ts';
 
 /** Poll interval of a caller that waits for a run while events of other processes may be lost, in milliseconds. */
 const interruptedLookMs = 1_000;
@@ -28,9 +29,24 @@ export interface RunReaderDependencies {
   heartbeatSeconds: number;
 }
 
+export interface ReadOptions {
+  /**
+   * Reservation for as long as the caller keeps the result. When omitted, the memory is reserved until the promise
+   * resolves.
+   */
+  memory?: MemoryReservation;
+  signal?: AbortSignal;
+  /** Whether concurrent callers with this option share one read. The result must not be changed. */
+  shared?: boolean;
+}
+
+const wholeRun: RunParts = { inputs: true, outputs: true, indexes: null };
+
 /** Reads runs for callers. Large runs are read within a memory budget. */
 export class RunReader {
   readonly #deps: RunReaderDependencies;
+  readonly #outlines = new SharedReads<RunOutline | null>();
+  readonly #runs = new SharedReads<FoundRun | { bytes: number }>();
 
   constructor(dependencies: RunReaderDependencies) {
     this.#deps = dependencies;
@@ -43,17 +59,15 @@ export class RunReader {
 
   /**
    * Reads a run. With `waitSeconds`, it waits until the run has ended or waits for an approval, up to this time.
-   * @param options.memory reservation for as long as the caller keeps the result; when omitted, the memory is reserved
-   * until the promise resolves.
    * @throws AppError `not_found`; `rate_limited` while earlier large responses to this workspace have not been read.
    */
   async get(
     tenantId: string,
     runId: string,
-    options: { waitSeconds?: number; signal?: AbortSignal; memory?: MemoryReservation } = {},
+    options: ReadOptions & { waitSeconds?: number; parts?: RunParts } = {},
   ): Promise<Run> {
-    const { waitSeconds = 0, signal, memory } = options;
-    const read = () => this.#read(tenantId, runId, memory, signal);
+    const { waitSeconds = 0, signal, memory, parts = wholeRun } = options;
+    const read = async () => presentRun(await this.#read(tenantId, runId, parts, options));
     if (waitSeconds === 0) return read();
     const deadline = performance.now() + waitSeconds * 1000;
     // The subscription starts before the first read, so that no change between the two is missed.
@@ -87,20 +101,48 @@ export class RunReader {
     }
   }
 
-  async #read(tenantId: string, runId: string, memory?: MemoryReservation, signal?: AbortSignal): Promise<Run> {
-    const small = await this.#find(tenantId, runId, smallRunBytes);
-    if (!('bytes' in small)) return presentRun(small);
+  /**
+   * Reads steps of a run by index. Unknown indexes are ignored.
+   * @throws AppError as `get` does.
+   */
+  async steps(
+    tenantId: string,
+    runId: string,
+    parts: RunParts & { indexes: readonly number[] },
+    options: ReadOptions,
+  ): Promise<StepResult[]> {
+    return presentSteps(await this.#read(tenantId, runId, parts, options), parts.indexes);
+  }
+
+  /** Reads the status of a run and the versions of its steps. Concurrent callers share one read. @throws AppError `not_found`. */
+  async outline(tenantId: string, runId: string): Promise<RunOutline> {
+    const found = await this.#outlines.read(`${tenantId} ${runId}`, () =>
+      this.#deps.db.read(tenantId, (tx) => readOutline(tx, tenantId, runId)),
+    );
+    if (found === null) throw notFound('run', runId);
+    return found;
+  }
+
+  async #read(
+    tenantId: string,
+    runId: string,
+    parts: RunParts,
+    { memory, signal, shared = false }: ReadOptions,
+  ): Promise<FoundRun> {
+    const find = () => this.#find(tenantId, runId, parts, smallRunBytes);
+    const small = await (shared ? this.#runs.read(JSON.stringify([tenantId, runId, parts]), find) : find());
+    if (!('bytes' in small)) return small;
     using own = memory === undefined ? this.openMemory(tenantId) : null;
     const reserved = memory ?? own;
     if (reserved !== null) await reserveAnswer(reserved, small.bytes * answerHeapPerByte, signal);
     // The run may have grown since its size was read, up to the maximum size of a run.
-    const large = await this.#find(tenantId, runId, Number.MAX_SAFE_INTEGER);
-    return presentRun(large as FoundRun);
+    const large = await this.#find(tenantId, runId, parts, Number.MAX_SAFE_INTEGER);
+    return large as FoundRun;
   }
 
-  async #find(tenantId: string, runId: string, maxBytes: number) {
+  async #find(tenantId: string, runId: string, parts: RunParts, maxBytes: number) {
     const { db, heartbeatSeconds } = this.#deps;
-    const found = await db.read(tenantId, (tx) => readRun(tx, tenantId, heartbeatSeconds, runId, maxBytes));
+    const found = await db.read(tenantId, (tx) => readRun(tx, tenantId, heartbeatSeconds, runId, parts, maxBytes));
     if (found === null) throw notFound('run', runId);
     return found;
   }

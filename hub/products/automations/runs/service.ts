@@ -22,6 +22,7 @@ import type { RunQueue } from './queue-capacity.ts';
 import { RunReader } from './reader.ts';
 import { asReplay, asRetry, rerunRuns } from './rerun.ts';
 import type { RerunPlan } from './rerun.ts';
+import { RunArtifacts } from './run-artifacts.ts';
 import { listRunIds, listRuns } from './store.ts';
 import type { RunFilter } from './store.ts';
 
@@ -72,10 +73,12 @@ export class Runs {
   readonly #deps: RunsDependencies;
   readonly #queueCapacity: QueueCapacity;
   readonly reader: RunReader;
+  readonly artifacts: RunArtifacts;
 
   constructor(dependencies: RunsDependencies) {
     this.#deps = dependencies;
     this.reader = new RunReader(dependencies);
+    this.artifacts = new RunArtifacts(dependencies);
     this.#queueCapacity = new QueueCapacity(dependencies.maxQueued);
   }
 
@@ -234,7 +237,6 @@ export class Runs {
     return { ...presentFlow(found.flow), runs: found.runs.map(presentSummary) };
   }
 
-  /** The number of unfinished runs by state. */
   async countOpen(tenantId: string): Promise<{ queued: number; running: number; waitingApproval: number }> {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<{ queued: number; running: number; waiting: number }>(

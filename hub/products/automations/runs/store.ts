@@ -1,6 +1,7 @@
 import type { ApprovalDecider, approvalStatuses } from '../../../../shared/contract/automations/approvals.ts';
 import type { RunStatus, StepStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import type { nodeCommandStatuses } from '../../../../shared/contract/nodes/device.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunRow } from '../../../engine/index.ts';
 import type { RunFailure } from '../../../engine/schema.ts';
@@ -27,6 +28,18 @@ interface StoredApproval {
   note: string | null;
 }
 
+/** A node command of a step, as JSON of the database. */
+interface StoredCommand {
+  id: string;
+  nodeId: string;
+  type: string;
+  attempt: number;
+  status: (typeof nodeCommandStatuses)[number];
+  createdAt: string;
+  finishedAt: string | null;
+  error: { code: string; message: string } | null;
+}
+
 /** A step in the form of the API. */
 export interface RunStepRow {
   [column: string]: unknown;
@@ -37,10 +50,13 @@ export interface RunStepRow {
   input_omitted: boolean | null;
   output: JsonValue | null;
   output_text: string | null;
+  output_bytes: number;
   error: RunFailure | null;
   started_at: Date | null;
   finished_at: Date | null;
   approval: StoredApproval | null;
+  child_run_id: string | null;
+  commands: StoredCommand[] | null;
   artifact_ids: string[] | null;
 }
 
@@ -141,26 +157,37 @@ export interface FoundRun extends SummaryRow, Pick<RunRow, 'context' | 'payload'
   results: RunStepRow[];
 }
 
+/** The parts of a run to read. */
+export interface RunParts {
+  /** Whether to read the context and the payload, and the inputs of the steps. */
+  inputs: boolean;
+  /** Whether to read the outputs of the steps. */
+  outputs: boolean;
+  /** The steps whose results to read, by index; null for all steps. */
+  indexes: readonly number[] | null;
+}
+
 /**
- * A run with the steps of its version and their results; null when this workspace has no such run. When inputs and
- * outputs exceed `maxBytes`, only their size is returned.
+ * A run with the steps of its version and their results; null when this workspace has no such run. When the read inputs
+ * and outputs exceed `maxBytes`, only their size is returned.
  */
 export async function readRun(
   tx: Transaction,
   tenantId: string,
   heartbeatSeconds: number,
   runId: string,
+  parts: RunParts,
   maxBytes: number,
 ): Promise<FoundRun | { bytes: number } | null> {
   // The statements are pipelined with the steps last, so that the steps are never older than the run.
   const [{ rows }, results] = await Promise.all([
     tx.query<Omit<FoundRun, 'results'>>(
       'read_run',
-      `SELECT ${summaryColumns(heartbeatSeconds)}, runs.context, runs.payload, v.steps
+      `SELECT ${summaryColumns(heartbeatSeconds)}, CASE WHEN $3 THEN runs.context END AS context, CASE WHEN $3 THEN runs.payload END AS payload, v.steps
        FROM runs JOIN workflow_versions v ON v.workflow_id = runs.workflow_id AND v.version = runs.workflow_version WHERE runs.tenant_id = $1 AND runs.id = $2`,
-      [tenantId, runId],
+      [tenantId, runId, parts.inputs],
     ),
-    readSteps(tx, tenantId, runId, maxBytes),
+    readSteps(tx, tenantId, runId, parts, maxBytes),
   ]);
   const row = rows[0];
   if (row === undefined) return null;
@@ -171,6 +198,47 @@ export async function readRun(
 /** Maximum attempts of a flow whose artifacts are read. One of them executed a step that a retry keeps. */
 const maxAttempts = 100;
 const maxArtifactIds = 1000;
+const maxCommands = 1000;
+const maxChildRuns = 1000;
+
+/** SQL array of the runs of a flow up to the attempt of run `$1` in workspace `$2`, newest first. */
+export const attemptsText = `ARRAY(
+         SELECT o.id FROM runs r JOIN runs o ON o.flow_id = r.flow_id AND o.attempt <= r.attempt WHERE r.id = $1 AND r.tenant_id = $2 ORDER BY o.attempt DESC LIMIT ${maxAttempts})`;
+
+/** SQL condition: a row was created while the step `s` was executed. */
+export const during = (createdAt: string) =>
+  `${createdAt} >= s.started_at AND (s.finished_at IS NULL OR ${createdAt} <= s.finished_at)`;
+
+/** The status of a run, and a version of each step that has started. */
+export interface RunOutline {
+  status: RunStatus;
+  /** By index of the step. A version changes with every write of the step or of its approvals. */
+  versions: Map<number, string>;
+}
+
+/** Reads the status and the versions of the steps, without inputs and outputs; null when this workspace has no such run. */
+export async function readOutline(tx: Transaction, tenantId: string, runId: string): Promise<RunOutline | null> {
+  // The steps are read last, so that they are never older than the status.
+  const [run, steps] = await Promise.all([
+    tx.query<{ status: RunStatus }>('read_run_status', 'SELECT status FROM runs WHERE tenant_id = $1 AND id = $2', [
+      tenantId,
+      runId,
+    ]),
+    // `xmin` is the transaction that wrote the row.
+    tx.query<{ index: number; version: string }>(
+      'read_step_versions',
+      `SELECT s.index, concat_ws(' ', s.xmin::text, a.versions) AS version
+       FROM run_steps s LEFT JOIN (
+         SELECT step_index, string_agg(xmin::text, ' ' ORDER BY id) AS versions FROM approvals WHERE run_id = $1 AND tenant_id = $2 GROUP BY step_index
+       ) a ON a.step_index = s.index
+       WHERE s.run_id = $1 AND s.tenant_id = $2 ORDER BY s.index`,
+      [runId, tenantId],
+    ),
+  ]);
+  const status = run.rows[0]?.status;
+  if (status === undefined) return null;
+  return { status, versions: new Map(steps.rows.map(({ index, version }) => [index, version])) };
+}
 
 /**
  * The steps of a run in order. A command belongs to the step during which it was sent, for any attempt of the flow. A
@@ -180,25 +248,36 @@ async function readSteps(
   tx: Transaction,
   tenantId: string,
   runId: string,
+  { inputs, outputs, indexes }: RunParts,
   maxBytes: number,
 ): Promise<(RunStepRow & { bytes: string | null })[]> {
   const { rows } = await tx.query<RunStepRow & { bytes: string | null }>(
     'read_steps',
     `WITH brought AS MATERIALIZED (
        SELECT a.id, c.step_index, c.created_at FROM artifacts a JOIN node_commands c ON c.id = a.command_id
-       WHERE a.run_id = ANY(ARRAY(
-         SELECT o.id FROM runs r JOIN runs o ON o.flow_id = r.flow_id AND o.attempt <= r.attempt WHERE r.id = $1 AND r.tenant_id = $2 ORDER BY o.attempt DESC LIMIT ${maxAttempts}))
+       WHERE a.run_id = ANY(${attemptsText})
        ORDER BY a.id DESC LIMIT ${maxArtifactIds}
+     ), sent AS MATERIALIZED (
+       SELECT id, node_id, step_index, attempt, call, type, status, created_at, finished_at, error FROM node_commands
+       WHERE run_id = ANY(${attemptsText}) AND ($6::int[] IS NULL OR step_index = ANY($6))
+       ORDER BY run_id DESC, step_index DESC, attempt DESC, call DESC LIMIT ${maxCommands}
+     ), child AS MATERIALIZED (
+       SELECT id, queued_at FROM runs WHERE parent_run_id = ANY(${attemptsText}) ORDER BY queued_at DESC LIMIT ${maxChildRuns}
      ), size AS MATERIALIZED (
-       SELECT sum(output_bytes + coalesce(octet_length(input::text), 0)) AS bytes FROM run_steps WHERE run_id = $1 AND tenant_id = $2
+       SELECT sum(CASE WHEN $5 THEN output_bytes ELSE 0 END + CASE WHEN $4 THEN coalesce(octet_length(input::text), 0) ELSE 0 END) AS bytes
+       FROM run_steps WHERE run_id = $1 AND tenant_id = $2 AND ($6::int[] IS NULL OR index = ANY($6))
      )
-     SELECT size.bytes, index, status, attempts, CASE WHEN size.bytes <= $3 THEN input END AS input, input_omitted,
-       CASE WHEN size.bytes <= $3 THEN output END AS output, CASE WHEN size.bytes <= $3 THEN output_text END AS output_text, error, started_at, finished_at,
+     SELECT size.bytes, index, status, attempts, CASE WHEN $4 AND size.bytes <= $3 THEN input END AS input, input_omitted,
+       CASE WHEN $5 AND size.bytes <= $3 THEN output END AS output, CASE WHEN $5 AND size.bytes <= $3 THEN output_text END AS output_text, output_bytes, error, started_at, finished_at,
        (SELECT jsonb_build_object('id', a.id, 'status', a.status, 'decider', a.decider, 'decidedAt', a.decided_at, 'note', a.note)
         FROM approvals a WHERE a.run_id = s.run_id AND a.step_index = s.index ORDER BY a.attempt DESC, a.call DESC LIMIT 1) AS approval,
-       (SELECT array_agg(b.id ORDER BY b.id) FROM brought b WHERE b.step_index = s.index AND b.created_at >= s.started_at AND (s.finished_at IS NULL OR b.created_at <= s.finished_at)) AS artifact_ids
-     FROM run_steps s CROSS JOIN size WHERE run_id = $1 AND tenant_id = $2 ORDER BY index`,
-    [runId, tenantId, maxBytes],
+       (SELECT c.id FROM child c WHERE ${during('c.queued_at')} ORDER BY c.queued_at DESC LIMIT 1) AS child_run_id,
+       (SELECT jsonb_agg(jsonb_build_object('id', c.id, 'nodeId', c.node_id, 'type', c.type, 'attempt', c.attempt, 'status', c.status, 'createdAt', c.created_at, 'finishedAt', c.finished_at, 'error', c.error)
+          ORDER BY c.attempt, c.call)
+        FROM sent c WHERE c.step_index = s.index AND ${during('c.created_at')}) AS commands,
+       (SELECT array_agg(b.id ORDER BY b.id) FROM brought b WHERE b.step_index = s.index AND ${during('b.created_at')}) AS artifact_ids
+     FROM run_steps s CROSS JOIN size WHERE run_id = $1 AND tenant_id = $2 AND ($6::int[] IS NULL OR index = ANY($6)) ORDER BY index`,
+    [runId, tenantId, maxBytes, inputs, outputs, indexes],
   );
   return rows;
 }
