@@ -508,6 +508,76 @@ export interface ApprovalDecider {
   name: string;
 }
 
+export interface ApprovalDetail {
+  /** Id of the approval */
+  id: string;
+  /** Run that waits for the decision */
+  runId: string;
+  /** Index of the step that waits, from 0 */
+  stepIndex: number;
+  /** `system.run` for a command on a node, `step` for everything else */
+  kind: 'step' | 'system.run';
+  /** Question for the approver */
+  title: string;
+  /** Details for the approver; may be empty */
+  message: string;
+  /** What is to be approved; for `system.run` the node, argv, cwd, env, stdin and timeout */
+  request: JsonValue;
+  /** SHA-256 of the request. Only the approved request runs; a changed one needs a new approval */
+  requestHash: string;
+  /** `pending` until it is decided or expires */
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  /** Email addresses of those who may decide; empty when every caller with the permission may decide */
+  approvers: string[];
+  /** Number of approvers who must approve */
+  required: number;
+  /** Decisions of the approvers, oldest first */
+  votes: {
+    /** Email address of the approver */
+    approver: string;
+    /** Who decided for the approver; null for decisions from before this was recorded */
+    decider: ApprovalDecider | null;
+    /** Decision of this approver */
+    decision: 'approved' | 'rejected';
+    /** Reason that the approver gave; null without one */
+    note: string | null;
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+  }[];
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+  /** Actor as in the audit log, such as `user:<id>`; null while pending */
+  decidedBy: string | null;
+  /** Who or what decided; null while pending */
+  decider: ApprovalDecider | null;
+  /** ISO 8601, UTC, with milliseconds */
+  decidedAt: string | null;
+  /** Reason of the final decision; null without one */
+  note: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** Workflow of the run */
+  workflowId: string;
+  /** Current name of the workflow */
+  workflowName: string;
+  /** Environment of the run */
+  environment: 'live' | 'test';
+  /** Type of the trigger of the run, such as `manual` or `schedule` */
+  triggerType: string;
+  /** Users and API keys that started the run or a run that led to it; empty for an automatic trigger */
+  requestedBy: ApprovalRequester[];
+  /** Node that the request names; null for a request without a node */
+  nodeId: string | null;
+  /** Name of this node; null without a node, and after it was deleted */
+  nodeName: string | null;
+  /** From this time the addresses of the escalation can decide too; null without an escalation */
+  escalateAt: string | null;
+  /** Whether the caller can decide this approval now */
+  canDecide: boolean;
+  /** Why the caller cannot decide; null when `canDecide` is true */
+  refusal: ApprovalRefusal | null;
+}
+
 export interface ApprovalEvent {
   /** An approval was requested or decided */
   type: 'approval';
@@ -529,6 +599,22 @@ export interface ApprovalPage {
   /** Rows of this page, at most `meta.limit` */
   data: Approval[];
   meta: PageMeta;
+}
+
+export interface ApprovalRefusal {
+  /** Error code that a decision would get */
+  code: string;
+  /** Why the caller cannot decide, and who can */
+  message: string;
+}
+
+export interface ApprovalRequester {
+  /** `user` for a member, `key` for an API key */
+  kind: 'user' | 'key';
+  /** Id of the user or API key */
+  id: string;
+  /** Email address of the user or name of the API key; null after it was removed */
+  name: string | null;
 }
 
 export interface ApprovalStep {
@@ -613,6 +699,67 @@ export interface ApprovalStepInput {
   delaySeconds?: number;
   /** Without effect, and refused when steps are saved; set expiresInSeconds */
   timeoutSeconds?: number;
+}
+
+export interface ApprovalSummary {
+  /** Id of the approval */
+  id: string;
+  /** Run that waits for the decision */
+  runId: string;
+  /** Index of the step that waits, from 0 */
+  stepIndex: number;
+  /** `system.run` for a command on a node, `step` for everything else */
+  kind: 'step' | 'system.run';
+  /** Question for the approver */
+  title: string;
+  /** SHA-256 of the request. Only the approved request runs; a changed one needs a new approval */
+  requestHash: string;
+  /** `pending` until it is decided or expires */
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  /** Email addresses of those who may decide; empty when every caller with the permission may decide */
+  approvers: string[];
+  /** Number of approvers who must approve */
+  required: number;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+  /** Actor as in the audit log, such as `user:<id>`; null while pending */
+  decidedBy: string | null;
+  /** Who or what decided; null while pending */
+  decider: ApprovalDecider | null;
+  /** ISO 8601, UTC, with milliseconds */
+  decidedAt: string | null;
+  /** Reason of the final decision; null without one */
+  note: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** Number of approvers who approved so far */
+  approvedCount: number;
+  /** Workflow of the run */
+  workflowId: string;
+  /** Current name of the workflow */
+  workflowName: string;
+  /** Environment of the run */
+  environment: 'live' | 'test';
+  /** Type of the trigger of the run, such as `manual` or `schedule` */
+  triggerType: string;
+  /** Users and API keys that started the run or a run that led to it; empty for an automatic trigger */
+  requestedBy: ApprovalRequester[];
+  /** Node that the request names; null for a request without a node */
+  nodeId: string | null;
+  /** Name of this node; null without a node, and after it was deleted */
+  nodeName: string | null;
+  /** From this time the addresses of the escalation can decide too; null without an escalation */
+  escalateAt: string | null;
+  /** Whether the caller can decide this approval now */
+  canDecide: boolean;
+  /** Why the caller cannot decide; null when `canDecide` is true */
+  refusal: ApprovalRefusal | null;
+}
+
+export interface ApprovalSummaryPage {
+  /** Rows of this page, at most `meta.limit` */
+  data: ApprovalSummary[];
+  meta: PageMeta;
 }
 
 export interface AuditEntry {
@@ -5947,6 +6094,22 @@ export interface Operations {
     };
     answer: ApprovalPage;
   };
+  /** List approvals without their requests */
+  listAutomationApprovalSummaries: {
+    input?: {
+      query?: {
+        /** Maximum number of items in the response */
+        limit?: number;
+        /** `meta.nextCursor` of the previous page */
+        cursor?: string;
+        /** Returns only items in this status */
+        status?: 'pending' | 'approved' | 'rejected' | 'expired';
+        /** Returns only items of this run */
+        runId?: string;
+      };
+    };
+    answer: ApprovalSummaryPage;
+  };
   /** Get an approval */
   getAutomationApproval: {
     input: {
@@ -5955,7 +6118,7 @@ export interface Operations {
         id: string;
       };
     };
-    answer: Approval;
+    answer: ApprovalDetail;
   };
   /** Decide an approval */
   decideAutomationApproval: {
@@ -8006,6 +8169,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   getAutomationFlow: ['GET', '/v1/automations/flows/{id}'],
   inboundAutomationHook: ['POST', '/v1/automations/hooks/inbound'],
   listAutomationApprovals: ['GET', '/v1/automations/approvals'],
+  listAutomationApprovalSummaries: ['GET', '/v1/automations/approval-summaries'],
   getAutomationApproval: ['GET', '/v1/automations/approvals/{id}'],
   decideAutomationApproval: ['POST', '/v1/automations/approvals/{id}/decide'],
   getAutomationPolicy: ['GET', '/v1/automations/policies'],
