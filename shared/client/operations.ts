@@ -3538,6 +3538,13 @@ export interface Run {
   stepsResultJson: StepResult[];
 }
 
+export interface RunEstimate {
+  /** Number of runs that match */
+  count: number;
+  /** Whether the number was counted; false for an estimate */
+  isExact: boolean;
+}
+
 export interface RunEvent {
   /** A run changed */
   type: 'run';
@@ -5941,15 +5948,59 @@ export interface Operations {
         cursor?: string;
         /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Only runs in one of these statuses, separated by commas */
+        statuses?: string;
         /** Returns only items of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
         /** Queued before this time */
         to?: string;
+        /** Only runs that a step of this run started */
+        parentRunId?: string;
+        /** Only runs whose id starts with these characters, 4 to 36 */
+        idPrefix?: string;
+        /** Only runs with this type of trigger, such as `manual` or `schedule` */
+        triggerType?: string;
+        /** Only runs of this environment */
+        environment?: 'live' | 'test';
+        /** Only runs that sent a command to this node */
+        nodeId?: string;
+        /** Only failed runs with this error code */
+        errorCode?: string;
       };
     };
     answer: RunSummaryPage;
+  };
+  /** Estimate the number of runs */
+  estimateAutomationRuns: {
+    input?: {
+      query?: {
+        /** Returns only items in this status */
+        status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Only runs in one of these statuses, separated by commas */
+        statuses?: string;
+        /** Returns only items of this workflow */
+        workflowId?: string;
+        /** Queued at this time or later */
+        from?: string;
+        /** Queued before this time */
+        to?: string;
+        /** Only runs that a step of this run started */
+        parentRunId?: string;
+        /** Only runs whose id starts with these characters, 4 to 36 */
+        idPrefix?: string;
+        /** Only runs with this type of trigger, such as `manual` or `schedule` */
+        triggerType?: string;
+        /** Only runs of this environment */
+        environment?: 'live' | 'test';
+        /** Only runs that sent a command to this node */
+        nodeId?: string;
+        /** Only failed runs with this error code */
+        errorCode?: string;
+      };
+    };
+    answer: RunEstimate;
   };
   /** Cancel multiple runs */
   cancelAutomationRuns: {
@@ -7425,12 +7476,26 @@ export interface Operations {
         cursor?: string;
         /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Only runs in one of these statuses, separated by commas */
+        statuses?: string;
         /** Returns only items of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
         /** Queued before this time */
         to?: string;
+        /** Only runs that a step of this run started */
+        parentRunId?: string;
+        /** Only runs whose id starts with these characters, 4 to 36 */
+        idPrefix?: string;
+        /** Only runs with this type of trigger, such as `manual` or `schedule` */
+        triggerType?: string;
+        /** Only runs of this environment */
+        environment?: 'live' | 'test';
+        /** Only runs that sent a command to this node */
+        nodeId?: string;
+        /** Only failed runs with this error code */
+        errorCode?: string;
       };
     };
     answer: RunSummaryPage;
@@ -8158,6 +8223,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   deleteAutomationSequence: ['DELETE', '/v1/automations/sequences/{id}'],
   runAutomationSequence: ['POST', '/v1/automations/sequences/{id}/run'],
   listAutomationRuns: ['GET', '/v1/automations/runs'],
+  estimateAutomationRuns: ['GET', '/v1/automations/run-estimate'],
   cancelAutomationRuns: ['POST', '/v1/automations/runs/cancel'],
   retryAutomationRuns: ['POST', '/v1/automations/runs/retry'],
   getAutomationRun: ['GET', '/v1/automations/runs/{id}'],

@@ -18,6 +18,7 @@ const recheckAfterMs = 250;
 export const runRoutes = (runs: Runs) =>
   implement(runsResource, {
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
+    estimateAutomationRuns: ({ principal, query }) => runs.estimate(principal.tenantId, query),
     cancelAutomationRuns: ({ principal, body }) => runs.cancelMany(principal.tenantId, body, runCallerOf(principal)),
     retryAutomationRuns: ({ principal, body }) => runs.retryMany(principal.tenantId, body, runCallerOf(principal)),
     async getAutomationRun({ principal, params, query, signal, recheck, raw: { response } }) {
