@@ -120,7 +120,6 @@ const approvalSummary = named(
     ...approvalContext,
   }),
 );
-export type ApprovalSummary = z.output<typeof approvalSummary>;
 
 export const approvalListQuery = listQuery.extend({
   status: z.enum(approvalStatuses).optional(),

@@ -138,10 +138,8 @@ async function countedOf(row: DecidableRow, facts: DecisionFacts): Promise<Count
   const { people, keyCreators, emails } = await facts.people();
   const { starters, authors } = people.get(row.runId) ?? { starters: [], authors: [] };
   const actors = new Set(isStrict(row, await facts.policy()) ? [...starters, ...authors] : starters);
-  for (const actor of [...actors]) {
-    const creator = keyCreators.get(actor);
-    if (creator !== undefined) actors.add(creator);
-  }
+  const creators = [...actors].flatMap((actor) => keyCreators.get(actor) ?? []);
+  for (const creator of creators) actors.add(creator);
   const countedEmails = new Set([...actors].flatMap((actor) => emails.get(actor) ?? []));
   return {
     actors,
