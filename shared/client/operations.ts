@@ -3719,6 +3719,22 @@ export interface ScheduleTriggerInput {
   schedule: ScheduleInput;
 }
 
+export interface SearchResult {
+  /** What was found */
+  type: 'workflow' | 'sequence' | 'agent' | 'node' | 'channel' | 'run' | 'approval';
+  /** Id of what was found */
+  id: string;
+  /** Name; of a run the name of its workflow, of an approval its question */
+  title: string;
+  /** Status of a run or approval, provider of a channel; null for other types */
+  detail: string | null;
+}
+
+export interface SearchResults {
+  /** Results by type, in the order of the types */
+  data: SearchResult[];
+}
+
 export interface Sequence {
   /** Id of the sequence */
   id: string;
@@ -4543,6 +4559,48 @@ export interface WorkflowLimitsInput {
 export interface WorkflowPage {
   /** Rows of this page, at most `meta.limit` */
   data: Workflow[];
+  meta: PageMeta;
+}
+
+export interface WorkflowSummary {
+  /** Id of the workflow */
+  id: string;
+  /** Display name, at most 200 characters */
+  name: string;
+  /** Whether its trigger starts runs; an inactive workflow cannot be started */
+  active: boolean;
+  /** Type of its trigger, such as `manual`, `schedule`, `webhook`, `event` or `channel` */
+  triggerType: string;
+  /** Number of its steps, 1 to 200 */
+  stepCount: number;
+  /** Version, from 1 */
+  version: number;
+  /** `test` if all its runs are test runs */
+  environment: 'live' | 'test';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  /** Next time at which its schedule fires; null without a schedule */
+  nextRunAt: string | null;
+  /** Newest run; null if no run is stored */
+  lastRun: {
+    /** Id of the run */
+    id: string;
+    /** Status of the run */
+    status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+    /** Environment of the run */
+    environment: 'live' | 'test';
+    /** ISO 8601, UTC, with milliseconds */
+    queuedAt: string;
+    /** ISO 8601, UTC, with milliseconds */
+    finishedAt: string | null;
+  } | null;
+}
+
+export interface WorkflowSummaryPage {
+  /** Rows of this page, at most `meta.limit` */
+  data: WorkflowSummary[];
   meta: PageMeta;
 }
 
@@ -5869,6 +5927,24 @@ export interface Operations {
       body: CreateWorkflow;
     };
     answer: Workflow;
+  };
+  /** List workflows without their definitions */
+  listAutomationWorkflowSummaries: {
+    input?: {
+      query?: {
+        /** Maximum number of items in the response */
+        limit?: number;
+        /** `meta.nextCursor` of the previous page */
+        cursor?: string;
+        /** Only workflows whose name contains this text, in any letter case */
+        q?: string;
+        /** `true` returns only active items, `false` only inactive ones */
+        active?: 'true' | 'false';
+        /** `createdAt` and `updatedAt`: newest first. `name`: by the first 60 characters, in any letter case. A cursor is valid for its order only */
+        sort?: 'createdAt' | 'updatedAt' | 'name';
+      };
+    };
+    answer: WorkflowSummaryPage;
   };
   /** List sequences */
   listAutomationSequences: {
@@ -7623,6 +7699,22 @@ export interface Operations {
     };
     answer: Deleted;
   };
+  /** Search a workspace by name or id */
+  searchWorkspace: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+      };
+      query: {
+        /** Part of a name, or the start of an id */
+        q: string;
+        /** Maximum number of results of each type */
+        limit?: number;
+      };
+    };
+    answer: SearchResults;
+  };
   /** List audit log entries */
   listAuditLog: {
     input: {
@@ -8216,6 +8308,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   previewAutomationSchedule: ['POST', '/v1/automations/schedules/preview'],
   listAutomationsAlias: ['GET', '/v1/automations'],
   createAutomationAlias: ['POST', '/v1/automations'],
+  listAutomationWorkflowSummaries: ['GET', '/v1/automations/workflow-summaries'],
   listAutomationSequences: ['GET', '/v1/automations/sequences'],
   createAutomationSequence: ['POST', '/v1/automations/sequences'],
   getAutomationSequence: ['GET', '/v1/automations/sequences/{id}'],
@@ -8342,6 +8435,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   growthCreateApprovalLinks: ['POST', '/growth/automations/approvals/{id}/links'],
   growthUpdateResource: ['PATCH', '/growth/automations/{resource}/{id}'],
   growthDeleteResource: ['DELETE', '/growth/automations/{resource}/{id}'],
+  searchWorkspace: ['GET', '/tenants/{tenantId}/search'],
   listAuditLog: ['GET', '/tenants/{tenantId}/audit'],
   listUsageEvents: ['GET', '/tenants/{tenantId}/usage-events'],
   streamWorkspaceEvents: ['GET', '/tenants/{tenantId}/events'],

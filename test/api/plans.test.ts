@@ -131,6 +131,7 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     triggerType: ['manual', 'error'],
     nodeId: [crowd.node],
     errorCode: ['nothing'],
+    sort: ['updatedAt', 'name'],
   };
   const options =
     (schema as { options?: string[] }).options ??
