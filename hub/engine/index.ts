@@ -1,6 +1,7 @@
 export { acceptRun, acceptRuns, maxRunDepth, runRowsTopic, runTopic, wakeRun, wakeRuns } from './accept-runs.ts';
 export type { NewRun, PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
-export { noteRunAuthors, readRunPeople, starterOf } from './run-people.ts';
+export { noteRunAuthors, readPeopleOfRuns, readRunPeople, requestersOf, starterOf } from './run-people.ts';
+export type { RunPeople } from './run-people.ts';
 export { admitWaitingRuns } from './admission.ts';
 export { dryRunSteps } from './dry-run.ts';
 export { addressesOf, hostOf, normalHost } from './grants.ts';

@@ -27,25 +27,39 @@ export function requestersOf({ requestedBy, trigger }: Pick<RunRow, 'requestedBy
 
 /** The users and keys behind a run of this workspace, as of now; none for a run that does not exist. */
 export async function readRunPeople(tx: Transaction, tenantId: string, runId: string): Promise<RunPeople> {
+  return (await readPeopleOfRuns(tx, tenantId, [runId])).get(runId) ?? { starters: [], authors: [] };
+}
+
+/** The users and keys behind runs of this workspace, by run, as of now. */
+export async function readPeopleOfRuns(
+  tx: Transaction,
+  tenantId: string,
+  runIds: readonly string[],
+): Promise<Map<string, RunPeople>> {
   const { rows } = await tx.query<
-    Pick<RunRow, 'trigger'> & { requested_by: string[]; authored_by: string[]; version_authors: string[] }
+    Pick<RunRow, 'id' | 'trigger'> & { requested_by: string[]; authored_by: string[]; version_authors: string[] }
   >(
     'read_run_people',
-    `SELECT r.requested_by, r.authored_by, r.trigger,
+    `SELECT r.id, r.requested_by, r.authored_by, r.trigger,
        array_remove(ARRAY[v.changed_by, v.defined_by, v.activated_by] || ARRAY(SELECT value FROM jsonb_each_text(v.authors)), NULL) AS version_authors
      FROM runs r LEFT JOIN workflow_versions v ON v.workflow_id = r.workflow_id AND v.version = r.workflow_version
-     WHERE r.tenant_id = $1 AND r.id = $2`,
-    [tenantId, runId],
+     WHERE r.tenant_id = $1 AND r.id = ANY($2::uuid[])`,
+    [tenantId, runIds],
   );
-  const [row] = rows;
-  if (row === undefined) return { starters: [], authors: [] };
-  const ofVersion = row.version_authors.flatMap(starterOf);
-  const requesters = requestersOf({ requestedBy: row.requested_by, trigger: row.trigger });
-  const isAutomatic = automaticTriggers.includes(row.trigger.type);
-  return {
-    starters: [...new Set([...requesters, ...(isAutomatic ? ofVersion : [])])],
-    authors: [...new Set([...ofVersion, ...row.authored_by])],
-  };
+  return new Map(
+    rows.map((row) => {
+      const ofVersion = row.version_authors.flatMap(starterOf);
+      const requesters = requestersOf({ requestedBy: row.requested_by, trigger: row.trigger });
+      const isAutomatic = automaticTriggers.includes(row.trigger.type);
+      return [
+        row.id,
+        {
+          starters: [...new Set([...requesters, ...(isAutomatic ? ofVersion : [])])],
+          authors: [...new Set([...ofVersion, ...row.authored_by])],
+        },
+      ];
+    }),
+  );
 }
 
 /**

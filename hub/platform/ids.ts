@@ -36,3 +36,11 @@ export function idBefore(at: Date): string {
   const hex = Math.max(0, at.getTime()).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7000-8000-000000000000`;
 }
+
+/** The smallest and the largest UUID that start with a text of hexadecimal digits and hyphens. */
+export function uuidRange(start: string): [string, string] {
+  const digits = start.replaceAll('-', '').toLowerCase().slice(0, 32);
+  const padded = (padding: string) =>
+    digits.padEnd(32, padding).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return [padded('0'), padded('f')];
+}

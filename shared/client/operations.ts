@@ -510,6 +510,76 @@ export interface ApprovalDecider {
   linkCreatedBy?: string;
 }
 
+export interface ApprovalDetail {
+  /** Id of the approval */
+  id: string;
+  /** Run that waits for the decision */
+  runId: string;
+  /** Index of the step that waits, from 0 */
+  stepIndex: number;
+  /** `system.run` for a command on a node, `step` for everything else */
+  kind: 'step' | 'system.run';
+  /** Question for the approver */
+  title: string;
+  /** Details for the approver; may be empty */
+  message: string;
+  /** What is to be approved; for `system.run` the node, argv, cwd, env, stdin and timeout */
+  request: JsonValue;
+  /** SHA-256 of the request. Only the approved request runs; a changed one needs a new approval */
+  requestHash: string;
+  /** `pending` until it is decided or expires */
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  /** Email addresses of those who may decide; empty when every caller with the permission may decide */
+  approvers: string[];
+  /** Number of approvers who must approve */
+  required: number;
+  /** Decisions of the approvers, oldest first */
+  votes: {
+    /** Email address of the approver */
+    approver: string;
+    /** Who decided for the approver; null for decisions from before this was recorded */
+    decider: ApprovalDecider | null;
+    /** Decision of this approver */
+    decision: 'approved' | 'rejected';
+    /** Reason that the approver gave; null without one */
+    note: string | null;
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+  }[];
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+  /** Actor as in the audit log, such as `user:<id>`; null while pending */
+  decidedBy: string | null;
+  /** Who or what decided; null while pending */
+  decider: ApprovalDecider | null;
+  /** ISO 8601, UTC, with milliseconds */
+  decidedAt: string | null;
+  /** Reason of the final decision; null without one */
+  note: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** Workflow of the run */
+  workflowId: string;
+  /** Current name of the workflow */
+  workflowName: string;
+  /** Environment of the run */
+  environment: 'live' | 'test';
+  /** Type of the trigger of the run, such as `manual` or `schedule` */
+  triggerType: string;
+  /** Users and API keys that started the run or a run that led to it; empty for an automatic trigger */
+  requestedBy: ApprovalRequester[];
+  /** Node that the request names; null for a request without a node */
+  nodeId: string | null;
+  /** Name of this node; null without a node, and after it was deleted */
+  nodeName: string | null;
+  /** From this time the addresses of the escalation can decide too; null without an escalation */
+  escalateAt: string | null;
+  /** Whether the caller can decide this approval now */
+  canDecide: boolean;
+  /** Why the caller cannot decide; null when `canDecide` is true */
+  refusal: ApprovalRefusal | null;
+}
+
 export interface ApprovalEvent {
   /** An approval was requested or decided */
   type: 'approval';
@@ -531,6 +601,22 @@ export interface ApprovalPage {
   /** Rows of this page, at most `meta.limit` */
   data: Approval[];
   meta: PageMeta;
+}
+
+export interface ApprovalRefusal {
+  /** Error code that a decision would get */
+  code: string;
+  /** Why the caller cannot decide, and who can */
+  message: string;
+}
+
+export interface ApprovalRequester {
+  /** `user` for a member, `key` for an API key */
+  kind: 'user' | 'key';
+  /** Id of the user or API key */
+  id: string;
+  /** Email address of the user or name of the API key; null after it was removed */
+  name: string | null;
 }
 
 export interface ApprovalStep {
@@ -615,6 +701,67 @@ export interface ApprovalStepInput {
   delaySeconds?: number;
   /** Without effect, and refused when steps are saved; set expiresInSeconds */
   timeoutSeconds?: number;
+}
+
+export interface ApprovalSummary {
+  /** Id of the approval */
+  id: string;
+  /** Run that waits for the decision */
+  runId: string;
+  /** Index of the step that waits, from 0 */
+  stepIndex: number;
+  /** `system.run` for a command on a node, `step` for everything else */
+  kind: 'step' | 'system.run';
+  /** Question for the approver */
+  title: string;
+  /** SHA-256 of the request. Only the approved request runs; a changed one needs a new approval */
+  requestHash: string;
+  /** `pending` until it is decided or expires */
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  /** Email addresses of those who may decide; empty when every caller with the permission may decide */
+  approvers: string[];
+  /** Number of approvers who must approve */
+  required: number;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+  /** Actor as in the audit log, such as `user:<id>`; null while pending */
+  decidedBy: string | null;
+  /** Who or what decided; null while pending */
+  decider: ApprovalDecider | null;
+  /** ISO 8601, UTC, with milliseconds */
+  decidedAt: string | null;
+  /** Reason of the final decision; null without one */
+  note: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** Number of approvers who approved so far */
+  approvedCount: number;
+  /** Workflow of the run */
+  workflowId: string;
+  /** Current name of the workflow */
+  workflowName: string;
+  /** Environment of the run */
+  environment: 'live' | 'test';
+  /** Type of the trigger of the run, such as `manual` or `schedule` */
+  triggerType: string;
+  /** Users and API keys that started the run or a run that led to it; empty for an automatic trigger */
+  requestedBy: ApprovalRequester[];
+  /** Node that the request names; null for a request without a node */
+  nodeId: string | null;
+  /** Name of this node; null without a node, and after it was deleted */
+  nodeName: string | null;
+  /** From this time the addresses of the escalation can decide too; null without an escalation */
+  escalateAt: string | null;
+  /** Whether the caller can decide this approval now */
+  canDecide: boolean;
+  /** Why the caller cannot decide; null when `canDecide` is true */
+  refusal: ApprovalRefusal | null;
+}
+
+export interface ApprovalSummaryPage {
+  /** Rows of this page, at most `meta.limit` */
+  data: ApprovalSummary[];
+  meta: PageMeta;
 }
 
 export interface AuditEntry {
@@ -3422,6 +3569,13 @@ export interface RunArtifactPage {
   meta: PageMeta;
 }
 
+export interface RunEstimate {
+  /** Number of runs that match */
+  count: number;
+  /** Whether the number was counted; false for an estimate */
+  isExact: boolean;
+}
+
 export interface RunEvent {
   /** A run changed */
   type: 'run';
@@ -3594,6 +3748,22 @@ export interface ScheduleTriggerInput {
   /** Starts at the times of a schedule */
   type: 'schedule';
   schedule: ScheduleInput;
+}
+
+export interface SearchResult {
+  /** What was found */
+  type: 'workflow' | 'sequence' | 'agent' | 'node' | 'channel' | 'run' | 'approval';
+  /** Id of what was found */
+  id: string;
+  /** Name; of a run the name of its workflow, of an approval its question */
+  title: string;
+  /** Status of a run or approval, provider of a channel; null for other types */
+  detail: string | null;
+}
+
+export interface SearchResults {
+  /** Results by type, in the order of the types */
+  data: SearchResult[];
 }
 
 export interface Sequence {
@@ -4465,6 +4635,48 @@ export interface WorkflowLimitsInput {
 export interface WorkflowPage {
   /** Rows of this page, at most `meta.limit` */
   data: Workflow[];
+  meta: PageMeta;
+}
+
+export interface WorkflowSummary {
+  /** Id of the workflow */
+  id: string;
+  /** Display name, at most 200 characters */
+  name: string;
+  /** Whether its trigger starts runs; an inactive workflow cannot be started */
+  active: boolean;
+  /** Type of its trigger, such as `manual`, `schedule`, `webhook`, `event` or `channel` */
+  triggerType: string;
+  /** Number of its steps, 1 to 200 */
+  stepCount: number;
+  /** Version, from 1 */
+  version: number;
+  /** `test` if all its runs are test runs */
+  environment: 'live' | 'test';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  /** Next time at which its schedule fires; null without a schedule */
+  nextRunAt: string | null;
+  /** Newest run; null if no run is stored */
+  lastRun: {
+    /** Id of the run */
+    id: string;
+    /** Status of the run */
+    status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+    /** Environment of the run */
+    environment: 'live' | 'test';
+    /** ISO 8601, UTC, with milliseconds */
+    queuedAt: string;
+    /** ISO 8601, UTC, with milliseconds */
+    finishedAt: string | null;
+  } | null;
+}
+
+export interface WorkflowSummaryPage {
+  /** Rows of this page, at most `meta.limit` */
+  data: WorkflowSummary[];
   meta: PageMeta;
 }
 
@@ -5792,6 +6004,24 @@ export interface Operations {
     };
     answer: Workflow;
   };
+  /** List workflows without their definitions */
+  listAutomationWorkflowSummaries: {
+    input?: {
+      query?: {
+        /** Maximum number of items in the response */
+        limit?: number;
+        /** `meta.nextCursor` of the previous page */
+        cursor?: string;
+        /** Only workflows whose name contains this text, in any letter case */
+        q?: string;
+        /** `true` returns only active items, `false` only inactive ones */
+        active?: 'true' | 'false';
+        /** `createdAt` and `updatedAt`: newest first. `name`: by the first 60 characters, in any letter case. A cursor is valid for its order only */
+        sort?: 'createdAt' | 'updatedAt' | 'name';
+      };
+    };
+    answer: WorkflowSummaryPage;
+  };
   /** List sequences */
   listAutomationSequences: {
     input?: {
@@ -5870,15 +6100,59 @@ export interface Operations {
         cursor?: string;
         /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Only runs in one of these statuses, separated by commas */
+        statuses?: string;
         /** Returns only items of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
         /** Queued before this time */
         to?: string;
+        /** Only runs that a step of this run started */
+        parentRunId?: string;
+        /** Only runs whose id starts with these characters, 4 to 36 */
+        idPrefix?: string;
+        /** Only runs with this type of trigger, such as `manual` or `schedule` */
+        triggerType?: string;
+        /** Only runs of this environment */
+        environment?: 'live' | 'test';
+        /** Only runs that sent a command to this node */
+        nodeId?: string;
+        /** Only failed runs with this error code */
+        errorCode?: string;
       };
     };
     answer: RunSummaryPage;
+  };
+  /** Estimate the number of runs */
+  estimateAutomationRuns: {
+    input?: {
+      query?: {
+        /** Returns only items in this status */
+        status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Only runs in one of these statuses, separated by commas */
+        statuses?: string;
+        /** Returns only items of this workflow */
+        workflowId?: string;
+        /** Queued at this time or later */
+        from?: string;
+        /** Queued before this time */
+        to?: string;
+        /** Only runs that a step of this run started */
+        parentRunId?: string;
+        /** Only runs whose id starts with these characters, 4 to 36 */
+        idPrefix?: string;
+        /** Only runs with this type of trigger, such as `manual` or `schedule` */
+        triggerType?: string;
+        /** Only runs of this environment */
+        environment?: 'live' | 'test';
+        /** Only runs that sent a command to this node */
+        nodeId?: string;
+        /** Only failed runs with this error code */
+        errorCode?: string;
+      };
+    };
+    answer: RunEstimate;
   };
   /** Cancel multiple runs */
   cancelAutomationRuns: {
@@ -6057,6 +6331,22 @@ export interface Operations {
     };
     answer: ApprovalPage;
   };
+  /** List approvals without their requests */
+  listAutomationApprovalSummaries: {
+    input?: {
+      query?: {
+        /** Maximum number of items in the response */
+        limit?: number;
+        /** `meta.nextCursor` of the previous page */
+        cursor?: string;
+        /** Returns only items in this status */
+        status?: 'pending' | 'approved' | 'rejected' | 'expired';
+        /** Returns only items of this run */
+        runId?: string;
+      };
+    };
+    answer: ApprovalSummaryPage;
+  };
   /** Get an approval */
   getAutomationApproval: {
     input: {
@@ -6065,7 +6355,7 @@ export interface Operations {
         id: string;
       };
     };
-    answer: Approval;
+    answer: ApprovalDetail;
   };
   /** Decide an approval */
   decideAutomationApproval: {
@@ -7372,12 +7662,26 @@ export interface Operations {
         cursor?: string;
         /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Only runs in one of these statuses, separated by commas */
+        statuses?: string;
         /** Returns only items of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
         /** Queued before this time */
         to?: string;
+        /** Only runs that a step of this run started */
+        parentRunId?: string;
+        /** Only runs whose id starts with these characters, 4 to 36 */
+        idPrefix?: string;
+        /** Only runs with this type of trigger, such as `manual` or `schedule` */
+        triggerType?: string;
+        /** Only runs of this environment */
+        environment?: 'live' | 'test';
+        /** Only runs that sent a command to this node */
+        nodeId?: string;
+        /** Only failed runs with this error code */
+        errorCode?: string;
       };
     };
     answer: RunSummaryPage;
@@ -7504,6 +7808,22 @@ export interface Operations {
       };
     };
     answer: Deleted;
+  };
+  /** Search a workspace by name or id */
+  searchWorkspace: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+      };
+      query: {
+        /** Part of a name, or the start of an id */
+        q: string;
+        /** Maximum number of results of each type */
+        limit?: number;
+      };
+    };
+    answer: SearchResults;
   };
   /** List audit log entries */
   listAuditLog: {
@@ -8098,6 +8418,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   previewAutomationSchedule: ['POST', '/v1/automations/schedules/preview'],
   listAutomationsAlias: ['GET', '/v1/automations'],
   createAutomationAlias: ['POST', '/v1/automations'],
+  listAutomationWorkflowSummaries: ['GET', '/v1/automations/workflow-summaries'],
   listAutomationSequences: ['GET', '/v1/automations/sequences'],
   createAutomationSequence: ['POST', '/v1/automations/sequences'],
   getAutomationSequence: ['GET', '/v1/automations/sequences/{id}'],
@@ -8105,6 +8426,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   deleteAutomationSequence: ['DELETE', '/v1/automations/sequences/{id}'],
   runAutomationSequence: ['POST', '/v1/automations/sequences/{id}/run'],
   listAutomationRuns: ['GET', '/v1/automations/runs'],
+  estimateAutomationRuns: ['GET', '/v1/automations/run-estimate'],
   cancelAutomationRuns: ['POST', '/v1/automations/runs/cancel'],
   retryAutomationRuns: ['POST', '/v1/automations/runs/retry'],
   getAutomationRun: ['GET', '/v1/automations/runs/{id}'],
@@ -8118,6 +8440,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   getAutomationFlow: ['GET', '/v1/automations/flows/{id}'],
   inboundAutomationHook: ['POST', '/v1/automations/hooks/inbound'],
   listAutomationApprovals: ['GET', '/v1/automations/approvals'],
+  listAutomationApprovalSummaries: ['GET', '/v1/automations/approval-summaries'],
   getAutomationApproval: ['GET', '/v1/automations/approvals/{id}'],
   decideAutomationApproval: ['POST', '/v1/automations/approvals/{id}/decide'],
   getAutomationPolicy: ['GET', '/v1/automations/policies'],
@@ -8224,6 +8547,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   growthCreateApprovalLinks: ['POST', '/growth/automations/approvals/{id}/links'],
   growthUpdateResource: ['PATCH', '/growth/automations/{resource}/{id}'],
   growthDeleteResource: ['DELETE', '/growth/automations/{resource}/{id}'],
+  searchWorkspace: ['GET', '/tenants/{tenantId}/search'],
   listAuditLog: ['GET', '/tenants/{tenantId}/audit'],
   listUsageEvents: ['GET', '/tenants/{tenantId}/usage-events'],
   streamWorkspaceEvents: ['GET', '/tenants/{tenantId}/events'],

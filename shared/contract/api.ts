@@ -15,9 +15,11 @@ import { memory } from './automations/memory.ts';
 import { packs } from './automations/packs.ts';
 import { policies } from './automations/policies.ts';
 import { hooks, runs } from './automations/runs.ts';
+import { search } from './automations/search.ts';
 import { sequences } from './automations/sequences.ts';
 import { sessions } from './automations/sessions.ts';
 import { skills } from './automations/skills.ts';
+import { workflowSummaries } from './automations/workflow-summaries.ts';
 import { workflows } from './automations/workflows.ts';
 import { callConnections } from './calls/connections.ts';
 import { hostedSipOperations } from './calls/hosted-sip.ts';
@@ -65,6 +67,7 @@ export const api = {
   ...speaking,
   ...voiceRequests,
   ...workflows,
+  ...workflowSummaries,
   ...sequences,
   ...runs,
   ...flows,
@@ -91,6 +94,7 @@ export const api = {
   ...hostedSipOperations,
   ...growthAliases,
   ...growth,
+  ...search,
   ...audit,
   ...usageEvents,
   ...events,

@@ -125,6 +125,13 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     conversationId: [crowd.conversation],
     q: ['message', 'nothing'],
     metadata: ['{"ticket":"nothing"}'],
+    statuses: ['failed', 'failed,succeeded'],
+    parentRunId: [missingId],
+    idPrefix: [crowd.run.slice(0, 13)],
+    triggerType: ['manual', 'error'],
+    nodeId: [crowd.node],
+    errorCode: ['nothing'],
+    sort: ['updatedAt', 'name'],
   };
   const options =
     (schema as { options?: string[] }).options ??
@@ -138,12 +145,17 @@ function queriesOf(operation: Operation): Record<string, string>[] {
   const filters = Object.entries((operation.query as z.ZodObject).shape).filter(
     ([name]) => !['limit', 'cursor', 'after', 'before'].includes(name),
   );
+  // All combinations of few filters, and pairs of many.
+  const most = filters.length > 5 ? 2 : filters.length;
   return filters
     .reduce<Record<string, string>[]>(
       (queries, [name, schema]) =>
         queries.flatMap((query) => [
           query,
-          ...filterValues(name, schema as z.ZodType).map((value) => ({ ...query, [name]: value })),
+          ...(Object.keys(query).length < most ? filterValues(name, schema as z.ZodType) : []).map((value) => ({
+            ...query,
+            [name]: value,
+          })),
         ]),
       [{}],
     )

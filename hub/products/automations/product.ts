@@ -40,6 +40,8 @@ import { Runs } from './runs/index.ts';
 import { RunRetention } from './runs/retention.ts';
 import { flowRoutes, runRoutes } from './runs/routes.ts';
 import { Schedules } from './schedules/index.ts';
+import { Search } from './search/index.ts';
+import { searchRoutes } from './search/routes.ts';
 import { Sequences } from './sequences/index.ts';
 import { sequenceRoutes } from './sequences/routes.ts';
 import { conversationPort, Sessions } from './sessions/index.ts';
@@ -47,7 +49,7 @@ import { sessionRoutes } from './sessions/routes.ts';
 import { ApprovedSkills, Skills } from './skills/index.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { Workflows } from './workflows/index.ts';
-import { hookRoutes, workflowRoutes } from './workflows/routes.ts';
+import { hookRoutes, workflowRoutes, workflowSummaryRoutes } from './workflows/routes.ts';
 import { workflowSkills } from './workflows/skills.ts';
 
 export interface AutomationsSettings {
@@ -182,6 +184,7 @@ export function createAutomations(
   const hubPacks = new HubPacks({ db, cursors, answerMemory, rules: packRules });
   const routes: Route[] = [
     ...workflowRoutes(workflows),
+    ...workflowSummaryRoutes(workflows),
     ...sequenceRoutes(sequences),
     ...runRoutes(runs),
     ...flowRoutes(runs),
@@ -196,6 +199,7 @@ export function createAutomations(
     ...skillRoutes(new Skills({ db, skills, runs, workflows, readPolicy: (tenantId) => policies.get(tenantId) })),
     ...packRoutes(packs, hubPacks),
     ...insightRoutes(insight),
+    ...searchRoutes(new Search({ db })),
   ];
   const runErasure = new RunErasure({ db, blobs, runs });
   const runRetention = new RunRetention({ db, months, blobs, logger, days: settings.retention.runs });

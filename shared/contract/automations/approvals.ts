@@ -72,6 +72,59 @@ export const approval = named(
 );
 export type Approval = z.output<typeof approval>;
 
+const approvalContext = {
+  workflowId: id.describe('Workflow of the run'),
+  workflowName: z.string().describe('Current name of the workflow'),
+  environment: z.enum(['live', 'test']).describe('Environment of the run'),
+  triggerType: z
+    .string()
+    .meta({ example: 'manual' })
+    .describe('Type of the trigger of the run, such as `manual` or `schedule`'),
+  requestedBy: z
+    .array(
+      named(
+        'ApprovalRequester',
+        z.object({
+          kind: z.enum(['user', 'key']).describe('`user` for a member, `key` for an API key'),
+          id: id.describe('Id of the user or API key'),
+          name: z
+            .string()
+            .nullable()
+            .describe('Email address of the user or name of the API key; null after it was removed'),
+        }),
+      ),
+    )
+    .describe('Users and API keys that started the run or a run that led to it; empty for an automatic trigger'),
+  nodeId: id.nullable().describe('Node that the request names; null for a request without a node'),
+  nodeName: z.string().nullable().describe('Name of this node; null without a node, and after it was deleted'),
+  escalateAt: timestamp
+    .nullable()
+    .describe('From this time the addresses of the escalation can decide too; null without an escalation'),
+  canDecide: z.boolean().describe('Whether the caller can decide this approval now'),
+  refusal: named(
+    'ApprovalRefusal',
+    z.object({
+      code: z.string().meta({ example: 'approver_required' }).describe('Error code that a decision would get'),
+      message: z.string().describe('Why the caller cannot decide, and who can'),
+    }),
+  )
+    .nullable()
+    .describe('Why the caller cannot decide; null when `canDecide` is true'),
+};
+
+const approvalDetail = named('ApprovalDetail', z.object({ ...approval.shape, ...approvalContext }));
+export type ApprovalDetail = z.output<typeof approvalDetail>;
+
+/** An approval without its message and its request, which can be large. */
+const approvalSummary = named(
+  'ApprovalSummary',
+  z.object({
+    ...approval.omit({ message: true, request: true, votes: true }).shape,
+    approvedCount: z.int().describe('Number of approvers who approved so far'),
+    ...approvalContext,
+  }),
+);
+
 export const approvalListQuery = listQuery.extend({
   status: z.enum(approvalStatuses).optional(),
   runId: id.optional(),
@@ -97,6 +150,18 @@ export const approvals = defineResource({
     query: approvalListQuery,
     response: page(approval),
   },
+  listAutomationApprovalSummaries: {
+    ...manage,
+    permission: 'automations:read',
+    alsoPermission: 'approvals:decide',
+    method: 'GET',
+    path: '/v1/automations/approval-summaries',
+    summary: 'List approvals without their requests',
+    description:
+      'Newest first. Each has its workflow, requesters and node, and whether the caller can decide it, but not its message and request. Get a single approval to read those.',
+    query: approvalListQuery,
+    response: page(approvalSummary),
+  },
   getAutomationApproval: {
     ...manage,
     permission: 'automations:read',
@@ -105,7 +170,7 @@ export const approvals = defineResource({
     path: '/v1/automations/approvals/{id}',
     summary: 'Get an approval',
     params: idParams,
-    response: approval,
+    response: approvalDetail,
   },
   decideAutomationApproval: {
     ...manage,

@@ -260,6 +260,37 @@ const include = z
     'Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both',
   );
 
+/** Filters that lists of runs and their estimates share. */
+const runFilters = {
+  status: z.enum(runStatuses).optional(),
+  statuses: z
+    .string()
+    .regex(
+      new RegExp(`^(?:${runStatuses.join('|')})(?:,(?:${runStatuses.join('|')})){0,9}$`),
+      `must be one or more of ${runStatuses.join(', ')}, separated by commas`,
+    )
+    .meta({ example: 'failed,cancelled' })
+    .optional()
+    .describe('Only runs in one of these statuses, separated by commas'),
+  workflowId: id.optional(),
+  from: instant.optional().describe('Queued at this time or later'),
+  to: instant.optional().describe('Queued before this time'),
+  parentRunId: id.optional().describe('Only runs that a step of this run started'),
+  idPrefix: z
+    .string()
+    .regex(/^[0-9a-fA-F-]{4,36}$/, 'must have 4 to 36 characters of a UUID')
+    .meta({ example: '01980000-0000-7' })
+    .optional()
+    .describe('Only runs whose id starts with these characters, 4 to 36'),
+  triggerType: text(1, 50)
+    .meta({ example: 'schedule' })
+    .optional()
+    .describe('Only runs with this type of trigger, such as `manual` or `schedule`'),
+  environment: z.enum(['live', 'test']).optional().describe('Only runs of this environment'),
+  nodeId: id.optional().describe('Only runs that sent a command to this node'),
+  errorCode: text(1, 100).meta({ example: 'step_failed' }).optional().describe('Only failed runs with this error code'),
+};
+
 export const runs = defineResource({
   listAutomationRuns: {
     ...manage,
@@ -267,14 +298,27 @@ export const runs = defineResource({
     method: 'GET',
     path: '/v1/automations/runs',
     summary: 'List runs',
-    description: 'Newest first, without inputs and step results. Get a single run to read those.',
-    query: listQuery.extend({
-      status: z.enum(runStatuses).optional(),
-      workflowId: id.optional(),
-      from: instant.optional().describe('Queued at this time or later'),
-      to: instant.optional().describe('Queued before this time'),
-    }),
+    description:
+      'Newest first, without inputs and step results. Get a single run to read those. With `triggerType`, `environment`, `nodeId` or `errorCode`, one request examines at most 10,000 of the runs that the other filters select. Its page can then have fewer rows than `limit`, or none: follow `meta.nextCursor` until it is null.',
+    query: listQuery.extend(runFilters),
     response: page(runSummary),
+  },
+  estimateAutomationRuns: {
+    ...manage,
+    permission: 'automations:read',
+    method: 'GET',
+    path: '/v1/automations/run-estimate',
+    summary: 'Estimate the number of runs',
+    description:
+      'Takes the filters of the list of runs. The number is exact if the filters without `triggerType`, `environment`, `nodeId` and `errorCode` select fewer than 10,000 runs. Otherwise it is an estimate from statistics of the database.',
+    query: z.strictObject(runFilters),
+    response: named(
+      'RunEstimate',
+      z.object({
+        count: z.int().min(0).describe('Number of runs that match'),
+        isExact: z.boolean().describe('Whether the number was counted; false for an estimate'),
+      }),
+    ),
   },
   cancelAutomationRuns: {
     ...manage,

@@ -32,6 +32,7 @@ const byName: Record<string, unknown> = {
   nextCursor: null,
   limit: 50,
   timezone: 'Europe/Berlin',
+  nodeName: 'Front desk',
   platform: 'linux',
   arch: 'x64',
   osVersion: 'Debian 12',

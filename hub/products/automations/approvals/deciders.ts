@@ -1,14 +1,12 @@
 import type { ApprovalDecider } from '../../../../shared/contract/automations/approvals.ts';
 import type { Policy } from '../../../../shared/contract/automations/policies.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { isUuid } from '../../../../shared/uuid.ts';
-import { readRunPeople } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { and, eq, inArray } from '../../../platform/db/orm.ts';
-import { commandLines } from '../../../platform/process/command-lines.ts';
+import { and, eq } from '../../../platform/db/orm.ts';
 import { apiTokens } from '../../core/identity/schema.ts';
-import { membersAmong, readPolicy } from '../policies/index.ts';
-import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';
+import { testKeyNotAllowed } from '../test-keys/index.ts';
+import { DecisionFacts, eligibleApprovers, emailsOf, idsOf } from './decision-facts.ts';
+import type { DecidableRow } from './decision-facts.ts';
 import type { ApprovalRow } from './store.ts';
 
 /**
@@ -22,11 +20,6 @@ export type Decider =
 
 export const actorOfDecider = (decider: Decider): string =>
   decider.kind === 'link' ? `email:${decider.email}` : decider.actor;
-
-/** The addresses that may decide now: the named approvers and, after the escalation, the escalation addresses. */
-export function eligibleApprovers(row: ApprovalRow, now: Date): string[] {
-  return [...new Set([...row.approvers, ...(row.escalateAt !== null && row.escalateAt <= now ? row.escalateTo : [])])];
-}
 
 /** The name of a decider for readers. It is stored with the decision, because keys and users can be removed later. */
 export async function describeDecider(tx: Transaction, tenantId: string, decider: Decider): Promise<ApprovalDecider> {
@@ -43,11 +36,15 @@ export async function describeDecider(tx: Transaction, tenantId: string, decider
 }
 
 /** The approvers who may decide now. Default approvers of the policy must still be members of the workspace. */
-export async function readApprovers(tx: Transaction, row: ApprovalRow): Promise<string[]> {
+export async function readApprovers(
+  tx: Transaction,
+  row: DecidableRow,
+  facts: DecisionFacts = new DecisionFacts(tx, row.tenantId, [row]),
+): Promise<string[]> {
   const named = eligibleApprovers(row, new Date());
   // For `system.run`, only the policy names approvers.
   if (!row.usesDefaultApprovers && row.kind !== 'system.run') return named;
-  const members = await membersAmong(tx, row.tenantId, named);
+  const members = await facts.approversAmongMembers();
   return named.filter((email) => members.has(email));
 }
 
@@ -58,20 +55,24 @@ export async function readApprovers(tx: Transaction, row: ApprovalRow): Promise<
  * - Without named approvers, for `system.run` and where the policy requires a person: a user, or a key with the
  * explicit permission `approvals:decide`. The account of `outrigger link` is excluded while an admin with a password
  * exists.
- * A caller in `readCounted` of the run may decide none of these, except as the only member of the workspace. A key of
+ * A caller in `countedOf` the run may decide none of these, except as the only member of the workspace. A key of
  * environment `test` may decide approvals of test runs only.
+ * @param facts facts of several approvals, with this one among them.
  * @returns the name under which the vote counts.
  * @throws AppError `approver_required`, `approval_needs_person`, `test_key_not_allowed`.
  */
-export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
-  if (decider.kind === 'token' && decider.environment === 'test') {
-    const live = await liveRunsAmong(tx, row.tenantId, [row.runId]);
-    if (live.size > 0) throw testKeyNotAllowed('live runs');
-  }
-  const policy = await readPolicy(tx, row.tenantId);
+export async function assertMayDecide(
+  tx: Transaction,
+  row: DecidableRow,
+  decider: Decider,
+  facts: DecisionFacts = new DecisionFacts(tx, row.tenantId, [row]),
+): Promise<string> {
+  if (decider.kind === 'token' && decider.environment === 'test' && (await facts.liveRuns()).has(row.runId))
+    throw testKeyNotAllowed('live runs');
+  const policy = await facts.policy();
   const isNamed = row.approvers.length > 0;
   if (isNamed) {
-    if (decider.kind === 'token' || !(await readApprovers(tx, row)).includes(decider.email))
+    if (decider.kind === 'token' || !(await readApprovers(tx, row, facts)).includes(decider.email))
       throw new AppError(
         'approver_required',
         'Only the approvers that this approval names may decide it, with their own link or signed in. Default approvers must be members of the workspace. An admin can change them in the policy.',
@@ -83,16 +84,16 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
         'approval_needs_person',
         'This key may not decide this approval. Sign in, or use a key with the explicit approvals:decide permission.',
       );
-    if (decider.kind === 'user') await assertIsMember(tx, row.tenantId, decider.userId);
+    if (decider.kind === 'user') await facts.assertIsMember(decider.userId);
   }
-  const counted = await readCounted(tx, row, policy);
+  const counted = await countedOf(row, facts);
   if (counted.has(decider)) {
     if (decider.kind === 'token')
       throw new AppError(
         'approval_needs_person',
         'This key started the run or wrote part of what it does. A signed-in user or another key with the approvals:decide permission must decide.',
       );
-    const isExempt = decider.kind === 'user' && isStrict(row, policy) && (await isOnlyMember(tx, row.tenantId, policy));
+    const isExempt = decider.kind === 'user' && isStrict(row, policy) && (await facts.hasOnlyMember());
     if (!isExempt) throw ownRun(row, policy);
   }
   return isNamed && decider.kind !== 'token' ? decider.email : actorOfDecider(decider);
@@ -104,13 +105,12 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
  * @throws AppError `approver_required` for a user who counts for the run, except the only member of the workspace.
  */
 export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<string> {
-  const ids = idsOf([actor], 'user:');
-  await assertIsMember(tx, row.tenantId, ...ids);
-  const policy = await readPolicy(tx, row.tenantId);
-  const counted = await readCounted(tx, row, policy);
-  const [email = actor] = await emailsOf(tx, row.tenantId, ids);
-  const isCounted = counted.has({ kind: 'user', actor, userId: ids[0] ?? '', email });
-  if (isCounted && !(await isOnlyMember(tx, row.tenantId, policy))) throw ownRun(row, policy);
+  const facts = new DecisionFacts(tx, row.tenantId, [row]);
+  const userIds = idsOf([actor], 'user:');
+  for (const userId of userIds) await facts.assertIsMember(userId);
+  const [email = actor] = (await emailsOf(tx, row.tenantId, userIds)).get(actor) ?? [];
+  const isCounted = (await countedOf(row, facts)).has({ kind: 'user', actor, userId: userIds[0] ?? '', email });
+  if (isCounted && !(await facts.hasOnlyMember())) throw ownRun(row, await facts.policy());
   return email;
 }
 
@@ -118,10 +118,10 @@ export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, acto
  * Whether the authors of the actions of a run are excluded as well as its starters. This applies to `system.run`, and
  * to steps where the policy requires it.
  */
-const isStrict = ({ kind, approvers }: ApprovalRow, { stepApprovalsNeedPerson }: Policy) =>
+const isStrict = ({ kind, approvers }: DecidableRow, { stepApprovalsNeedPerson }: Policy) =>
   kind === 'system.run' || (approvers.length === 0 && stepApprovalsNeedPerson);
 
-function ownRun(row: ApprovalRow, policy: Policy): AppError {
+function ownRun(row: DecidableRow, policy: Policy): AppError {
   return new AppError(
     'approver_required',
     isStrict(row, policy)
@@ -138,83 +138,17 @@ interface Counted {
  * The users and keys that must not decide an approval: the starters of its run and the creators of their keys. Strict
  * mode adds the authors of its actions. A removed member is identified by the last address.
  */
-async function readCounted(tx: Transaction, row: ApprovalRow, policy: Policy): Promise<Counted> {
-  const { tenantId, runId } = row;
-  const { starters, authors } = await readRunPeople(tx, tenantId, runId);
-  const actors = new Set(isStrict(row, policy) ? [...starters, ...authors] : starters);
-  const keyIds = idsOf([...actors], 'token:');
-  if (keyIds.length > 0) {
-    const keys = await tx
-      .select({ createdBy: apiTokens.createdBy })
-      .from(apiTokens)
-      .where(and(eq(apiTokens.tenantId, tenantId), inArray(apiTokens.id, keyIds)));
-    for (const { createdBy } of keys) if (createdBy !== null) actors.add(createdBy);
-  }
-  const emails = await emailsOf(tx, tenantId, idsOf([...actors], 'user:'));
+async function countedOf(row: DecidableRow, facts: DecisionFacts): Promise<Counted> {
+  const { people, keyCreators, emails } = await facts.people();
+  const { starters, authors } = people.get(row.runId) ?? { starters: [], authors: [] };
+  const actors = new Set(isStrict(row, await facts.policy()) ? [...starters, ...authors] : starters);
+  const creators = [...actors].flatMap((actor) => keyCreators.get(actor) ?? []);
+  for (const creator of creators) actors.add(creator);
+  const countedEmails = new Set([...actors].flatMap((actor) => emails.get(actor) ?? []));
   return {
     has: (decider) =>
       decider.kind === 'token'
         ? actors.has(decider.actor)
-        : emails.has(decider.email.toLowerCase()) || (decider.kind === 'user' && actors.has(decider.actor)),
+        : countedEmails.has(decider.email.toLowerCase()) || (decider.kind === 'user' && actors.has(decider.actor)),
   };
-}
-
-/** The addresses of users, in lower case. For removed users, the last address. */
-async function emailsOf(tx: Transaction, tenantId: string, userIds: readonly string[]): Promise<Set<string>> {
-  if (userIds.length === 0) return new Set();
-  const { rows } = await tx.query<{ email: string | null }>(
-    'read_emails_of_users',
-    `SELECT email FROM users WHERE tenant_id = $1 AND id = ANY($2::uuid[])
-     UNION ALL SELECT details->>'email' FROM audit_log WHERE tenant_id = $1 AND target_id = ANY($2::text[]) AND action = 'member.removed'`,
-    [tenantId, userIds],
-  );
-  return new Set(rows.flatMap(({ email }) => (email === null ? [] : [email.toLowerCase()])));
-}
-
-const idsOf = (actors: readonly string[], prefix: string) =>
-  actors.flatMap((actor) =>
-    actor.startsWith(prefix) && isUuid(actor.slice(prefix.length)) ? [actor.slice(prefix.length)] : [],
-  );
-
-/** Whether the workspace has a single member and its policy lets this member decide. */
-async function isOnlyMember(
-  tx: Transaction,
-  tenantId: string,
-  { soleMemberMayDecideOwnRuns }: Policy,
-): Promise<boolean> {
-  if (!soleMemberMayDecideOwnRuns) return false;
-  const { rows } = await tx.query<{ count: number }>(
-    'count_members',
-    `SELECT count(*)::int AS count FROM (${membersWithLinkAccount}) m WHERE NOT is_link_account`,
-    [tenantId],
-  );
-  return rows[0]?.count === 1;
-}
-
-/**
- * The members of a workspace. The hub creates an account without a password for `outrigger link` with each workspace.
- * It identifies no individual person: while an admin with a password exists, it is not a member and cannot decide.
- */
-const membersWithLinkAccount = `SELECT password_hash = '' AND bool_or(role = 'admin' AND password_hash <> '') OVER () AS is_link_account
-  FROM users WHERE tenant_id = $1`;
-
-/** @throws AppError `approver_required` for the account of `outrigger link` beside an admin with a password. */
-async function assertIsMember(tx: Transaction, tenantId: string, userId?: string): Promise<void> {
-  const { rows } = await tx.query<{ email: string }>(
-    'find_user_without_password',
-    `SELECT email FROM users WHERE tenant_id = $1 AND id = $2 AND password_hash = ''`,
-    [tenantId, userId ?? null],
-  );
-  const [account] = rows;
-  if (account === undefined) return;
-  const admins = await tx.query(
-    'find_admin_with_password',
-    `SELECT FROM users WHERE tenant_id = $1 AND role = 'admin' AND password_hash <> '' LIMIT 1`,
-    [tenantId],
-  );
-  if (admins.rowCount !== 0)
-    throw new AppError(
-      'approver_required',
-      `The account ${account.email} of "outrigger link" can't decide this while an admin with a password exists. Sign in as a member. To remove the account: ${commandLines.hub} user remove --email ${account.email}`,
-    );
 }

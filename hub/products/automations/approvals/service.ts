@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { approvals as resource } from '../../../../shared/contract/automations/approvals.ts';
-import type { Approval } from '../../../../shared/contract/automations/approvals.ts';
+import type { Approval, ApprovalDetail } from '../../../../shared/contract/automations/approvals.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { lockRuns, wakeRun, wakeRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
+import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, asc, eq, inArray, sql } from '../../../platform/db/orm.ts';
@@ -12,11 +13,23 @@ import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts
 import { readLargePage } from '../../../platform/large-pages.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import { actorOfDecider, assertMayDecide, describeDecider, eligibleApprovers } from './deciders.ts';
+import { readContexts } from './contexts.ts';
+import type { ContextReader } from './contexts.ts';
+import { actorOfDecider, assertMayDecide, describeDecider } from './deciders.ts';
 import type { Decider } from './deciders.ts';
+import { eligibleApprovers } from './decision-facts.ts';
 import { approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
-import { closeApproval, lockPending, measureApprovals, settleExpired, settledReason } from './store.ts';
+import {
+  closeApproval,
+  listSummaryRows,
+  listVotesOf,
+  lockPending,
+  measureApprovals,
+  nodeOfRequest,
+  settleExpired,
+  settledReason,
+} from './store.ts';
 import type { ApprovalRow } from './store.ts';
 
 export interface ApprovalsDependencies {
@@ -58,15 +71,42 @@ export class Approvals {
     });
   }
 
+  /** A page of approvals without messages and requests. @throws AppError `invalid_cursor`. */
+  listSummaries(tenantId: string, query: ListQuery, reader: ContextReader) {
+    const { db, cursors } = this.#deps;
+    const read = (limit: number, before: string | undefined) =>
+      db.read(tenantId, async (tx) => {
+        const rows = await listSummaryRows(tx, tenantId, query, limit, before);
+        const votes = await listVotesOf(
+          tx,
+          rows.map(({ id }) => id),
+        );
+        const contexts = await readContexts(tx, tenantId, rows, votes, reader);
+        return rows.flatMap((row) => {
+          const context = contexts.get(row.id);
+          return context === undefined ? [] : [{ id: row.id, row, votes, context }];
+        });
+      });
+    return readPage(cursors, `approvals:${tenantId}`, query, read, ({ id, row, votes, context }) => ({
+      ...presentTerms(row),
+      approvedCount: votes.filter((vote) => vote.approvalId === id && vote.decision === 'approved').length,
+      ...context,
+    }));
+  }
+
   /** @throws AppError `not_found`. */
-  get(tenantId: string, id: string): Promise<Approval> {
+  get(tenantId: string, id: string, reader: ContextReader): Promise<ApprovalDetail> {
     return this.#deps.db.read(tenantId, async (tx) => {
-      const [row] = await tx
-        .select()
+      const [found] = await tx
+        .select({ row: approvals, nodeId: sql<string | null>`${sql.raw(nodeOfRequest)}` })
         .from(approvals)
         .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)));
-      if (row === undefined) throw notFound('approval', id);
-      return present(row, await listVotes(tx, [id]));
+      if (found === undefined) throw notFound('approval', id);
+      const { row, nodeId } = found;
+      const votes = await listVotes(tx, [id]);
+      const context = (await readContexts(tx, tenantId, [{ ...row, nodeId }], votes, reader)).get(id);
+      if (context === undefined) throw notFound('approval', id);
+      return { ...present(row, votes), ...context };
     });
   }
 
@@ -174,19 +214,32 @@ async function listVotes(tx: Transaction, approvalIds: string[]): Promise<VoteRo
     .orderBy(asc(approvalVotes.createdAt), sql`${approvalVotes.approver}`);
 }
 
-export function present(row: ApprovalRow, votes: VoteRow[]): Approval {
+/** What lists without requests show of an approval. */
+function presentTerms(row: Omit<ApprovalRow, 'message' | 'request'>) {
   return {
     id: row.id,
     runId: row.runId,
     stepIndex: row.stepIndex,
     kind: row.kind,
     title: row.title,
-    message: row.message,
-    request: row.request,
     requestHash: row.requestHash,
     status: row.status,
     approvers: eligibleApprovers(row, new Date()),
     required: row.required,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    decidedBy: row.decidedBy,
+    decider: row.decider,
+    decidedAt: row.decidedAt?.toISOString() ?? null,
+    note: row.note,
+    createdAt: row.createdAt.toISOString(),
+  };
+}
+
+export function present(row: ApprovalRow, votes: VoteRow[]): Approval {
+  return {
+    ...presentTerms(row),
+    message: row.message,
+    request: row.request,
     votes: votes.map(({ approver, decision, note, decider, createdAt }) => ({
       approver,
       decider,
@@ -194,11 +247,5 @@ export function present(row: ApprovalRow, votes: VoteRow[]): Approval {
       note,
       at: createdAt.toISOString(),
     })),
-    expiresAt: row.expiresAt?.toISOString() ?? null,
-    decidedBy: row.decidedBy,
-    decider: row.decider,
-    decidedAt: row.decidedAt?.toISOString() ?? null,
-    note: row.note,
-    createdAt: row.createdAt.toISOString(),
   };
 }

@@ -5,11 +5,11 @@ import type { ApprovalPort, NewApproval } from '../../../engine/index.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { memorySize } from '../../../platform/db/memory-size.ts';
-import { and, asc, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
+import { and, asc, desc, eq, getTableColumns, inArray, lt, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { RowSize } from '../../../platform/large-pages.ts';
 import { readPolicy } from '../policies/index.ts';
-import { approvals } from './schema.ts';
+import { approvals, approvalVotes } from './schema.ts';
 
 export type ApprovalRow = typeof approvals.$inferSelect;
 
@@ -92,23 +92,62 @@ async function findApprovedRequest(
 export async function measureApprovals(
   tx: Transaction,
   tenantId: string,
-  filter: { status?: ApprovalRow['status'] | undefined; runId?: string | undefined },
+  filter: ApprovalFilter,
   limit: number,
   before: string | undefined,
 ): Promise<RowSize[]> {
   return tx
     .select({ id: approvals.id, bytes: sql<number>`${sql.raw(memorySize('request', '{}'))} + octet_length(message)` })
     .from(approvals)
-    .where(
-      and(
-        eq(approvals.tenantId, tenantId),
-        filter.status === undefined ? undefined : eq(approvals.status, filter.status),
-        filter.runId === undefined ? undefined : eq(approvals.runId, filter.runId),
-        before === undefined ? undefined : lt(approvals.id, before),
-      ),
-    )
+    .where(matching(tenantId, filter, before))
     .orderBy(desc(approvals.id))
     .limit(limit);
+}
+
+interface ApprovalFilter {
+  status?: ApprovalRow['status'] | undefined;
+  runId?: string | undefined;
+}
+
+const matching = (tenantId: string, filter: ApprovalFilter, before: string | undefined) =>
+  and(
+    eq(approvals.tenantId, tenantId),
+    filter.status === undefined ? undefined : eq(approvals.status, filter.status),
+    filter.runId === undefined ? undefined : eq(approvals.runId, filter.runId),
+    before === undefined ? undefined : lt(approvals.id, before),
+  );
+
+/** The node that a request names: that of the command, or that of the step after the approval. */
+export const nodeOfRequest = `coalesce(request->>'nodeId', request->'next'->'input'->>'nodeId')`;
+
+/** Approvals without messages and requests, newest first, each with the node that its request names. */
+export async function listSummaryRows(
+  tx: Transaction,
+  tenantId: string,
+  filter: ApprovalFilter,
+  limit: number,
+  before: string | undefined,
+) {
+  const { message: _message, request: _request, ...columns } = getTableColumns(approvals);
+  return tx
+    .select({ ...columns, nodeId: sql<string | null>`${sql.raw(nodeOfRequest)}` })
+    .from(approvals)
+    .where(matching(tenantId, filter, before))
+    .orderBy(desc(approvals.id))
+    .limit(limit);
+}
+
+/** The votes for approvals, without their notes. */
+export async function listVotesOf(tx: Transaction, approvalIds: string[]) {
+  if (approvalIds.length === 0) return [];
+  return tx
+    .select({
+      approvalId: approvalVotes.approvalId,
+      approver: approvalVotes.approver,
+      decision: approvalVotes.decision,
+    })
+    .from(approvalVotes)
+    .where(inArray(approvalVotes.approvalId, approvalIds));
 }
 
 /**

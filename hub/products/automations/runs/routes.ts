@@ -33,6 +33,7 @@ export function runRoutes(runs: Runs) {
   };
   return implement(runsResource, {
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
+    estimateAutomationRuns: ({ principal, query }) => runs.estimate(principal.tenantId, query),
     cancelAutomationRuns: ({ principal, body }) => runs.cancelMany(principal.tenantId, body, runCallerOf(principal)),
     retryAutomationRuns: ({ principal, body }) => runs.retryMany(principal.tenantId, body, runCallerOf(principal)),
     async getAutomationRun({ principal, params, query, signal, recheck, raw: { response } }) {

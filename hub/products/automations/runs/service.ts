@@ -23,8 +23,9 @@ import { RunReader } from './reader.ts';
 import { asReplay, asRetry, rerunRuns } from './rerun.ts';
 import type { RerunPlan } from './rerun.ts';
 import { RunArtifacts } from './run-artifacts.ts';
-import { listRunIds, listRuns } from './store.ts';
-import type { RunFilter } from './store.ts';
+import { readRunEstimate, readRunList } from './run-list.ts';
+import type { RunEstimateQuery, RunListQuery } from './run-list.ts';
+import { listRunIds } from './store.ts';
 
 export interface AcceptedRun {
   runId: string;
@@ -53,7 +54,6 @@ export interface RunsDependencies {
   onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<() => void>;
 }
 
-type ListQuery = z.output<typeof runsResource.listAutomationRuns.query>;
 type CancelBody = z.output<typeof runsResource.cancelAutomationRuns.body>;
 type RetryBody = z.output<typeof runsResource.retryAutomationRuns.body>;
 type BulkAnswer = z.input<typeof runsResource.cancelAutomationRuns.response>;
@@ -87,16 +87,14 @@ export class Runs {
     this.#deps.dispatch(jobs);
   }
 
-  list(tenantId: string, query: ListQuery) {
-    const filter: RunFilter = {
-      status: query.status,
-      workflowId: query.workflowId,
-      from: query.from === undefined ? undefined : new Date(query.from),
-      to: query.to === undefined ? undefined : new Date(query.to),
-    };
-    const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.read(tenantId, (tx) => listRuns(tx, tenantId, this.#deps.heartbeatSeconds, filter, limit, before));
-    return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, presentSummary);
+  /** @throws AppError `invalid_cursor`. */
+  list(tenantId: string, query: RunListQuery) {
+    return readRunList(this.#deps, tenantId, query);
+  }
+
+  /** The number of runs that the filters of a list select: counted, or estimated for many runs. */
+  estimate(tenantId: string, query: RunEstimateQuery) {
+    return readRunEstimate(this.#deps, tenantId, query);
   }
 
   /** @throws AppError `not_found`, `run_not_cancellable` when it has ended, or `test_key_not_allowed`. */

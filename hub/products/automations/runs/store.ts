@@ -131,6 +131,16 @@ function wanted(
   { status, workflowId, from, to }: RunFilter,
   before: string | undefined,
 ): { name: string; where: string; values: unknown[] } {
+  const { name, where, values, and, andPeriod } = conditionsOn(tenantId);
+  if (status !== undefined) and('status', (one) => `runs.status = ${one}`, status);
+  if (workflowId !== undefined) and('workflow', (one) => `runs.workflow_id = ${one}`, workflowId);
+  andPeriod(from, to);
+  if (before !== undefined) and('before', (id) => `runs.id < ${id}`, before);
+  return { name: name(), where: where(), values };
+}
+
+/** Builds the SQL condition of a filter of runs, and the name of its statement. */
+export function conditionsOn(tenantId: string) {
   let name = '';
   let where = 'runs.tenant_id = $1';
   const values: unknown[] = [tenantId];
@@ -139,17 +149,16 @@ function wanted(
     where += ` AND ${condition(...given.map((_value, index) => `$${values.length + index + 1}`))}`;
     values.push(...given);
   };
-  if (status !== undefined) and('status', (one) => `runs.status = ${one}`, status);
-  if (workflowId !== undefined) and('workflow', (one) => `runs.workflow_id = ${one}`, workflowId);
   // Ids are ordered by time, so a period is a range of the index. The tolerance allows for differing clocks of
   // processes.
   const idNear = (at: Date, slackMs: number) => idBefore(new Date(at.getTime() + slackMs));
-  if (from !== undefined)
-    and('from', (at, id) => `runs.queued_at >= ${at} AND runs.id > ${id}`, from, idNear(from, -clockSlackMs));
-  if (to !== undefined)
-    and('to', (at, id) => `runs.queued_at < ${at} AND runs.id < ${id}`, to, idNear(to, clockSlackMs));
-  if (before !== undefined) and('before', (id) => `runs.id < ${id}`, before);
-  return { name, where, values };
+  const andPeriod = (from: Date | undefined, to: Date | undefined) => {
+    if (from !== undefined)
+      and('from', (at, id) => `runs.queued_at >= ${at} AND runs.id > ${id}`, from, idNear(from, -clockSlackMs));
+    if (to !== undefined)
+      and('to', (at, id) => `runs.queued_at < ${at} AND runs.id < ${id}`, to, idNear(to, clockSlackMs));
+  };
+  return { name: () => name, where: () => where, values, and, andPeriod };
 }
 
 export interface FoundRun extends SummaryRow, Pick<RunRow, 'context' | 'payload'> {

@@ -1,4 +1,5 @@
 import { hooks } from '../../../../shared/contract/automations/runs.ts';
+import { workflowSummaries } from '../../../../shared/contract/automations/workflow-summaries.ts';
 import { workflows as resource } from '../../../../shared/contract/automations/workflows.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { runCallerOf } from '../../../platform/http/auth/principal.ts';
@@ -62,6 +63,11 @@ export function workflowRoutes(workflows: Workflows) {
     previewAutomationSchedule: async ({ body }) => workflows.previewSchedule(body),
   });
 }
+
+export const workflowSummaryRoutes = (workflows: Workflows) =>
+  implement(workflowSummaries, {
+    listAutomationWorkflowSummaries: ({ principal, query }) => workflows.listSummaries(principal.tenantId, query),
+  });
 
 /** The length of the chain of runs in the header of an inbound call; 0 for an invalid header. */
 function depthOf(value: string | string[] | undefined): number {

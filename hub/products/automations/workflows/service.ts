@@ -40,6 +40,8 @@ import {
   measureWorkflows,
   readWorkflows,
 } from './store.ts';
+import { readWorkflowSummaries } from './summaries.ts';
+import type { SummariesQuery } from './summaries.ts';
 import { listChannelWorkflows } from './triggered.ts';
 import { readVersion, readVersions } from './versions.ts';
 import type { VersionsQuery } from './versions.ts';
@@ -87,6 +89,11 @@ export class Workflows {
       read: (ids) => db.read(tenantId, (tx) => readWorkflows(tx, tenantId, ids)),
       present: (row) => presentWorkflow(secrets, row, reader),
     });
+  }
+
+  /** A page of workflows without definitions, each with its newest run. @throws AppError `invalid_cursor`. */
+  listSummaries(tenantId: string, query: SummariesQuery) {
+    return readWorkflowSummaries(this.#deps, tenantId, query);
   }
 
   /** @throws AppError `not_found`. */
