@@ -44,7 +44,7 @@ const running = [
 ];
 function expected({ id, method }: Operation): Permission[] {
   if (id === 'decideAutomationApproval') return ['automations:manage', 'approvals:decide'];
-  if (id === 'listAutomationApprovals' || id === 'getAutomationApproval')
+  if (['listAutomationApprovals', 'listAutomationApprovalSummaries', 'getAutomationApproval'].includes(id))
     return ['automations:manage', 'automations:read', 'approvals:decide'];
   if (running.includes(id)) return ['automations:manage', 'automations:run'];
   // A preview computes the next fires and changes nothing.
