@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { until } from '../../test/fixtures/until.ts';
@@ -311,6 +312,8 @@ test.skipIf(!isLinux)('a guard that a program stopped is replaced', async () => 
   const [guard] = guardsOf(pid) as [number];
   process.kill(guard, 'SIGSTOP');
   await expect.poll(() => guardsOf(pid).some((other) => other !== guard), endsInTime).toBe(true);
+  // Nothing outside the companion shows when the new guard knows the program.
+  await delay(3_000);
   companion.kill('SIGKILL');
   await expect.poll(() => left([sleep]), endsInTime).toEqual([]);
 });
