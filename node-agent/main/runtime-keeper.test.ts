@@ -47,7 +47,7 @@ function startRuntime(): CompanionProcess {
 
 /** Whether a runtime accepts connections on the data folder. Its key file exists before run socket does. */
 async function canConnect(): Promise<boolean> {
-  using client = await ControlClient.open(new DataFolder(home), AbortSignal.timeout(5_000));
+  using client = await ControlClient.open(new DataFolder(home), AbortSignal.timeout(60_000));
   return client !== null;
 }
 

@@ -351,10 +351,12 @@ test.each([
   expect(new AuditLog(path).verify()).toMatchObject({ ok: true, entries: 2 });
 });
 
-test('a line of any length in a log is skipped, in a time that grows with its length only', { timeout: 60_000 }, () => {
+test('a line of any length in a log is skipped, in a time that grows with its length only', () => {
   const log = write(3);
-  truncateSync(path, 700 * 1024 * 1024);
+  // Longer than the longest string of Node.
+  truncateSync(path, 600 * 1024 * 1024);
   expect(log.verify()).toMatchObject({ ok: true, entries: 3 });
+  truncateSync(path, 20 * 1024 * 1024);
   const next = new AuditLog(path);
   expect(next.verify()).toMatchObject({ ok: true, entries: 3 });
   expect(next.read(2).map(({ summary }) => summary)).toEqual(['file 2', 'file 3']);

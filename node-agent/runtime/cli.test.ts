@@ -40,7 +40,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 const runCli = (...args: string[]) =>
   promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], {
     env: { ...inheritedEnv(), OUTRIGGER_COMPANION_HOME: join(home, 'data') },
-    timeout: 30_000,
+    timeout: 120_000,
   }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     (error: { code: number; stdout: string; stderr: string }) => error,

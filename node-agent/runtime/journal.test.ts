@@ -79,7 +79,7 @@ test('a companion that cannot read the IDs of started commands does not run', as
     await new Companion({
       folder: data,
       identity,
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(60_000),
       onEvent: () => undefined,
     }).run();
   };

@@ -14,11 +14,12 @@ import {
 } from './marked-processes.ts';
 
 /**
- * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; GROUP is `-` while it is not known. The kernel closes
- * its input when the companion ends for any reason. The script then kills all remaining groups and, where /proc shows
- * environments and limits, the processes that left the groups.
+ * Kills the processes of running programs after the companion ended for any reason, which closes this script's input. It
+ * starts with the entries in the variable ENTRIES, so that it knows them even if the companion ends now, and reads lines
+ * `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT`; GROUP is `-` while it is not known. It kills the groups and, where
+ * /proc shows environments and limits, the processes that left the groups.
  */
-const guardScript = `live=""
+const guardScript = `live=$ENTRIES
 while read -r op group mark limit; do
   case $op in
     add) live="$live $group:$mark:$limit" ;;
@@ -195,13 +196,14 @@ export class ProcessGuard implements AsyncDisposable {
   /** Starts a guard with all entries. A system without free memory or processes may refuse it. */
   #startGuard(): void {
     let guard: ChildProcess;
+    const entries = [...this.#entries].map((entry) => entry.replaceAll(' ', ':')).join(' ');
     try {
       // The guard has its own session, so that a signal to the companion's group does not end it.
       guard = spawn('sh', ['-c', guardScript], {
         stdio: ['pipe', 'ignore', 'ignore'],
         detached: true,
         cwd: '/',
-        env: { PATH: '/usr/bin:/bin' },
+        env: { PATH: '/usr/bin:/bin', ENTRIES: entries },
       });
     } catch {
       // The next program starts it.
@@ -215,7 +217,6 @@ export class ProcessGuard implements AsyncDisposable {
       if (signal !== null && this.#guard === guard && this.#entries.size > 0) this.#startGuard();
     });
     guard.unref();
-    for (const entry of this.#entries) guard.stdin?.write(`add ${entry}\n`);
   }
 }
 

@@ -145,7 +145,7 @@ test('pairings are logged and sent to subscribers, and logged also while no comp
   unawaited(start());
   await answers();
   const received: string[] = [];
-  using listener = (await ControlClient.open(data, AbortSignal.timeout(10_000))) as ControlClient;
+  using listener = (await ControlClient.open(data, AbortSignal.timeout(60_000))) as ControlClient;
   await listener.subscribe((event) => event.event === 'command' && received.push(event.entry.summary));
   await pairWith(first.url);
   await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });

@@ -862,119 +862,115 @@ test('the polled list of the carrier adds missed calls, page by page and only fr
   expect((await reconcile()).failed[0]?.message).toContain('on another host');
 });
 
-test(
-  'thousands of shuffled and repeated events of many connections and processes result in one correct record per call',
-  { timeout: 240_000 },
-  async () => {
-    const { workspace, tenantId, twilio, telnyx, kamailio } = await scene();
-    const count = 1_000;
-    const yesterday =
-      Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), new Date().getUTCDate()) - 3_600_000;
-    const expected = new Map<string, [result: string, durationSecs: number, startedAt: string]>();
-    const deliveries: (() => Promise<number>)[] = [];
-    // Most calls use the service directly, because HTTP takes by far the longest.
-    const readers = [
-      (message: Record<string, unknown>) => readTwilioEvent(message, new Date()),
-      readTelnyxEvent,
-      readKamailioEvent,
-    ];
-    const processes = hubs.map(({ app: { db } }) => new Calls({ db, cursors: createCursors(Buffer.alloc(32)) }));
-    const dice = (() => {
-      let seed = 42;
-      return () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
-    })();
-    for (let index = 0; index < count; index += 1) {
-      const startedAt = yesterday + index * 7_000;
-      const kind = index % 3;
-      const fate = index % 4;
-      const talk = fate === 0 ? 30 + (index % 50) : 0;
-      const result = ['answered', 'missed', 'busy', 'failed'][fate] as string;
-      expected.set(`call-${index}`, [result, talk, new Date(startedAt).toISOString()]);
-      const url = [twilio, telnyx, kamailio][kind] as typeof twilio;
-      const over = 5 + talk;
-      const messages: Record<string, unknown>[] = [];
-      if (kind === 0) {
-        const call = { sid: `call-${index}`, startedAt };
-        const status = ['completed', 'no-answer', 'busy', 'failed'][fate] as string;
-        messages.push(twilioCallback(call, 'initiated', 0, 0), twilioCallback(call, 'ringing', 1, 1));
-        if (fate === 0) messages.push(twilioCallback(call, 'in-progress', 2, 5));
-        messages.push(twilioCallback(call, status, 3, over, fate === 0 ? { CallDuration: String(talk) } : {}));
-      } else if (kind === 1) {
-        const leg = { call_leg_id: `call-${index}`, direction: 'incoming' };
-        const cause = ['normal_clearing', 'originator_cancel', 'user_busy', 'not_found'][fate];
-        messages.push(telnyxEvent('call.initiated', startedAt, leg));
-        if (fate === 0)
-          messages.push(
-            telnyxEvent('call.answered', startedAt + 5_000, leg),
-            telnyxEvent('call.bridged', startedAt + 6_000, leg),
-          );
-        messages.push(telnyxEvent('call.hangup', startedAt + over * 1000, { ...leg, hangup_cause: cause }));
-      } else {
-        const call = { callId: `call-${index}`, direction: 'inbound' };
+test('thousands of shuffled and repeated events of many connections and processes result in one correct record per call', async () => {
+  const { workspace, tenantId, twilio, telnyx, kamailio } = await scene();
+  const count = 1_000;
+  const yesterday =
+    Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), new Date().getUTCDate()) - 3_600_000;
+  const expected = new Map<string, [result: string, durationSecs: number, startedAt: string]>();
+  const deliveries: (() => Promise<number>)[] = [];
+  // Most calls use the service directly, because HTTP takes by far the longest.
+  const readers = [
+    (message: Record<string, unknown>) => readTwilioEvent(message, new Date()),
+    readTelnyxEvent,
+    readKamailioEvent,
+  ];
+  const processes = hubs.map(({ app: { db } }) => new Calls({ db, cursors: createCursors(Buffer.alloc(32)) }));
+  const dice = (() => {
+    let seed = 42;
+    return () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
+  })();
+  for (let index = 0; index < count; index += 1) {
+    const startedAt = yesterday + index * 7_000;
+    const kind = index % 3;
+    const fate = index % 4;
+    const talk = fate === 0 ? 30 + (index % 50) : 0;
+    const result = ['answered', 'missed', 'busy', 'failed'][fate] as string;
+    expected.set(`call-${index}`, [result, talk, new Date(startedAt).toISOString()]);
+    const url = [twilio, telnyx, kamailio][kind] as typeof twilio;
+    const over = 5 + talk;
+    const messages: Record<string, unknown>[] = [];
+    if (kind === 0) {
+      const call = { sid: `call-${index}`, startedAt };
+      const status = ['completed', 'no-answer', 'busy', 'failed'][fate] as string;
+      messages.push(twilioCallback(call, 'initiated', 0, 0), twilioCallback(call, 'ringing', 1, 1));
+      if (fate === 0) messages.push(twilioCallback(call, 'in-progress', 2, 5));
+      messages.push(twilioCallback(call, status, 3, over, fate === 0 ? { CallDuration: String(talk) } : {}));
+    } else if (kind === 1) {
+      const leg = { call_leg_id: `call-${index}`, direction: 'incoming' };
+      const cause = ['normal_clearing', 'originator_cancel', 'user_busy', 'not_found'][fate];
+      messages.push(telnyxEvent('call.initiated', startedAt, leg));
+      if (fate === 0)
         messages.push(
-          { ...call, event: 'queued', at: startedAt / 1000 },
-          { ...call, event: 'ringing', at: startedAt / 1000 + 1 },
+          telnyxEvent('call.answered', startedAt + 5_000, leg),
+          telnyxEvent('call.bridged', startedAt + 6_000, leg),
         );
-        if (fate === 0) messages.push({ ...call, event: 'answered', at: startedAt / 1000 + 5 });
-        messages.push({ ...call, event: 'ended', at: startedAt / 1000 + over, sipCode: [200, 487, 486, 500][fate] });
-      }
-      for (const message of [...messages, ...messages.filter(() => dice() < 0.9)]) {
-        const process = Math.floor(dice() * 3);
-        const event = dice() < 0.07 ? null : readers[kind]?.(message);
-        deliveries.push(async () => {
-          if (event === null || event === undefined)
-            return (await url.carrier.send((hubs[process] as TestHub).url, url.url, message)).status;
-          await processes[process]?.merge(tenantId, event);
-          return 200;
-        });
-      }
+      messages.push(telnyxEvent('call.hangup', startedAt + over * 1000, { ...leg, hangup_cause: cause }));
+    } else {
+      const call = { callId: `call-${index}`, direction: 'inbound' };
+      messages.push(
+        { ...call, event: 'queued', at: startedAt / 1000 },
+        { ...call, event: 'ringing', at: startedAt / 1000 + 1 },
+      );
+      if (fate === 0) messages.push({ ...call, event: 'answered', at: startedAt / 1000 + 5 });
+      messages.push({ ...call, event: 'ended', at: startedAt / 1000 + over, sipCode: [200, 487, 486, 500][fate] });
     }
-    const shuffled = deliveries.map((deliver) => ({ deliver, at: dice() })).toSorted((one, two) => one.at - two.at);
-    expect(shuffled.length).toBeGreaterThan(5_500);
-    const statuses = new Set<number>();
-    const queue = shuffled.values();
-    await Promise.all(
-      Array.from({ length: 200 }, async () => {
-        for (const { deliver } of queue) statuses.add(await deliver());
-      }),
-    );
-    expect(statuses).toEqual(new Set([200]));
-    const records = await hub.database.query<{
-      call_sid: string;
-      result: string;
-      duration_secs: number;
-      started_at: Date;
-    }>('SELECT call_sid, result, duration_secs, started_at FROM calls WHERE tenant_id = $1', [tenantId]);
-    expect(
-      new Map(records.map((row) => [row.call_sid, [row.result, row.duration_secs, row.started_at.toISOString()]])),
-    ).toEqual(expected);
-    expect(records.length).toBe(count);
-    // Events per call: no event repeats the previous one, and the last one equals the record.
-    const told = await hub.database.query<{ data: { call: CallRecord } }>(
-      'SELECT data FROM workspace_events WHERE tenant_id = $1 ORDER BY seq',
-      [tenantId],
-    );
-    const last = new Map<string, string>();
-    for (const { data } of told) {
-      const text = JSON.stringify(data.call);
-      expect(last.get(data.call.id)).not.toBe(text);
-      last.set(data.call.id, text);
+    for (const message of [...messages, ...messages.filter(() => dice() < 0.9)]) {
+      const process = Math.floor(dice() * 3);
+      const event = dice() < 0.07 ? null : readers[kind]?.(message);
+      deliveries.push(async () => {
+        if (event === null || event === undefined)
+          return (await url.carrier.send((hubs[process] as TestHub).url, url.url, message)).status;
+        await processes[process]?.merge(tenantId, event);
+        return 200;
+      });
     }
-    const shown = await Promise.all(
-      [...last.keys()].slice(0, 20).map((id) => voice(workspace).call('getVoiceCall', { params: { id } })),
-    );
-    for (const call of shown) expect(JSON.parse(last.get(call.id) as string)).toEqual(call);
-    expect(last.size).toBe(count);
-    const days = await hub.database.query<{ same: boolean }>(
-      `SELECT (SELECT json_agg(d ORDER BY day) FROM (SELECT day, sum(calls)::int AS calls, sum(inbound)::int AS inbound, sum(answered_inbound)::int AS answered, sum(seconds)::int AS seconds
+  }
+  const shuffled = deliveries.map((deliver) => ({ deliver, at: dice() })).toSorted((one, two) => one.at - two.at);
+  expect(shuffled.length).toBeGreaterThan(5_500);
+  const statuses = new Set<number>();
+  const queue = shuffled.values();
+  await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      for (const { deliver } of queue) statuses.add(await deliver());
+    }),
+  );
+  expect(statuses).toEqual(new Set([200]));
+  const records = await hub.database.query<{
+    call_sid: string;
+    result: string;
+    duration_secs: number;
+    started_at: Date;
+  }>('SELECT call_sid, result, duration_secs, started_at FROM calls WHERE tenant_id = $1', [tenantId]);
+  expect(
+    new Map(records.map((row) => [row.call_sid, [row.result, row.duration_secs, row.started_at.toISOString()]])),
+  ).toEqual(expected);
+  expect(records.length).toBe(count);
+  // Events per call: no event repeats the previous one, and the last one equals the record.
+  const told = await hub.database.query<{ data: { call: CallRecord } }>(
+    'SELECT data FROM workspace_events WHERE tenant_id = $1 ORDER BY seq',
+    [tenantId],
+  );
+  const last = new Map<string, string>();
+  for (const { data } of told) {
+    const text = JSON.stringify(data.call);
+    expect(last.get(data.call.id)).not.toBe(text);
+    last.set(data.call.id, text);
+  }
+  const shown = await Promise.all(
+    [...last.keys()].slice(0, 20).map((id) => voice(workspace).call('getVoiceCall', { params: { id } })),
+  );
+  for (const call of shown) expect(JSON.parse(last.get(call.id) as string)).toEqual(call);
+  expect(last.size).toBe(count);
+  const days = await hub.database.query<{ same: boolean }>(
+    `SELECT (SELECT json_agg(d ORDER BY day) FROM (SELECT day, sum(calls)::int AS calls, sum(inbound)::int AS inbound, sum(answered_inbound)::int AS answered, sum(seconds)::int AS seconds
          FROM call_day_sums WHERE tenant_id = $1 GROUP BY day HAVING sum(calls) <> 0) d)::text
        = (SELECT json_agg(d ORDER BY day) FROM (SELECT (started_at AT TIME ZONE 'UTC')::date AS day, count(*)::int AS calls, count(*)::int AS inbound,
            (count(*) FILTER (WHERE result = 'answered'))::int AS answered, sum(duration_secs)::int AS seconds FROM calls WHERE tenant_id = $1 GROUP BY 1) d)::text AS same`,
-      [tenantId],
-    );
-    expect(days).toEqual([{ same: true }]);
-  },
-);
+    [tenantId],
+  );
+  expect(days).toEqual([{ same: true }]);
+});
 
 // This test is last, because all tests share one address.
 test('an address that sends too many unsigned events is limited, except for connections with recent valid events', async () => {

@@ -211,7 +211,7 @@ describe('messages', () => {
 });
 
 describe('the list of conversations', () => {
-  test('lists each conversation once, while other conversations change', { timeout: 120_000 }, async () => {
+  test('lists each conversation once, while other conversations change', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(11), { minLength: 12, maxLength: 30 }),

@@ -142,7 +142,7 @@ async function inSteps(
 const addressesOf = (text: string) => text.match(/[a-z]+:\/\/[^\s<>")\]]+/gi) ?? [];
 const textOf = (name: string) => hostileTexts.find((hostile) => hostile.name === name)?.text ?? '';
 
-describe('with a model that obeys every text it reads', { timeout: 240_000 }, () => {
+describe('with a model that obeys every text it reads', () => {
   test('each test text contains an instruction, and most answers would cause harm', () => {
     expect(hostileTexts.length).toBeGreaterThanOrEqual(100);
     expect(new Set(hostileTexts.map(({ name }) => name)).size).toBe(hostileTexts.length);

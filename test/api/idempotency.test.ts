@@ -232,42 +232,38 @@ describe('Idempotency-Key', () => {
     ['performed', null],
     ['written', null],
     ['committed', 'true'],
-  ])(
-    'executes the request once although the process is killed when the request is %s',
-    { timeout: 240_000 },
-    async (stage, replayed) => {
-      const home = await mkdtemp(join(tmpdir(), 'outrigger-idempotency-'));
-      onTestFinished(() => rm(home, { recursive: true, force: true }));
-      const dying = await startHubProcess(
-        {
-          OUTRIGGER_HOME: home,
-          PORT: '0',
-          DATABASE_URL: hub.database.url,
-          SECRET_KEY: 'ab'.repeat(32),
-          DIE_AT: stage,
-          NODE_OPTIONS: `--import=${new URL('../fixtures/die-during-request.ts', import.meta.url).href}`,
-        },
-        ['--role', 'api'],
-      );
-      const id = await workflow();
-      const run = (url: string) => post(`/v1/automations/workflows/${id}/run`, `dies ${stage}`, {}, { url });
-      await expect(run(dying.url)).rejects.toThrow();
-      await until(
-        () => dying.child.signalCode === 'SIGKILL',
-        () => 'the process lives',
-      );
-      expect(await runsOf(id)).toHaveLength(stage === 'committed' ? 1 : 0);
-      let answer = await run(hub.url);
-      // The database notices the killed process a moment later.
-      await until(
-        async () => answer.status !== 409 || (answer = await run(hub.url)).status !== 409,
-        () => JSON.stringify(answer.body),
-      );
-      expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, replayed]);
-      const runs = await runsOf(id);
-      expect(runs.map((row) => row.id)).toEqual([answer.body['runId']]);
-      const done = await settledRun(workspace.api, answer.body['runId'] as string);
-      expect(done.status).toBe('succeeded');
-    },
-  );
+  ])('executes the request once although the process is killed when the request is %s', async (stage, replayed) => {
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-idempotency-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const dying = await startHubProcess(
+      {
+        OUTRIGGER_HOME: home,
+        PORT: '0',
+        DATABASE_URL: hub.database.url,
+        SECRET_KEY: 'ab'.repeat(32),
+        DIE_AT: stage,
+        NODE_OPTIONS: `--import=${new URL('../fixtures/die-during-request.ts', import.meta.url).href}`,
+      },
+      ['--role', 'api'],
+    );
+    const id = await workflow();
+    const run = (url: string) => post(`/v1/automations/workflows/${id}/run`, `dies ${stage}`, {}, { url });
+    await expect(run(dying.url)).rejects.toThrow();
+    await until(
+      () => dying.child.signalCode === 'SIGKILL',
+      () => 'the process lives',
+    );
+    expect(await runsOf(id)).toHaveLength(stage === 'committed' ? 1 : 0);
+    let answer = await run(hub.url);
+    // The database notices the killed process a moment later.
+    await until(
+      async () => answer.status !== 409 || (answer = await run(hub.url)).status !== 409,
+      () => JSON.stringify(answer.body),
+    );
+    expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, replayed]);
+    const runs = await runsOf(id);
+    expect(runs.map((row) => row.id)).toEqual([answer.body['runId']]);
+    const done = await settledRun(workspace.api, answer.body['runId'] as string);
+    expect(done.status).toBe('succeeded');
+  });
 });

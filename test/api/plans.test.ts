@@ -166,7 +166,7 @@ const lists = operations.filter(
   (operation) => operation.method === 'GET' && operation.query !== undefined && 'limit' in operation.query.shape,
 );
 
-test('every list finds its page by an index, with every filter', { timeout: 180_000 }, async () => {
+test('every list finds its page by an index, with every filter', async () => {
   const ids: Record<string, string> = {
     getAutomationSession: crowd.session,
     listAutomationWorkflowVersions: crowd.busyWorkflow,
@@ -194,185 +194,181 @@ test('every list finds its page by an index, with every filter', { timeout: 180_
   await expectIndexed();
 });
 
-test(
-  'every statement that starts, moves and ends work uses an index, and so does every periodic task',
-  { timeout: 180_000 },
-  async () => {
-    const { api, session, tenantId } = workspace;
-    const step = { type: 'log' as const, message: 'x' };
-    const create = (body: object) =>
-      api.call('createAutomationWorkflow', { body: { name: 'hot', stepsJson: [step], ...body } as never });
-    const limited = await create({ limits: { maxConcurrentRuns: 5, maxRunsPerMinute: 1000, onLimit: 'replace' } });
-    await create({ triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token: 'a-token-of-16-or-more' } } });
-    await create({ triggerJson: { schemaVersion: 1, type: 'channel', channel: {} } });
-    const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: limited.id } }));
-    await settledRun(api, runId);
-    await api.call('replayAutomationRun', { params: { id: runId }, body: { fromStep: 0 } });
-    const hook = { event: 'x', idempotencyKey: 'once', payload: {} };
-    for (const token of ['a-token-of-16-or-more', null]) {
-      const headers: Record<string, string> =
-        token === null ? { 'x-api-key': workspace.key } : { 'x-service-automation-token': token };
-      expect((await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers, body: hook })).status).toBe(200);
-    }
-    expect(
-      (
-        await send(hub.url, 'POST', `/v1/automations/workflows/${limited.id}/run`, {
-          headers: { 'x-api-key': workspace.key, 'idempotency-key': 'once' },
-          body: {},
-        })
-      ).status,
-    ).toBe(200);
+test('every statement that starts, moves and ends work uses an index, and so does every periodic task', async () => {
+  const { api, session, tenantId } = workspace;
+  const step = { type: 'log' as const, message: 'x' };
+  const create = (body: object) =>
+    api.call('createAutomationWorkflow', { body: { name: 'hot', stepsJson: [step], ...body } as never });
+  const limited = await create({ limits: { maxConcurrentRuns: 5, maxRunsPerMinute: 1000, onLimit: 'replace' } });
+  await create({ triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token: 'a-token-of-16-or-more' } } });
+  await create({ triggerJson: { schemaVersion: 1, type: 'channel', channel: {} } });
+  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: limited.id } }));
+  await settledRun(api, runId);
+  await api.call('replayAutomationRun', { params: { id: runId }, body: { fromStep: 0 } });
+  const hook = { event: 'x', idempotencyKey: 'once', payload: {} };
+  for (const token of ['a-token-of-16-or-more', null]) {
+    const headers: Record<string, string> =
+      token === null ? { 'x-api-key': workspace.key } : { 'x-service-automation-token': token };
+    expect((await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers, body: hook })).status).toBe(200);
+  }
+  expect(
+    (
+      await send(hub.url, 'POST', `/v1/automations/workflows/${limited.id}/run`, {
+        headers: { 'x-api-key': workspace.key, 'idempotency-key': 'once' },
+        body: {},
+      })
+    ).status,
+  ).toBe(200);
 
-    // The API key of the workspace belongs to its first admin, who therefore counts as a starter of its runs.
-    const person = { email: 'second.admin@example.org', password: 'correct horse battery' };
-    await session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { ...person, role: 'admin' } });
-    const second = hub.client((await hub.client().call('logIn', { body: person })).token);
-    const question = { type: 'approval', title: 'ok?', approvers: [person.email, 'other@example.org'] };
-    // The second approval step keeps the run open after the first decision.
-    const asking = await create({ stepsJson: [question, question] });
-    const waiting = startedRun(await api.call('runAutomationWorkflow', { params: { id: asking.id } })).runId;
-    await settledRun(api, waiting);
-    const [approval] = (await api.call('listAutomationApprovals', { query: { runId: waiting } })).data;
-    await second.call('growthCreateApprovalLinks', { params: { id: approval?.id as string } });
-    await second.call('growthDecideApproval', {
-      params: { id: approval?.id as string },
-      body: { decision: 'approved' },
-    });
-    await api.call('cancelAutomationRun', { params: { id: waiting } });
-    const from = new Date(Date.now() - 4 * 86_400_000).toISOString();
-    for (const filter of [
-      { workflowId: crowd.busyWorkflow, from: new Date().toISOString() },
-      { to: from, from },
-    ]) {
-      await api.call('cancelAutomationRuns', { body: { filter } });
-      await api.call('retryAutomationRuns', { body: { filter } });
-    }
-    await api.call('retryAutomationRuns', { body: { ids: [waiting, runId] } });
+  // The API key of the workspace belongs to its first admin, who therefore counts as a starter of its runs.
+  const person = { email: 'second.admin@example.org', password: 'correct horse battery' };
+  await session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { ...person, role: 'admin' } });
+  const second = hub.client((await hub.client().call('logIn', { body: person })).token);
+  const question = { type: 'approval', title: 'ok?', approvers: [person.email, 'other@example.org'] };
+  // The second approval step keeps the run open after the first decision.
+  const asking = await create({ stepsJson: [question, question] });
+  const waiting = startedRun(await api.call('runAutomationWorkflow', { params: { id: asking.id } })).runId;
+  await settledRun(api, waiting);
+  const [approval] = (await api.call('listAutomationApprovals', { query: { runId: waiting } })).data;
+  await second.call('growthCreateApprovalLinks', { params: { id: approval?.id as string } });
+  await second.call('growthDecideApproval', {
+    params: { id: approval?.id as string },
+    body: { decision: 'approved' },
+  });
+  await api.call('cancelAutomationRun', { params: { id: waiting } });
+  const from = new Date(Date.now() - 4 * 86_400_000).toISOString();
+  for (const filter of [
+    { workflowId: crowd.busyWorkflow, from: new Date().toISOString() },
+    { to: from, from },
+  ]) {
+    await api.call('cancelAutomationRuns', { body: { filter } });
+    await api.call('retryAutomationRuns', { body: { filter } });
+  }
+  await api.call('retryAutomationRuns', { body: { ids: [waiting, runId] } });
 
-    const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: {} });
-    const { deviceSecret } = await hub.client().call('claimAutomationNode', {
-      body: {
-        pairingCode,
-        device: { name: 'd', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1.0.0', capabilities: [] },
-      },
-    });
-    const device = hub.client(deviceSecret);
-    await create({ stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }] }).then(({ id }) =>
-      api.call('runAutomationWorkflow', { params: { id } }),
-    );
-    const { commands } = await device.call('pollAutomationNodeCommands', {
-      params: { id: nodeId },
-      query: { wait: 20, max: 4 } as never,
-    });
-    await device.call('heartbeatAutomationNode', {
-      params: { id: nodeId },
-      body: { paused: false, running: commands.map(({ id }) => id) } as never,
-    });
-    const headers = { authorization: `Bearer ${deviceSecret}` };
-    const facts = { bytes: '1', sha256: 'a'.repeat(64), contentType: 'image/png', offset: '0' };
-    expect(
-      (
-        await send(
-          hub.url,
-          'PUT',
-          `/v1/automations/nodes/${nodeId}/commands/${commands[0]?.id}/artifacts/a.png?${new URLSearchParams(facts).toString()}`,
-          { headers, raw: Buffer.alloc(0) },
-        )
-      ).status,
-    ).toBe(200);
-    const artifacts = [{ name: 'b.png', contentType: 'image/png', base64: 'AAAA' }];
-    await device.call('completeAutomationNodeCommand', {
-      params: { id: nodeId, commandId: commands[0]?.id as string },
-      body: { status: 'succeeded', output: {}, artifacts } as never,
-    });
-    await api.call('deleteAutomationNode', { params: { id: nodeId } });
+  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: {} });
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+    body: {
+      pairingCode,
+      device: { name: 'd', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1.0.0', capabilities: [] },
+    },
+  });
+  const device = hub.client(deviceSecret);
+  await create({ stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }] }).then(({ id }) =>
+    api.call('runAutomationWorkflow', { params: { id } }),
+  );
+  const { commands } = await device.call('pollAutomationNodeCommands', {
+    params: { id: nodeId },
+    query: { wait: 20, max: 4 } as never,
+  });
+  await device.call('heartbeatAutomationNode', {
+    params: { id: nodeId },
+    body: { paused: false, running: commands.map(({ id }) => id) } as never,
+  });
+  const headers = { authorization: `Bearer ${deviceSecret}` };
+  const facts = { bytes: '1', sha256: 'a'.repeat(64), contentType: 'image/png', offset: '0' };
+  expect(
+    (
+      await send(
+        hub.url,
+        'PUT',
+        `/v1/automations/nodes/${nodeId}/commands/${commands[0]?.id}/artifacts/a.png?${new URLSearchParams(facts).toString()}`,
+        { headers, raw: Buffer.alloc(0) },
+      )
+    ).status,
+  ).toBe(200);
+  const artifacts = [{ name: 'b.png', contentType: 'image/png', base64: 'AAAA' }];
+  await device.call('completeAutomationNodeCommand', {
+    params: { id: nodeId, commandId: commands[0]?.id as string },
+    body: { status: 'succeeded', output: {}, artifacts } as never,
+  });
+  await api.call('deleteAutomationNode', { params: { id: nodeId } });
 
-    const channel = await api.call('putAutomationChannel', {
-      body: { provider: 'webhook', name: 'c', config: { inboundSecret: 'sixteen-characters' } },
+  const channel = await api.call('putAutomationChannel', {
+    body: { provider: 'webhook', name: 'c', config: { inboundSecret: 'sixteen-characters' } },
+  });
+  expect(
+    (
+      await send(hub.url, 'POST', channel.inboundPath, {
+        headers: { 'x-service-automation-token': 'sixteen-characters' },
+        body: { text: 'hello', from: 'a', messageId: 'm' },
+      })
+    ).status,
+  ).toBe(200);
+  await api.call('putAutomationMemory', { body: { key: 'k', value: 1 } });
+  for (const skill of [
+    { skillId: 'memory.read', input: { key: 'k' } },
+    { skillId: 'runs.summary', input: {} },
+  ]) {
+    const { id } = await create({ stepsJson: [{ type: 'skill', ...skill }] });
+    await settledRun(api, startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId);
+  }
+  for (let count = 0; count < 2; count += 1)
+    await api.call('runAutomationSkill', { params: { skillId: 'memory.read' }, body: { input: { key: 'k' } } });
+  await session.call('addContacts', {
+    params: { id: crowd.contactList },
+    body: { contacts: [{ email: 'contact3@example.org' }, { email: 'new@example.org' }] },
+  });
+  const receiver = await startReceiver();
+  const chat = hub.client(workspace.keys.chat as string);
+  for (const status of [200, 500, 410]) {
+    const webhook = await chat.call('createWebhook', {
+      params: { tenantId },
+      body: { url: `${receiver.url}/${status}`, events: ['message.created'] },
     });
-    expect(
-      (
-        await send(hub.url, 'POST', channel.inboundPath, {
-          headers: { 'x-service-automation-token': 'sixteen-characters' },
-          body: { text: 'hello', from: 'a', messageId: 'm' },
-        })
-      ).status,
-    ).toBe(200);
-    await api.call('putAutomationMemory', { body: { key: 'k', value: 1 } });
-    for (const skill of [
-      { skillId: 'memory.read', input: { key: 'k' } },
-      { skillId: 'runs.summary', input: {} },
-    ]) {
-      const { id } = await create({ stepsJson: [{ type: 'skill', ...skill }] });
-      await settledRun(api, startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId);
-    }
-    for (let count = 0; count < 2; count += 1)
-      await api.call('runAutomationSkill', { params: { skillId: 'memory.read' }, body: { input: { key: 'k' } } });
-    await session.call('addContacts', {
-      params: { id: crowd.contactList },
-      body: { contacts: [{ email: 'contact3@example.org' }, { email: 'new@example.org' }] },
-    });
-    const receiver = await startReceiver();
-    const chat = hub.client(workspace.keys.chat as string);
-    for (const status of [200, 500, 410]) {
-      const webhook = await chat.call('createWebhook', {
-        params: { tenantId },
-        body: { url: `${receiver.url}/${status}`, events: ['message.created'] },
+    receiver.answer = (received, response) => void response.writeHead(Number(received.path.slice(1))).end();
+    const params = { tenantId, id: webhook.id };
+    await chat.call('rotateWebhookSecret', { params });
+    const { conversationId } = await chat.call('createChatSession', { body: { externalId: '1' } });
+    for (let count = 0; count < 3; count += 1)
+      await chat.call('sendChatMessage', {
+        params: { id: conversationId },
+        body: { content: 'x', clientId: `${status} ${count}` },
       });
-      receiver.answer = (received, response) => void response.writeHead(Number(received.path.slice(1))).end();
-      const params = { tenantId, id: webhook.id };
-      await chat.call('rotateWebhookSecret', { params });
-      const { conversationId } = await chat.call('createChatSession', { body: { externalId: '1' } });
-      for (let count = 0; count < 3; count += 1)
-        await chat.call('sendChatMessage', {
-          params: { id: conversationId },
-          body: { content: 'x', clientId: `${status} ${count}` },
-        });
-      await expect
-        .poll(
-          async () =>
-            (await chat.call('listWebhookDeliveries', { params })).data.filter(({ attempts }) => attempts > 0).length,
-        )
-        .toBeGreaterThan(0);
-      const [delivery] = (await chat.call('listWebhookDeliveries', { params })).data;
-      const detail = { ...params, deliveryId: delivery?.id as string };
-      await chat.call('getWebhookDelivery', { params: detail });
-      if (status !== 410) {
-        await chat.call('testWebhook', { params });
-        await chat.call('redeliverWebhookDelivery', { params: detail });
-        await chat.call('replayWebhook', { params, body: { since: from } });
-      }
-      await chat.call('updateWebhook', { params, body: { description: 'x' } });
-      if (status === 200) await chat.call('deleteWebhook', { params });
+    await expect
+      .poll(
+        async () =>
+          (await chat.call('listWebhookDeliveries', { params })).data.filter(({ attempts }) => attempts > 0).length,
+      )
+      .toBeGreaterThan(0);
+    const [delivery] = (await chat.call('listWebhookDeliveries', { params })).data;
+    const detail = { ...params, deliveryId: delivery?.id as string };
+    await chat.call('getWebhookDelivery', { params: detail });
+    if (status !== 410) {
+      await chat.call('testWebhook', { params });
+      await chat.call('redeliverWebhookDelivery', { params: detail });
+      await chat.call('replayWebhook', { params, body: { since: from } });
     }
-    await receiver[Symbol.asyncDispose]();
-    const carrier = await session.call('createCallConnection', { body: { provider: 'kamailio', name: 'k' } });
-    const ended = { callId: 'x', event: 'ended', at: Date.now() / 1000, direction: 'inbound' };
-    for (const event of ['ringing', 'ended', 'ended'])
-      await kamailioStandIn(carrier.secret as string).send(hub.url, carrier.url, { ...ended, event });
-    for (const operation of ['getCallSummary', 'exportCalls'] as const) await session.call(operation, {});
-    await session.call('rotateCallConnection', { params: { id: carrier.id } });
-    await session.call('updateCallConnection', { params: { id: carrier.id }, body: { name: 'l' } });
-    await session.call('deleteCallConnection', { params: { id: carrier.id } });
-    await hub.app.calls.reconcile(tenantId, new Date(), new AbortController().signal);
-    await session.call('growthConsole', {});
-    await api.call('getAutomationSlo', { query: { window: '24h' } });
-    await api.call('getAutomationOnboarding', {});
-    await api.call('putAutomationPolicy', {
-      body: { retention: { maxRuns: 100_000, maxAgeDays: 3650 }, maxRunsPerHour: 1_000_000 },
-    });
-    const { id: tokenId } = await workspace.createKey();
-    await session.call('deleteApiToken', { params: { tenantId, id: tokenId } });
-    await hub.client().call('logIn', { body: { email: workspace.email, password: workspace.password } });
-    // Resumes at a transaction of the dataset that is not the last.
-    const lastEventId = `${(590).toString(36)}.0`;
-    const stream = await openStream(`${hub.url}/tenants/${tenantId}/events`, workspace.jwt, lastEventId);
-    await expect.poll(() => stream.received.length).toBeGreaterThan(100);
-    stream.end();
-    await hub.app.sweep();
-    await expectIndexed();
-  },
-);
+    await chat.call('updateWebhook', { params, body: { description: 'x' } });
+    if (status === 200) await chat.call('deleteWebhook', { params });
+  }
+  await receiver[Symbol.asyncDispose]();
+  const carrier = await session.call('createCallConnection', { body: { provider: 'kamailio', name: 'k' } });
+  const ended = { callId: 'x', event: 'ended', at: Date.now() / 1000, direction: 'inbound' };
+  for (const event of ['ringing', 'ended', 'ended'])
+    await kamailioStandIn(carrier.secret as string).send(hub.url, carrier.url, { ...ended, event });
+  for (const operation of ['getCallSummary', 'exportCalls'] as const) await session.call(operation, {});
+  await session.call('rotateCallConnection', { params: { id: carrier.id } });
+  await session.call('updateCallConnection', { params: { id: carrier.id }, body: { name: 'l' } });
+  await session.call('deleteCallConnection', { params: { id: carrier.id } });
+  await hub.app.calls.reconcile(tenantId, new Date(), new AbortController().signal);
+  await session.call('growthConsole', {});
+  await api.call('getAutomationSlo', { query: { window: '24h' } });
+  await api.call('getAutomationOnboarding', {});
+  await api.call('putAutomationPolicy', {
+    body: { retention: { maxRuns: 100_000, maxAgeDays: 3650 }, maxRunsPerHour: 1_000_000 },
+  });
+  const { id: tokenId } = await workspace.createKey();
+  await session.call('deleteApiToken', { params: { tenantId, id: tokenId } });
+  await hub.client().call('logIn', { body: { email: workspace.email, password: workspace.password } });
+  // Resumes at a transaction of the dataset that is not the last.
+  const lastEventId = `${(590).toString(36)}.0`;
+  const stream = await openStream(`${hub.url}/tenants/${tenantId}/events`, workspace.jwt, lastEventId);
+  await expect.poll(() => stream.received.length).toBeGreaterThan(100);
+  stream.end();
+  await hub.app.sweep();
+  await expectIndexed();
+});
 
 test('the check detects a statement that reads all rows, reads too many rows, or skips rows', async () => {
   const problemsOf =

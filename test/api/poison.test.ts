@@ -163,64 +163,57 @@ const payload = {
   constructor: { name: 'own' },
 };
 
-test(
-  `every run that could be saved ends without affecting others, with a reported reason (seed ${seed})`,
-  { timeout: 240_000 },
-  async () => {
-    const headers = { 'x-api-key': workspace.key };
-    const runIds: string[] = [];
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async (steps) => {
-        const named = steps.map((one, index) => (index === 0 ? { id: 'a', ...one } : one));
-        const saved = await send(hub.url, 'POST', '/v1/automations/workflows', {
-          headers,
-          body: { name: 'poison', stepsJson: named },
-        });
-        if (saved.status === 400) return;
-        expect(saved.status).toBe(200);
-        const started = await send(hub.url, 'POST', `/v1/automations/workflows/${String(saved.body['id'])}/run`, {
-          headers,
-          body: { payload, context: 'c' },
-        });
-        expect([started.status, started.text]).toMatchObject([200, expect.any(String)]);
-        runIds.push(started.body['runId'] as string);
-        expect(
-          (
-            await send(hub.url, 'POST', `/v1/automations/workflows/${String(saved.body['id'])}/run?dryRun=true`, {
-              headers,
-              body: { payload },
-            })
-          ).status,
-        ).toBe(200);
-      }),
-      { seed, numRuns: 200, endOnFailure: true },
-    );
-    expect(runIds.length).toBeGreaterThan(50);
-    const open = async () =>
-      (await hub.database.query<{ n: number }>('select count(*)::int as n from runs where finished_at is null'))[0]
-        ?.n ?? -1;
-    const began = performance.now();
-    while ((await open()) > 0 && performance.now() - began < 120_000)
-      await new Promise((done) => setTimeout(done, 250));
-    expect(
-      await hub.database.query(
-        'select r.id, r.status, wake_at, next_step, lease_expires_at, lost_leases, v.steps->next_step as step, (select row_to_json(s) from run_steps s where s.run_id = r.id and s.index = r.next_step) as state from runs r join workflow_versions v on v.workflow_id = r.workflow_id and v.version = r.workflow_version where finished_at is null',
-      ),
-    ).toEqual([]);
-    // An internal error of the hub as the reason would be a defect.
-    expect(
-      await hub.database.query(
-        `select r.error, v.steps->(r.error->>'stepIndex')::int as step from runs r join workflow_versions v on v.workflow_id = r.workflow_id and v.version = r.workflow_version where r.error->>'code' in ('internal', 'worker_lost') limit 3`,
-      ),
-    ).toEqual([]);
-    expect(
-      await hub.database.query(
-        `select error from run_steps where error->>'code' in ('internal', 'worker_lost') limit 3`,
-      ),
-    ).toEqual([]);
-    await until(
-      async () => (await send(hub.url, 'GET', '/readyz')).status === 200,
-      () => 'the hub is not ready any more',
-    );
-  },
-);
+test(`every run that could be saved ends without affecting others, with a reported reason (seed ${seed})`, async () => {
+  const headers = { 'x-api-key': workspace.key };
+  const runIds: string[] = [];
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async (steps) => {
+      const named = steps.map((one, index) => (index === 0 ? { id: 'a', ...one } : one));
+      const saved = await send(hub.url, 'POST', '/v1/automations/workflows', {
+        headers,
+        body: { name: 'poison', stepsJson: named },
+      });
+      if (saved.status === 400) return;
+      expect(saved.status).toBe(200);
+      const started = await send(hub.url, 'POST', `/v1/automations/workflows/${String(saved.body['id'])}/run`, {
+        headers,
+        body: { payload, context: 'c' },
+      });
+      expect([started.status, started.text]).toMatchObject([200, expect.any(String)]);
+      runIds.push(started.body['runId'] as string);
+      expect(
+        (
+          await send(hub.url, 'POST', `/v1/automations/workflows/${String(saved.body['id'])}/run?dryRun=true`, {
+            headers,
+            body: { payload },
+          })
+        ).status,
+      ).toBe(200);
+    }),
+    { seed, numRuns: 200, endOnFailure: true },
+  );
+  expect(runIds.length).toBeGreaterThan(50);
+  const open = async () =>
+    (await hub.database.query<{ n: number }>('select count(*)::int as n from runs where finished_at is null'))[0]?.n ??
+    -1;
+  const began = performance.now();
+  while ((await open()) > 0 && performance.now() - began < 120_000) await new Promise((done) => setTimeout(done, 250));
+  expect(
+    await hub.database.query(
+      'select r.id, r.status, wake_at, next_step, lease_expires_at, lost_leases, v.steps->next_step as step, (select row_to_json(s) from run_steps s where s.run_id = r.id and s.index = r.next_step) as state from runs r join workflow_versions v on v.workflow_id = r.workflow_id and v.version = r.workflow_version where finished_at is null',
+    ),
+  ).toEqual([]);
+  // An internal error of the hub as the reason would be a defect.
+  expect(
+    await hub.database.query(
+      `select r.error, v.steps->(r.error->>'stepIndex')::int as step from runs r join workflow_versions v on v.workflow_id = r.workflow_id and v.version = r.workflow_version where r.error->>'code' in ('internal', 'worker_lost') limit 3`,
+    ),
+  ).toEqual([]);
+  expect(
+    await hub.database.query(`select error from run_steps where error->>'code' in ('internal', 'worker_lost') limit 3`),
+  ).toEqual([]);
+  await until(
+    async () => (await send(hub.url, 'GET', '/readyz')).status === 200,
+    () => 'the hub is not ready any more',
+  );
+});

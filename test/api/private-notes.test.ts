@@ -38,102 +38,98 @@ const act = fc.oneof(
   fc.constant('close and open' as const),
 );
 
-test(
-  'agents see notes in any order of writing, and no visitor, key, webhook, run, model or export does',
-  { timeout: 180_000 },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 12 }), async (acts) => {
-        const scene = await chatScene(hub);
-        const { tenantId, workspace, api } = scene;
-        receiver.received.length = 0;
-        await api.call('createWebhook', {
-          params: { tenantId },
-          body: { url: receiver.url, events: ['message.created', 'conversation.closed'] },
-        });
-        const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', {
-          body: {
-            name: 'all',
-            stepsJson: [
-              { type: 'skill', skillId: 'ai.invoke', input: { input: 'What is it about?', context: '{{payload}}' } },
-            ],
-            triggerJson: {
-              type: 'event',
-              event: { type: 'message.created', filter: { 'message.senderType': 'visitor' } },
-            },
-          } as never,
-        });
-        const visitor = await scene.visitor();
-        const params = { tenantId, id: visitor.conversationId };
-        const page = await openVisitor(hub.url, visitor.token);
-        const stream = await openStream(`${hub.url}/widget/v1/events?after=0`, visitor.token);
-        const inbox = await openAgent(hub.url, tenantId, workspace.jwt);
-        const secrets: string[] = [];
-        let open = 0;
-        for (const [index, what] of acts.entries()) {
-          const content = `${what === 'note' || what === 'noted by a run' ? 'hidden' : 'said'}${index}word`;
-          if (what === 'visitor') {
-            await visitor.api.call('sendVisitorMessage', { body: { content, clientId: content } });
-            open += 1;
-          } else if (what === 'api') {
-            await api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content } });
-            open += 1;
-          } else if (what === 'close and open') {
-            for (const status of ['closed', 'open'] as const)
-              await workspace.session.call('updateInboxConversation', { params, body: { status } });
-          } else if (what === 'noted by a run') {
-            const { runId } = await workspace.api.call('runAutomationSkill', {
-              params: { skillId: 'chat.post_message' },
-              body: { input: { conversationId: visitor.conversationId, content, private: true } },
-            });
-            await settledRun(workspace.api, runId);
-          } else {
-            await workspace.session.call('sendInboxMessage', { params, body: { content, private: what === 'note' } });
-            if (what === 'agent') open += 1;
-          }
-          if (content.startsWith('hidden')) secrets.push(content);
+test('agents see notes in any order of writing, and no visitor, key, webhook, run, model or export does', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 12 }), async (acts) => {
+      const scene = await chatScene(hub);
+      const { tenantId, workspace, api } = scene;
+      receiver.received.length = 0;
+      await api.call('createWebhook', {
+        params: { tenantId },
+        body: { url: receiver.url, events: ['message.created', 'conversation.closed'] },
+      });
+      const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', {
+        body: {
+          name: 'all',
+          stepsJson: [
+            { type: 'skill', skillId: 'ai.invoke', input: { input: 'What is it about?', context: '{{payload}}' } },
+          ],
+          triggerJson: {
+            type: 'event',
+            event: { type: 'message.created', filter: { 'message.senderType': 'visitor' } },
+          },
+        } as never,
+      });
+      const visitor = await scene.visitor();
+      const params = { tenantId, id: visitor.conversationId };
+      const page = await openVisitor(hub.url, visitor.token);
+      const stream = await openStream(`${hub.url}/widget/v1/events?after=0`, visitor.token);
+      const inbox = await openAgent(hub.url, tenantId, workspace.jwt);
+      const secrets: string[] = [];
+      let open = 0;
+      for (const [index, what] of acts.entries()) {
+        const content = `${what === 'note' || what === 'noted by a run' ? 'hidden' : 'said'}${index}word`;
+        if (what === 'visitor') {
+          await visitor.api.call('sendVisitorMessage', { body: { content, clientId: content } });
+          open += 1;
+        } else if (what === 'api') {
+          await api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content } });
+          open += 1;
+        } else if (what === 'close and open') {
+          for (const status of ['closed', 'open'] as const)
+            await workspace.session.call('updateInboxConversation', { params, body: { status } });
+        } else if (what === 'noted by a run') {
+          const { runId } = await workspace.api.call('runAutomationSkill', {
+            params: { skillId: 'chat.post_message' },
+            body: { input: { conversationId: visitor.conversationId, content, private: true } },
+          });
+          await settledRun(workspace.api, runId);
+        } else {
+          await workspace.session.call('sendInboxMessage', { params, body: { content, private: what === 'note' } });
+          if (what === 'agent') open += 1;
         }
-        await api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content: 'the end' } });
+        if (content.startsWith('hidden')) secrets.push(content);
+      }
+      await api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content: 'the end' } });
 
-        const textOf = (value: unknown) => JSON.stringify(value);
-        await expect.poll(() => textOf(page.frames)).toContain('the end');
-        await expect.poll(() => textOf(stream.received)).toContain('the end');
-        await expect.poll(() => textOf(inbox.frames)).toContain('the end');
-        await expect.poll(() => textOf(receiver.received)).toContain('the end');
-        const runs = async () => (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data;
-        await expect.poll(async () => (await runs()).every(({ finishedAt }) => finishedAt !== null)).toBe(true);
-        const exported = await send(hub.url, 'GET', `/tenants/${tenantId}/chat/visitors/${visitor.visitorId}/export`, {
-          headers: { authorization: `Bearer ${workspace.jwt}` },
-        });
-        const outside = {
-          page: page.frames,
-          stream: stream.received,
-          visitorMessages: await visitor.api.call('listVisitorMessages', {}),
-          visitorConversation: await visitor.api.call('getVisitorConversation', {}),
-          keyMessages: await api.call('listChatMessages', { params: { id: visitor.conversationId } }),
-          keyConversations: await api.call('listChatConversations', {}),
-          keyVisitors: await api.call('listChatVisitors', {}),
-          webhooks: receiver.received,
-          runs: await Promise.all(
-            (await runs()).map(({ id }) => workspace.api.call('getAutomationRun', { params: { id } })),
-          ),
-          model: model.requests,
-          exported: exported.text,
-        };
-        for (const secret of secrets)
-          for (const [path, seen] of Object.entries(outside))
-            expect([path, textOf(seen).includes(secret)]).toEqual([path, false]);
-        expect((await visitor.api.call('listVisitorMessages', {})).data.map(({ seq }) => seq)).toEqual(
-          Array.from({ length: open + 1 }, (_, index) => index + 1),
-        );
-        const inside = await workspace.session.call('listInboxMessages', { params, query: { limit: 100 } });
-        expect(inside.data.filter((message) => message.private).map(({ content }) => content)).toEqual(secrets);
-        for (const secret of secrets) await expect.poll(() => textOf(inbox.frames)).toContain(secret);
-        page.end();
-        inbox.end();
-        stream.end();
-      }),
-      { numRuns: 6 },
-    );
-  },
-);
+      const textOf = (value: unknown) => JSON.stringify(value);
+      await expect.poll(() => textOf(page.frames)).toContain('the end');
+      await expect.poll(() => textOf(stream.received)).toContain('the end');
+      await expect.poll(() => textOf(inbox.frames)).toContain('the end');
+      await expect.poll(() => textOf(receiver.received)).toContain('the end');
+      const runs = async () => (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data;
+      await expect.poll(async () => (await runs()).every(({ finishedAt }) => finishedAt !== null)).toBe(true);
+      const exported = await send(hub.url, 'GET', `/tenants/${tenantId}/chat/visitors/${visitor.visitorId}/export`, {
+        headers: { authorization: `Bearer ${workspace.jwt}` },
+      });
+      const outside = {
+        page: page.frames,
+        stream: stream.received,
+        visitorMessages: await visitor.api.call('listVisitorMessages', {}),
+        visitorConversation: await visitor.api.call('getVisitorConversation', {}),
+        keyMessages: await api.call('listChatMessages', { params: { id: visitor.conversationId } }),
+        keyConversations: await api.call('listChatConversations', {}),
+        keyVisitors: await api.call('listChatVisitors', {}),
+        webhooks: receiver.received,
+        runs: await Promise.all(
+          (await runs()).map(({ id }) => workspace.api.call('getAutomationRun', { params: { id } })),
+        ),
+        model: model.requests,
+        exported: exported.text,
+      };
+      for (const secret of secrets)
+        for (const [path, seen] of Object.entries(outside))
+          expect([path, textOf(seen).includes(secret)]).toEqual([path, false]);
+      expect((await visitor.api.call('listVisitorMessages', {})).data.map(({ seq }) => seq)).toEqual(
+        Array.from({ length: open + 1 }, (_, index) => index + 1),
+      );
+      const inside = await workspace.session.call('listInboxMessages', { params, query: { limit: 100 } });
+      expect(inside.data.filter((message) => message.private).map(({ content }) => content)).toEqual(secrets);
+      for (const secret of secrets) await expect.poll(() => textOf(inbox.frames)).toContain(secret);
+      page.end();
+      inbox.end();
+      stream.end();
+    }),
+    { numRuns: 6 },
+  );
+});

@@ -12,42 +12,38 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
-test(
-  'fifty runs for a device that were accepted before a kill -9 of the hub all succeed',
-  { timeout: 240_000 },
-  async () => {
-    await using database = await acquireDatabase();
-    const home = await mkdtemp(join(tmpdir(), 'outrigger-backlog-'));
-    onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-    const port = await freePort();
-    const env = {
-      OUTRIGGER_HOME: home,
-      PORT: String(port),
-      DATABASE_URL: database.url,
-      SECRET_KEY: 'ab'.repeat(32),
-      RATE_LIMIT_PER_MINUTE: '1000000',
-    };
-    const hub = await startHubProcess(env);
-    const key = await cli(env, 'token', 'create', '--product', 'automations');
-    const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
-    await using companion = await startCompanion({ url: hub.url } as TestHub, { api } as TestWorkspace);
-    const { id } = await api.call('createAutomationWorkflow', {
-      body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] },
-    });
-    // The process is killed during these starts.
-    const runIds = await Promise.all(
-      Array.from(
-        { length: 50 },
-        async () => startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId,
-      ),
-    );
-    await hub.kill();
-    const again = await startHubProcess(env);
-    // The runs of the killed process are claimed again when their leases expire.
-    const ended = await Promise.all(runIds.map((runId) => settledRun(api, runId)));
-    expect(
-      ended.filter(({ status }) => status !== 'succeeded').map(({ status, error }) => ({ status, error })),
-    ).toEqual([]);
-    expect(await again.stop()).toBe(0);
-  },
-);
+test('fifty runs for a device that were accepted before a kill -9 of the hub all succeed', async () => {
+  await using database = await acquireDatabase();
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-backlog-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  const port = await freePort();
+  const env = {
+    OUTRIGGER_HOME: home,
+    PORT: String(port),
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'ab'.repeat(32),
+    RATE_LIMIT_PER_MINUTE: '1000000',
+  };
+  const hub = await startHubProcess(env);
+  const key = await cli(env, 'token', 'create', '--product', 'automations');
+  const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
+  await using companion = await startCompanion({ url: hub.url } as TestHub, { api } as TestWorkspace);
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] },
+  });
+  // The process is killed during these starts.
+  const runIds = await Promise.all(
+    Array.from(
+      { length: 50 },
+      async () => startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId,
+    ),
+  );
+  await hub.kill();
+  const again = await startHubProcess(env);
+  // The runs of the killed process are claimed again when their leases expire.
+  const ended = await Promise.all(runIds.map((runId) => settledRun(api, runId)));
+  expect(ended.filter(({ status }) => status !== 'succeeded').map(({ status, error }) => ({ status, error }))).toEqual(
+    [],
+  );
+  expect(await again.stop()).toBe(0);
+});

@@ -13,7 +13,7 @@ import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 const senders = 6;
 
-describe('after kill -9 of a hub that handles many commands', { timeout: 180_000 }, () => {
+describe('after kill -9 of a hub that handles many commands', () => {
   test.each([
     ['right before the commit that suspends a run and leases its command', 'suspend_run_at_once', 'before'],
     [
@@ -69,7 +69,7 @@ describe('after kill -9 of a hub that handles many commands', { timeout: 180_000
             method: 'POST',
             headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
             body: '{}',
-            signal: AbortSignal.timeout(30_000),
+            signal: AbortSignal.timeout(60_000),
           });
           accepted.push(((await started.json()) as { runId: string }).runId);
         } catch {
@@ -89,7 +89,7 @@ describe('after kill -9 of a hub that handles many commands', { timeout: 180_000
     );
     const hub = await startHubProcess(env);
     await expect
-      .poll(() => database.query('select status, count(*)::int as n from runs group by 1'), { timeout: 90_000 })
+      .poll(() => database.query('select status, count(*)::int as n from runs group by 1'))
       .toEqual([{ status: 'succeeded', n: expect.any(Number) as number }]);
     const runs = await database.query<{ id: string; commands: string[]; steps: number }>(
       `select r.id, array(select c.step_index || ' ' || c.status from node_commands c where c.run_id = r.id order by c.step_index) as commands,

@@ -17,51 +17,46 @@ const requests = 40;
 const residentMib = (pid: number | undefined) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-test(
-  'requests whose bodies exceed the memory of the hub are queued or refused, and do not crash the hub',
-  { timeout: 240_000 },
-  async () => {
-    await using database = await acquireDatabase();
-    const home = await mkdtemp(join(tmpdir(), 'outrigger-bodies-'));
-    onTestFinished(() => rm(home, { recursive: true, force: true }));
-    const env = {
-      OUTRIGGER_HOME: home,
-      PORT: '0',
-      DATABASE_URL: database.url,
-      SECRET_KEY: 'ab'.repeat(32),
-      NODE_OPTIONS: '--max-old-space-size=400',
-    };
-    const hub = await startHubProcess(env);
-    const key = await cli(env, 'token', 'create', '--product', 'automations');
-    const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
-    const { id } = await api.call('createAutomationWorkflow', {
-      body: { name: 'large', stepsJson: [{ type: 'log', message: 'hi' }] },
+test('requests whose bodies exceed the memory of the hub are queued or refused, and do not crash the hub', async () => {
+  await using database = await acquireDatabase();
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-bodies-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const env = {
+    OUTRIGGER_HOME: home,
+    PORT: '0',
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'ab'.repeat(32),
+    NODE_OPTIONS: '--max-old-space-size=400',
+  };
+  const hub = await startHubProcess(env);
+  const key = await cli(env, 'token', 'create', '--product', 'automations');
+  const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: { name: 'large', stepsJson: [{ type: 'log', message: 'hi' }] },
+  });
+  // Empty objects use the most heap for their length.
+  const objects = `[${Array.from({ length: 340_000 }).fill('{}').join(',')}]`;
+  const post = async (path: string, body: string) => {
+    const response = await fetch(new URL(path, hub.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body,
     });
-    // Empty objects use the most heap for their length.
-    const objects = `[${Array.from({ length: 340_000 }).fill('{}').join(',')}]`;
-    const post = async (path: string, body: string) => {
-      const response = await fetch(new URL(path, hub.url), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        body,
-      });
-      await response.arrayBuffer();
-      return response.status;
-    };
-    const many = (path: string, body: string) => Promise.all(Array.from({ length: requests }, () => post(path, body)));
-    const started = await many(`/v1/automations/workflows/${id}/run`, `{"payload":{"a":${objects}}}`);
-    expect(new Set(started.filter((status) => ![200, 201, 202, 429].includes(status)))).toEqual(new Set());
-    expect(started.filter((status) => status < 300).length).toBeGreaterThan(0);
-    const signedIn = await many('/auth/login', `{"email":${objects}}`);
-    expect(new Set(signedIn.filter((status) => ![400, 413, 422, 429].includes(status)))).toEqual(new Set());
-    expect(hub.child.exitCode).toBeNull();
-    expect(await post(`/v1/automations/workflows/${id}/run`, '{}')).toBeLessThan(300);
-  },
-);
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const many = (path: string, body: string) => Promise.all(Array.from({ length: requests }, () => post(path, body)));
+  const started = await many(`/v1/automations/workflows/${id}/run`, `{"payload":{"a":${objects}}}`);
+  expect(new Set(started.filter((status) => ![200, 201, 202, 429].includes(status)))).toEqual(new Set());
+  expect(started.filter((status) => status < 300).length).toBeGreaterThan(0);
+  const signedIn = await many('/auth/login', `{"email":${objects}}`);
+  expect(new Set(signedIn.filter((status) => ![400, 413, 422, 429].includes(status)))).toEqual(new Set());
+  expect(hub.child.exitCode).toBeNull();
+  expect(await post(`/v1/automations/workflows/${id}/run`, '{}')).toBeLessThan(300);
+});
 
 test.skipIf(process.platform !== 'linux')(
   'stalled request bodies use a bounded amount of memory, and other bodies are still received (needs /proc)',
-  { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-slow-bodies-'));
@@ -121,7 +116,7 @@ test.skipIf(process.platform !== 'linux')(
       await stall('application/json', Buffer.alloc(length, ' '));
       await stall('multipart/form-data; boundary=X', field);
     }
-    await expect.poll(() => refused, { timeout: 60_000 }).toBeGreaterThan(60);
+    await expect.poll(() => refused).toBeGreaterThan(60);
     // 80 bodies of 11 MiB would use 880 MiB.
     expect(residentMib(hub.child.pid) - before).toBeLessThan(450);
     const payload = JSON.stringify({ name: 'x', stepsJson: [{ type: 'log', message: 'x'.repeat(500_000) }] });

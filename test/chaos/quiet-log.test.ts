@@ -92,7 +92,7 @@ async function start(env: Record<string, string>) {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-service-automation-token': secret, 'x-api-key': secret },
       body: JSON.stringify({ event: 'a.b', payload: { text: secret } }),
-      signal: AbortSignal.timeout(15_000),
+      signal: AbortSignal.timeout(60_000),
     });
   return {
     app,

@@ -7,90 +7,86 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 
-test(
-  'each schedule fire starts one run, with three hub processes of which one is killed',
-  { timeout: 180_000 },
-  async () => {
-    await using database = await acquireDatabase();
-    const home = await mkdtemp(join(tmpdir(), 'outrigger-schedules-'));
-    onTestFinished(() => rm(home, { recursive: true, force: true }));
-    const env = {
-      OUTRIGGER_HOME: home,
-      PORT: '0',
-      DATABASE_URL: database.url,
-      SECRET_KEY: 'ab'.repeat(32),
-      DATABASE_POOL_SIZE: '6',
-    };
-    const first = await startHubProcess(env, ['--role', 'worker']);
-    const others = await Promise.all([
-      startHubProcess(env, ['--role', 'worker']),
-      startHubProcess(env, ['--role', 'worker']),
-    ]);
+test('each schedule fire starts one run, with three hub processes of which one is killed', async () => {
+  await using database = await acquireDatabase();
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-schedules-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const env = {
+    OUTRIGGER_HOME: home,
+    PORT: '0',
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'ab'.repeat(32),
+    DATABASE_POOL_SIZE: '6',
+  };
+  const first = await startHubProcess(env, ['--role', 'worker']);
+  const others = await Promise.all([
+    startHubProcess(env, ['--role', 'worker']),
+    startHubProcess(env, ['--role', 'worker']),
+  ]);
 
-    const [tenant] = await database.query<{ id: string }>('select id from tenants limit 1');
-    const schedules = 20;
-    const steps = JSON.stringify([{ type: 'log', message: '{{trigger.fireAt}}' }]);
-    const trigger = JSON.stringify({
-      schemaVersion: 1,
-      type: 'schedule',
-      schedule: {
-        kind: 'interval',
-        everySeconds: 1,
-        timezone: 'UTC',
-        onMissed: 'all',
-        maxCatchUp: 100,
-        overlap: 'allow',
-        jitterSeconds: 0,
-      },
-    });
-    await database.query(
-      `with made as (
+  const [tenant] = await database.query<{ id: string }>('select id from tenants limit 1');
+  const schedules = 20;
+  const steps = JSON.stringify([{ type: 'log', message: '{{trigger.fireAt}}' }]);
+  const trigger = JSON.stringify({
+    schemaVersion: 1,
+    type: 'schedule',
+    schedule: {
+      kind: 'interval',
+      everySeconds: 1,
+      timezone: 'UTC',
+      onMissed: 'all',
+      maxCatchUp: 100,
+      overlap: 'allow',
+      jitterSeconds: 0,
+    },
+  });
+  await database.query(
+    `with made as (
        insert into workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
        select gen_random_uuid(), $1, 'every second ' || n, true, 1, $2, $3, date_trunc('second', now()) + interval '1 second' from generate_series(1, $4) n returning id, tenant_id, name, steps
      ) insert into workflow_versions (workflow_id, version, tenant_id, name, steps) select id, 1, tenant_id, name, steps from made`,
-      [tenant?.id, trigger, steps, schedules],
-    );
-    await delay(4_000);
-    await first.kill();
-    // A busy machine fires late and then catches up on all missed fires.
-    const hasFired = async () => {
-      const [row] = await database.query<{ least: number }>(
-        `select coalesce(min(seconds), 0)::int as least from (select extract(epoch from max(f.fire_at) - min(f.fire_at)) + 1 as seconds from workflows w
+    [tenant?.id, trigger, steps, schedules],
+  );
+  await delay(4_000);
+  await first.kill();
+  // A busy machine fires late and then catches up on all missed fires.
+  const hasFired = async () => {
+    const [row] = await database.query<{ least: number }>(
+      `select coalesce(min(seconds), 0)::int as least from (select extract(epoch from max(f.fire_at) - min(f.fire_at)) + 1 as seconds from workflows w
            left join schedule_fires f on f.workflow_id = w.id group by w.id) fired`,
-      );
-      return (row?.least ?? 0) >= 10;
-    };
-    await until(hasFired, () => 'the schedules did not go on', 60_000);
-    await database.query('update workflows set next_run_at = null');
+    );
+    return (row?.least ?? 0) >= 10;
+  };
+  await until(hasFired, () => 'the schedules did not go on');
+  await database.query('update workflows set next_run_at = null');
 
-    let open: unknown[] = [];
-    const allEnded = async () => {
-      open = await database.query(
-        'select status, attempt, started_at, lease_expires_at, wake_at, lost_leases from runs where finished_at is null limit 5',
-      );
-      return open.length === 0;
-    };
-    // The runs of the killed process are claimed again when their leases expire.
-    await until(allEnded, () => `runs did not end: ${JSON.stringify(open)}`, 75_000);
-    const rows = await database.query<{ workflow_id: string; fires: number; runs: number; seconds: number }>(
-      `select w.id as workflow_id,
+  let open: unknown[] = [];
+  const allEnded = async () => {
+    open = await database.query(
+      'select status, attempt, started_at, lease_expires_at, wake_at, lost_leases from runs where finished_at is null limit 5',
+    );
+    return open.length === 0;
+  };
+  // The runs of the killed process are claimed again when their leases expire.
+  await until(allEnded, () => `runs did not end: ${JSON.stringify(open)}`);
+  const rows = await database.query<{ workflow_id: string; fires: number; runs: number; seconds: number }>(
+    `select w.id as workflow_id,
        (select count(*)::int from schedule_fires f where f.workflow_id = w.id and f.outcome = 'started') as fires,
        (select count(distinct trigger->>'fireAt')::int from runs r where r.workflow_id = w.id) as runs,
        (select count(*)::int from runs r where r.workflow_id = w.id) as all_runs,
        (select extract(epoch from max(fire_at) - min(fire_at))::int + 1 from schedule_fires f where f.workflow_id = w.id) as seconds
      from workflows w`,
-    );
-    expect(rows.length).toBe(schedules);
-    for (const row of rows) {
-      // Each second has exactly one fire and one run.
-      expect([row.runs, row.fires]).toEqual([row.seconds, row.seconds]);
-      expect(row).toMatchObject({ all_runs: row.runs });
-      expect(row.seconds).toBeGreaterThanOrEqual(8);
-    }
-    const [ended] = await database.query<{ failed: number; lines: number; runs: number }>(
-      `select count(*) filter (where status <> 'succeeded')::int as failed, count(*)::int as runs, (select count(*)::int from run_logs) as lines from runs`,
-    );
-    expect(ended).toEqual({ failed: 0, runs: ended?.runs, lines: ended?.runs });
-    await Promise.all(others.map((hub) => hub.stop()));
-  },
-);
+  );
+  expect(rows.length).toBe(schedules);
+  for (const row of rows) {
+    // Each second has exactly one fire and one run.
+    expect([row.runs, row.fires]).toEqual([row.seconds, row.seconds]);
+    expect(row).toMatchObject({ all_runs: row.runs });
+    expect(row.seconds).toBeGreaterThanOrEqual(8);
+  }
+  const [ended] = await database.query<{ failed: number; lines: number; runs: number }>(
+    `select count(*) filter (where status <> 'succeeded')::int as failed, count(*)::int as runs, (select count(*)::int from run_logs) as lines from runs`,
+  );
+  expect(ended).toEqual({ failed: 0, runs: ended?.runs, lines: ended?.runs });
+  await Promise.all(others.map((hub) => hub.stop()));
+});

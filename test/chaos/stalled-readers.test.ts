@@ -36,7 +36,6 @@ function stalledReader(url: string, path: string, headers: Record<string, string
 
 test.skipIf(process.platform !== 'linux')(
   'stalled readers use almost no memory of the hub and do not delay other readers',
-  { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-readers-'));
@@ -87,7 +86,6 @@ test.skipIf(process.platform !== 'linux')(
 
 test.skipIf(process.platform !== 'linux')(
   'unread workspace events of slow readers stay in the database and do not delay other readers',
-  { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-readers-'));
@@ -121,14 +119,14 @@ test.skipIf(process.platform !== 'linux')(
         'Last-Event-ID': quick.received[0]?.id as string,
       }),
     );
-    await expect.poll(() => quick.received.length, { timeout: 90_000 }).toBe(9_001);
+    await expect.poll(() => quick.received.length).toBe(9_001);
     let most = before;
     for (let sample = 0; sample < 20; sample += 1) {
       await delay(250);
       most = Math.max(most, residentMiB(hub.child.pid as number));
     }
     await write(1);
-    await expect.poll(() => quick.received.length, { timeout: 90_000 }).toBe(9_002);
+    await expect.poll(() => quick.received.length).toBe(9_002);
     // One page of events per reader and uncollected garbage use about 200 MiB. Without waiting for readers, it is 600
     // MiB.
     expect(most - before).toBeLessThan(400);
@@ -140,7 +138,6 @@ test.skipIf(process.platform !== 'linux')(
 
 test.skipIf(process.platform !== 'linux')(
   'unread responses with large runs use a bounded amount of memory and are closed',
-  { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-readers-'));

@@ -65,97 +65,93 @@ async function addWaitingRuns(database: TestDatabase, runId: string, count: numb
   );
 }
 
-test(
-  'ten thousand runs that wait for a limit cost an idle database no work, do not delay other runs, and start in order after a kill -9 of the hub',
-  { timeout: 180_000 },
-  async () => {
-    await using database = await acquireDatabase();
-    const home = await mkdtemp(join(tmpdir(), 'outrigger-held-'));
-    onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-    const env = {
-      OUTRIGGER_HOME: home,
-      PORT: '0',
-      DATABASE_URL: database.url,
-      SECRET_KEY: 'ab'.repeat(32),
-      RATE_LIMIT_PER_MINUTE: '1000000',
-    };
-    const hub = await startHubProcess(env);
-    const token = await cli(env, 'token', 'create', '--product', 'automations');
-    const clientOf = (url: string) => createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token });
-    let api = clientOf(hub.url);
-    const limits = (maxConcurrentRuns: number) => ({ limits: { maxConcurrentRuns, onLimit: 'queue' as const } });
-    const { id } = await api.call('createAutomationWorkflow', {
-      body: { name: 'one by one', stepsJson: [{ type: 'approval', title: 'wait' }], ...limits(1) },
-    });
-    const quick = await api.call('createAutomationWorkflow', {
-      body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
-    });
-    const run = async (workflowId: string) =>
-      startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId;
-    const runQuick = async () => (await settledRun(api, await run(quick.id))).status;
-    // Checking the first runs is enough: the later ones cannot start before them.
-    const states = () =>
-      database.query<{ status: string; waits_for: string | null; has_started: boolean }>(
-        `SELECT status, waits_for, started_at IS NOT NULL AS has_started FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`,
-        [id],
-      );
-    const startedRuns = async () => (await states()).flatMap((row, place) => (row.has_started ? [place] : []));
+test('ten thousand runs that wait for a limit cost an idle database no work, do not delay other runs, and start in order after a kill -9 of the hub', async () => {
+  await using database = await acquireDatabase();
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-held-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  const env = {
+    OUTRIGGER_HOME: home,
+    PORT: '0',
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'ab'.repeat(32),
+    RATE_LIMIT_PER_MINUTE: '1000000',
+  };
+  const hub = await startHubProcess(env);
+  const token = await cli(env, 'token', 'create', '--product', 'automations');
+  const clientOf = (url: string) => createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token });
+  let api = clientOf(hub.url);
+  const limits = (maxConcurrentRuns: number) => ({ limits: { maxConcurrentRuns, onLimit: 'queue' as const } });
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: { name: 'one by one', stepsJson: [{ type: 'approval', title: 'wait' }], ...limits(1) },
+  });
+  const quick = await api.call('createAutomationWorkflow', {
+    body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
+  });
+  const run = async (workflowId: string) =>
+    startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId;
+  const runQuick = async () => (await settledRun(api, await run(quick.id))).status;
+  // Checking the first runs is enough: the later ones cannot start before them.
+  const states = () =>
+    database.query<{ status: string; waits_for: string | null; has_started: boolean }>(
+      `SELECT status, waits_for, started_at IS NOT NULL AS has_started FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`,
+      [id],
+    );
+  const startedRuns = async () => (await states()).flatMap((row, place) => (row.has_started ? [place] : []));
 
-    const first = await run(id);
-    await until(
-      async () => (await states())[0]?.status === 'waiting_approval',
-      () => 'the first run did not start',
-    );
-    await run(id);
-    const third = await run(id);
-    await until(
-      async () => (await states()).map((row) => row.waits_for).join() === ',max_concurrent_runs,earlier_runs',
-      () => 'the later runs do not wait for the limit',
-    );
-    expect(await runQuick()).toBe('succeeded');
+  const first = await run(id);
+  await until(
+    async () => (await states())[0]?.status === 'waiting_approval',
+    () => 'the first run did not start',
+  );
+  await run(id);
+  const third = await run(id);
+  await until(
+    async () => (await states()).map((row) => row.waits_for).join() === ',max_concurrent_runs,earlier_runs',
+    () => 'the later runs do not wait for the limit',
+  );
+  expect(await runQuick()).toBe('succeeded');
 
-    const without = await measureWork(database);
-    await addWaitingRuns(database, third, waitingRuns);
-    const withWaitingRuns = await measureWork(database);
-    // Periodic tasks continue. If they read each waiting run, one of these numbers would show it.
-    expect(withWaitingRuns.commits).toBeLessThan(without.commits + waitingRuns / 10);
-    expect(withWaitingRuns.written).toBeLessThan(without.written + waitingRuns / 10);
-    expect(withWaitingRuns.read - without.read).toBeLessThan(waitingRuns);
+  const without = await measureWork(database);
+  await addWaitingRuns(database, third, waitingRuns);
+  const withWaitingRuns = await measureWork(database);
+  // Periodic tasks continue. If they read each waiting run, one of these numbers would show it.
+  expect(withWaitingRuns.commits).toBeLessThan(without.commits + waitingRuns / 10);
+  expect(withWaitingRuns.written).toBeLessThan(without.written + waitingRuns / 10);
+  expect(withWaitingRuns.read - without.read).toBeLessThan(waitingRuns);
 
-    expect(await Promise.all(Array.from({ length: 10 }, runQuick))).toEqual(
-      Array.from({ length: 10 }, () => 'succeeded'),
-    );
-    expect(await startedRuns()).toEqual([0]);
-    await hub.kill();
-    const again = await startHubProcess(env);
-    api = clientOf(again.url);
-    expect(await runQuick()).toBe('succeeded');
-    await run(id);
-    const upTo = (count: number) => Array.from({ length: count }, (_value, place) => place);
-    for (const most of [5, 40]) {
-      await api.call('updateAutomationWorkflow', { params: { id }, body: limits(most) });
-      await until(
-        async () => (await states()).filter(({ status }) => status === 'waiting_approval').length === most,
-        () => 'the runs within the limit did not start',
-      );
-      expect(await startedRuns()).toEqual(upTo(most));
-    }
-    const [approval] = (await api.call('listAutomationApprovals', { query: { runId: first } })).data;
-    await api.call('decideAutomationApproval', {
-      params: { id: approval?.id as string },
-      body: { decision: 'approved' },
-    });
+  expect(await Promise.all(Array.from({ length: 10 }, runQuick))).toEqual(
+    Array.from({ length: 10 }, () => 'succeeded'),
+  );
+  expect(await startedRuns()).toEqual([0]);
+  await hub.kill();
+  const again = await startHubProcess(env);
+  api = clientOf(again.url);
+  expect(await runQuick()).toBe('succeeded');
+  await run(id);
+  const upTo = (count: number) => Array.from({ length: count }, (_value, place) => place);
+  for (const most of [5, 40]) {
+    await api.call('updateAutomationWorkflow', { params: { id }, body: limits(most) });
     await until(
-      async () => (await startedRuns()).length === 41,
-      () => 'the slot of a finished run was not used',
+      async () => (await states()).filter(({ status }) => status === 'waiting_approval').length === most,
+      () => 'the runs within the limit did not start',
     );
-    expect(await startedRuns()).toEqual(upTo(41));
-    expect(
-      await database.query(
-        'SELECT count(*)::int AS runs, count(started_at)::int AS begun FROM runs WHERE workflow_id = $1',
-        [id],
-      ),
-    ).toEqual([{ runs: waitingRuns + 4, begun: 41 }]);
-    expect(await again.stop()).toBe(0);
-  },
-);
+    expect(await startedRuns()).toEqual(upTo(most));
+  }
+  const [approval] = (await api.call('listAutomationApprovals', { query: { runId: first } })).data;
+  await api.call('decideAutomationApproval', {
+    params: { id: approval?.id as string },
+    body: { decision: 'approved' },
+  });
+  await until(
+    async () => (await startedRuns()).length === 41,
+    () => 'the slot of a finished run was not used',
+  );
+  expect(await startedRuns()).toEqual(upTo(41));
+  expect(
+    await database.query(
+      'SELECT count(*)::int AS runs, count(started_at)::int AS begun FROM runs WHERE workflow_id = $1',
+      [id],
+    ),
+  ).toEqual([{ runs: waitingRuns + 4, begun: 41 }]);
+  expect(await again.stop()).toBe(0);
+});

@@ -59,107 +59,92 @@ function timesOf({ received }: Receiver): Map<string, number> {
   return times;
 }
 
-test(
-  'two hub processes deliver each event once if nothing fails, in the order of its conversation, and log no secret',
-  { timeout: 180_000 },
-  async () => {
-    const { hubs, clients, receiver, webhook, conversations, logs } = await scene(2);
-    await Promise.all(
-      conversations.flatMap((id) =>
-        Array.from({ length: 30 }, async (_, n) =>
-          clients[n % 2]?.call('sendChatMessage', { params: { id }, body: { content: `${n}` } }),
-        ),
+test('two hub processes deliver each event once if nothing fails, in the order of its conversation, and log no secret', async () => {
+  const { hubs, clients, receiver, webhook, conversations, logs } = await scene(2);
+  await Promise.all(
+    conversations.flatMap((id) =>
+      Array.from({ length: 30 }, async (_, n) =>
+        clients[n % 2]?.call('sendChatMessage', { params: { id }, body: { content: `${n}` } }),
       ),
-    );
-    await until(
-      async () => timesOf(receiver).size === 150,
-      () => `${timesOf(receiver).size} of 150 arrived`,
-      100_000,
-    );
-    expect(receiver.received).toHaveLength(150);
-    expect(receiver.mostOpen).toBeLessThanOrEqual(4);
-    for (const id of conversations) {
-      const sequences = receiver.received
-        .map(
-          ({ body }) => (JSON.parse(body) as { payload: { sequence: number; conversation: { id: string } } }).payload,
-        )
-        .filter(({ conversation }) => conversation.id === id)
-        .map(({ sequence }) => sequence);
-      expect(sequences).toEqual(Array.from({ length: 30 }, (_, n) => n + 2));
-    }
-    expect(await Promise.all(hubs.map((hub) => hub.stop()))).toEqual([0, 0]);
-    expect(logs()).not.toContain(webhook.secret.slice(6));
-  },
-);
+    ),
+  );
+  await until(
+    async () => timesOf(receiver).size === 150,
+    () => `${timesOf(receiver).size} of 150 arrived`,
+  );
+  expect(receiver.received).toHaveLength(150);
+  expect(receiver.mostOpen).toBeLessThanOrEqual(4);
+  for (const id of conversations) {
+    const sequences = receiver.received
+      .map(({ body }) => (JSON.parse(body) as { payload: { sequence: number; conversation: { id: string } } }).payload)
+      .filter(({ conversation }) => conversation.id === id)
+      .map(({ sequence }) => sequence);
+    expect(sequences).toEqual(Array.from({ length: 30 }, (_, n) => n + 2));
+  }
+  expect(await Promise.all(hubs.map((hub) => hub.stop()))).toEqual([0, 0]);
+  expect(logs()).not.toContain(webhook.secret.slice(6));
+});
 
-test(
-  'a hub that is killed during deliveries loses none, and repeated deliveries have the same bytes',
-  { timeout: 180_000 },
-  async () => {
-    const { database, env, hubs, clients, receiver, webhook, conversations } = await scene(1);
-    // After 20 requests, the receiver accepts deliveries without a response, as if the response was lost.
-    receiver.answer = (_received, response) => {
-      if (receiver.received.length <= 20) response.end();
-    };
-    const sending = Promise.all(
-      conversations.flatMap((id) =>
-        Array.from({ length: 12 }, async (_, n) =>
-          clients[0]?.call('sendChatMessage', { params: { id }, body: { content: `${n}` } }),
-        ),
+test('a hub that is killed during deliveries loses none, and repeated deliveries have the same bytes', async () => {
+  const { database, env, hubs, clients, receiver, webhook, conversations } = await scene(1);
+  // After 20 requests, the receiver accepts deliveries without a response, as if the response was lost.
+  receiver.answer = (_received, response) => {
+    if (receiver.received.length <= 20) response.end();
+  };
+  const sending = Promise.all(
+    conversations.flatMap((id) =>
+      Array.from({ length: 12 }, async (_, n) =>
+        clients[0]?.call('sendChatMessage', { params: { id }, body: { content: `${n}` } }),
       ),
+    ),
+  );
+  // A delivery without a response ends after 15 s, so the test does not wait for all messages first.
+  await until(
+    async () => receiver.open === 4,
+    () => `${receiver.open} deliveries are in progress`,
+  );
+  await sending;
+  await hubs[0]?.kill();
+  const before = receiver.received.length;
+  receiver.answer = (_received, response) => void response.end();
+  const next = await startHubProcess(env);
+  const undelivered = async () =>
+    database.query(`SELECT status, attempts FROM webhook_deliveries WHERE status <> 'delivered'`);
+  let left: unknown[] = [];
+  await until(
+    async () => (left = await undelivered()).length === 0,
+    () => `not delivered: ${JSON.stringify(left)}`,
+    120_000,
+  );
+  const times = timesOf(receiver);
+  expect(times.size).toBe(60);
+  const again = [...times.values()].filter((count) => count > 1);
+  expect(again.length).toBeGreaterThanOrEqual(4);
+  expect(receiver.received.length).toBeGreaterThan(before);
+  for (const eventId of times.keys())
+    expect(new Set(receiver.received.filter((each) => eventIdOf(each) === eventId).map(({ body }) => body)).size).toBe(
+      1,
     );
-    // A delivery without a response ends after 15 s, so the test does not wait for all messages first.
-    await until(
-      async () => receiver.open === 4,
-      () => `${receiver.open} deliveries are in progress`,
-    );
-    await sending;
-    await hubs[0]?.kill();
-    const before = receiver.received.length;
-    receiver.answer = (_received, response) => void response.end();
-    const next = await startHubProcess(env);
-    const undelivered = async () =>
-      database.query(`SELECT status, attempts FROM webhook_deliveries WHERE status <> 'delivered'`);
-    let left: unknown[] = [];
-    await until(
-      async () => (left = await undelivered()).length === 0,
-      () => `not delivered: ${JSON.stringify(left)}`,
-      120_000,
-    );
-    const times = timesOf(receiver);
-    expect(times.size).toBe(60);
-    const again = [...times.values()].filter((count) => count > 1);
-    expect(again.length).toBeGreaterThanOrEqual(4);
-    expect(receiver.received.length).toBeGreaterThan(before);
-    for (const eventId of times.keys())
-      expect(
-        new Set(receiver.received.filter((each) => eventIdOf(each) === eventId).map(({ body }) => body)).size,
-      ).toBe(1);
-    for (const received of receiver.received.slice(before)) expect(await isSigned(received, webhook.secret)).toBe(true);
-    expect(await next.stop()).toBe(0);
-  },
-);
+  for (const received of receiver.received.slice(before)) expect(await isSigned(received, webhook.secret)).toBe(true);
+  expect(await next.stop()).toBe(0);
+});
 
-test(
-  'a hub that stops ends its delivery attempts in time and releases the unfinished ones',
-  { timeout: 180_000 },
-  async () => {
-    const { database, env, key, hubs, receiver, conversations } = await scene(1);
-    await hubs[0]?.stop();
-    const quick = await startHubProcess({ ...env, SHUTDOWN_SECONDS: '4' });
-    receiver.answer = () => undefined;
-    const api = createClient({ baseUrl: quick.url, fetch, token: key });
-    await api.call('sendChatMessage', { params: { id: conversations[0] as string }, body: { content: 'x' } });
-    await until(
-      async () => receiver.open === 1,
-      () => 'no delivery arrived',
-    );
-    expect(await quick.stop()).toBe(0);
-    expect(await database.query('SELECT status, attempts, lease FROM webhook_deliveries')).toEqual([
-      { status: 'pending', attempts: 0, lease: null },
-    ]);
-  },
-);
+test('a hub that stops ends its delivery attempts in time and releases the unfinished ones', async () => {
+  const { database, env, key, hubs, receiver, conversations } = await scene(1);
+  await hubs[0]?.stop();
+  const quick = await startHubProcess({ ...env, SHUTDOWN_SECONDS: '4' });
+  receiver.answer = () => undefined;
+  const api = createClient({ baseUrl: quick.url, fetch, token: key });
+  await api.call('sendChatMessage', { params: { id: conversations[0] as string }, body: { content: 'x' } });
+  await until(
+    async () => receiver.open === 1,
+    () => 'no delivery arrived',
+  );
+  expect(await quick.stop()).toBe(0);
+  expect(await database.query('SELECT status, attempts, lease FROM webhook_deliveries')).toEqual([
+    { status: 'pending', attempts: 0, lease: null },
+  ]);
+});
 
 const keyOf = async (env: Record<string, string>) =>
   (

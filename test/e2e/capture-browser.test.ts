@@ -140,32 +140,28 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     ).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
-  test(
-    'a capture fails if the owner denies it, or if a tool or the display is missing',
-    { timeout: 180_000 },
-    async () => {
-      await companion.cli('deny', 'screen');
-      expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
-        error: { code: 'denied_by_device' },
-      });
-      await companion.cli('allow', 'screen');
-      await using bare = await startCompanion(hub, workspace, {
-        allow: ['camera'],
-        env: { DISPLAY: screen.display, PATH: '/nonexistent' },
-      });
-      expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({
-        error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string },
-      });
-      await using blind = await startCompanion(hub, workspace, {
-        allow: ['screen'],
-        env: { DISPLAY: '', WAYLAND_DISPLAY: '' },
-      });
-      expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({
-        status: 'failed',
-        error: { code: expect.not.stringContaining('denied') as string },
-      });
-    },
-  );
+  test('a capture fails if the owner denies it, or if a tool or the display is missing', async () => {
+    await companion.cli('deny', 'screen');
+    expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
+      error: { code: 'denied_by_device' },
+    });
+    await companion.cli('allow', 'screen');
+    await using bare = await startCompanion(hub, workspace, {
+      allow: ['camera'],
+      env: { DISPLAY: screen.display, PATH: '/nonexistent' },
+    });
+    expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({
+      error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string },
+    });
+    await using blind = await startCompanion(hub, workspace, {
+      allow: ['screen'],
+      env: { DISPLAY: '', WAYLAND_DISPLAY: '' },
+    });
+    expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({
+      status: 'failed',
+      error: { code: expect.not.stringContaining('denied') as string },
+    });
+  });
 });
 
 const canRecord = findTool('pulseaudio') !== null && findTool('pactl') !== null && findTool('ffmpeg') !== null;
@@ -341,7 +337,6 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
 
   test.skipIf(process.getuid?.() !== 0)(
     'does not start without its sandbox (as root) until the owner allows it',
-    { timeout: 180_000 },
     async () => {
       expect(await companion.cli('allow', 'browser')).toMatchObject({
         code: 0,
@@ -441,40 +436,37 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     await companion.cli('settings', 'accept');
   });
 
-  test(
-    'opens no connection of any kind to a denied host, and ends commands that new settings deny',
-    { timeout: 180_000 },
-    async () => {
-      const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
-        settings: { browser: Record<string, unknown> };
-      };
-      const write = (changes: Record<string, unknown>) =>
-        writeFileSync(
-          join(companion.home, 'settings.json'),
-          JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, ...changes } }),
-        );
-      let connections = 0;
-      const arrived = new Set<string>();
-      const blocked = createServer((request, response) => {
-        arrived.add(request.url ?? '');
-        response.writeHead(200, { 'access-control-allow-origin': '*' }).end('x');
-      });
-      blocked.on('upgrade', (request, socket) => {
-        arrived.add(request.url ?? '');
-        socket.destroy();
-      });
-      blocked.on('connection', () => {
-        connections += 1;
-      });
-      await new Promise<void>((done) => blocked.listen(0, done));
-      const datagrams = createSocket('udp4');
-      datagrams.on('message', () => {
-        arrived.add('call');
-        connections += 1;
-      });
-      await new Promise<void>((done) => datagrams.bind(0, '127.0.0.1', done));
-      const there = `localhost:${(blocked.address() as AddressInfo).port}`;
-      const tries = `(async () => {
+  test('opens no connection of any kind to a denied host, and ends commands that new settings deny', async () => {
+    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
+      settings: { browser: Record<string, unknown> };
+    };
+    const write = (changes: Record<string, unknown>) =>
+      writeFileSync(
+        join(companion.home, 'settings.json'),
+        JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, ...changes } }),
+      );
+    let connections = 0;
+    const arrived = new Set<string>();
+    const blocked = createServer((request, response) => {
+      arrived.add(request.url ?? '');
+      response.writeHead(200, { 'access-control-allow-origin': '*' }).end('x');
+    });
+    blocked.on('upgrade', (request, socket) => {
+      arrived.add(request.url ?? '');
+      socket.destroy();
+    });
+    blocked.on('connection', () => {
+      connections += 1;
+    });
+    await new Promise<void>((done) => blocked.listen(0, done));
+    const datagrams = createSocket('udp4');
+    datagrams.on('message', () => {
+      arrived.add('call');
+      connections += 1;
+    });
+    await new Promise<void>((done) => datagrams.bind(0, '127.0.0.1', done));
+    const there = `localhost:${(blocked.address() as AddressInfo).port}`;
+    const tries = `(async () => {
       const outcomes = [];
       const note = (name, promise) => outcomes.push(promise.then(() => name + ' passed', () => name + ' held'));
       note('fetch', fetch('http://${there}/fetch', { method: 'POST', mode: 'no-cors', body: 'x' }).then((answer) => { if (answer.type !== 'opaque') throw answer; }));
@@ -495,91 +487,90 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await new Promise((done) => setTimeout(done, 2000));
       return Promise.race([all, new Promise((done) => setTimeout(done, 3000, 'no answer'))]);
     })()`;
-      try {
-        const tryAll = () =>
-          run(companion, [
-            browser('navigate', { url: `${base}/` }),
-            { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true },
-          ]);
-        // Without the block, every kind of request must arrive. Otherwise the test would prove nothing.
-        write({});
-        await companion.cli('settings', 'accept');
-        await tryAll();
-        await expect
-          .poll(() => [...arrived])
-          .toEqual(
-            expect.arrayContaining([
-              '/fetch',
-              '/redirect',
-              '/image',
-              '/socket',
-              '/events',
-              '/worker',
-              '/beacon',
-              '/frame',
-              '/prefetch',
-              '/preload',
-              '/stylesheet',
-              '/icon',
-            ]),
-          );
-        write({ blockHosts: ['localhost'] });
-        // The companion applies the edit at the latest before its next command.
-        expect(await run(companion, [browser('navigate', { url: `http://${there}/` })])).toMatchObject({
-          error: { code: 'denied_by_policy' },
-        });
-        connections = 0;
-        const page = await tryAll();
-        expect(page.stepsResultJson[0]).toMatchObject({ status: 'succeeded' });
-        expect(JSON.stringify(page.stepsResultJson[1])).not.toContain('socket passed');
-        expect(connections).toBe(0);
-
-        const endless = [
+    try {
+      const tryAll = () =>
+        run(companion, [
           browser('navigate', { url: `${base}/` }),
-          browser('evaluate', { expression: 'new Promise(() => undefined)', timeoutMs: 60_000 }),
-        ];
-        for (const [changes, code] of [
-          [{ blockHosts: ['localhost', '127.0.0.1'] }, 'interrupted'],
-          [{ evaluate: false }, 'interrupted'],
-          [{ allowed: false }, 'interrupted'],
-        ] as const) {
-          write({ blockHosts: ['localhost'] });
-          await companion.cli('settings', 'accept');
-          const { id } = await workspace.api.call('createAutomationWorkflow', {
-            body: {
-              name: 'x',
-              stepsJson: endless.map(({ skillId, input }) => ({
-                type: 'skill' as const,
-                skillId,
-                input: { nodeId: companion.nodeId, ...input } as never,
-              })),
-            },
-          });
-          const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-          await expect
-            .poll(async () =>
-              (
-                JSON.parse((await companion.cli('status', '--json')).stdout) as {
-                  running: { running: { type: string }[] };
-                }
-              ).running.running.map(({ type }) => type),
-            )
-            .toContain('browser.evaluate');
-          write({ blockHosts: ['localhost'], ...changes });
-          expect(await settledRun(workspace.api, runId), JSON.stringify(changes)).toMatchObject({
-            status: 'failed',
-            error: { code },
-          });
-        }
-      } finally {
-        write({});
+          { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true },
+        ]);
+      // Without the block, every kind of request must arrive. Otherwise the test would prove nothing.
+      write({});
+      await companion.cli('settings', 'accept');
+      await tryAll();
+      await expect
+        .poll(() => [...arrived])
+        .toEqual(
+          expect.arrayContaining([
+            '/fetch',
+            '/redirect',
+            '/image',
+            '/socket',
+            '/events',
+            '/worker',
+            '/beacon',
+            '/frame',
+            '/prefetch',
+            '/preload',
+            '/stylesheet',
+            '/icon',
+          ]),
+        );
+      write({ blockHosts: ['localhost'] });
+      // The companion applies the edit at the latest before its next command.
+      expect(await run(companion, [browser('navigate', { url: `http://${there}/` })])).toMatchObject({
+        error: { code: 'denied_by_policy' },
+      });
+      connections = 0;
+      const page = await tryAll();
+      expect(page.stepsResultJson[0]).toMatchObject({ status: 'succeeded' });
+      expect(JSON.stringify(page.stepsResultJson[1])).not.toContain('socket passed');
+      expect(connections).toBe(0);
+
+      const endless = [
+        browser('navigate', { url: `${base}/` }),
+        browser('evaluate', { expression: 'new Promise(() => undefined)', timeoutMs: 60_000 }),
+      ];
+      for (const [changes, code] of [
+        [{ blockHosts: ['localhost', '127.0.0.1'] }, 'interrupted'],
+        [{ evaluate: false }, 'interrupted'],
+        [{ allowed: false }, 'interrupted'],
+      ] as const) {
+        write({ blockHosts: ['localhost'] });
         await companion.cli('settings', 'accept');
-        datagrams.close();
-        blocked.closeAllConnections();
-        blocked.close();
+        const { id } = await workspace.api.call('createAutomationWorkflow', {
+          body: {
+            name: 'x',
+            stepsJson: endless.map(({ skillId, input }) => ({
+              type: 'skill' as const,
+              skillId,
+              input: { nodeId: companion.nodeId, ...input } as never,
+            })),
+          },
+        });
+        const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+        await expect
+          .poll(async () =>
+            (
+              JSON.parse((await companion.cli('status', '--json')).stdout) as {
+                running: { running: { type: string }[] };
+              }
+            ).running.running.map(({ type }) => type),
+          )
+          .toContain('browser.evaluate');
+        write({ blockHosts: ['localhost'], ...changes });
+        expect(await settledRun(workspace.api, runId), JSON.stringify(changes)).toMatchObject({
+          status: 'failed',
+          error: { code },
+        });
       }
-    },
-  );
+    } finally {
+      write({});
+      await companion.cli('settings', 'accept');
+      datagrams.close();
+      blocked.closeAllConnections();
+      blocked.close();
+    }
+  });
 
   test('closes idle pages, and ends after the last page is closed', async () => {
     const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {

@@ -20,7 +20,7 @@ function run(input: string, ...args: string[]): Promise<{ code: number; stdout: 
     const child = execFile(
       process.execPath,
       [program, ...args],
-      { env: env(), timeout: 60_000 },
+      { env: env(), timeout: 120_000 },
       (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
     child.stdin?.end(input);
@@ -61,7 +61,7 @@ test('chat commands list, follow, answer, assign and close conversations', async
         await chat('reply', id, 'Are you there?', '--note');
         return followed;
       },
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     )
     .toContain(`note by agent: Are you there?`);
   expect(await chat('reply', id, 'Hello Bo')).toMatchObject({ code: 0 });

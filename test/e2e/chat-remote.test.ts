@@ -47,7 +47,7 @@ interface Ran {
 
 const run = (args: string[], { input = '', own = {} }: { input?: string; own?: Record<string, string> } = {}) =>
   new Promise<Ran>((done) => {
-    const options = { env: { ...env(), ...own }, timeout: 60_000 };
+    const options = { env: { ...env(), ...own }, timeout: 120_000 };
     const child = execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
       done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );

@@ -60,7 +60,7 @@ async function openTab(context: BrowserContext): Promise<Tab> {
 const newContext = async () => {
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
   // As long as `expect.poll` waits.
-  context.setDefaultTimeout(50_000);
+  context.setDefaultTimeout(100_000);
   return context;
 };
 const frameOf = (page: Page) => page.frameLocator('outrigger-chat iframe');

@@ -39,7 +39,7 @@ function cliWith(settings: Record<string, string>, ...args: string[]): Promise<E
     const child = execFile(
       process.execPath,
       [resolve('hub/cli/cli.ts'), ...args],
-      { env, timeout: 60_000 },
+      { env, timeout: 120_000 },
       (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
     child.stdin?.end();

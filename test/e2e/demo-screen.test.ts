@@ -15,7 +15,7 @@ test.skipIf(!hasXvfb)('the demo finds a free display number if others are in use
   try {
     using otherScreen = await startVirtualScreen();
     await using stack = new AsyncDisposableStack();
-    const found = await ensureScreen(stack, { home, signal: AbortSignal.timeout(30_000) });
+    const found = await ensureScreen(stack, { home, signal: AbortSignal.timeout(60_000) });
     expect(found).toMatch(/^:\d+$/);
     expect(found).not.toBe(otherScreen.display);
   } finally {

@@ -46,7 +46,6 @@ function start(program: string, args: string[], port: number): { child: ChildPro
     await until(
       () => patterns.every((pattern) => pattern.test(text)),
       () => `this was printed: ${text}`,
-      50_000,
     );
     const printed = text;
     text = '';

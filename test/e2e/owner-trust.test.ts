@@ -57,7 +57,7 @@ function acceptAtTerminal({ home }: TestCompanion, answer: string): string {
   const { stdout } = spawnSync('script', ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'], {
     input: `${answer}\n`,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 120_000,
   });
   return stdout;
 }

@@ -106,7 +106,6 @@ function startCommand(args: string[], options: { cwd: string; path: string; env:
       until(
         () => pattern.test(text),
         () => `it printed: ${text}`,
-        60_000,
       ),
     text: () => text,
   };

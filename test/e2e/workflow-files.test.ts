@@ -34,7 +34,7 @@ function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr:
     const child = execFile(
       process.execPath,
       [resolve('hub/cli/cli.ts'), 'workflow', ...args, '--workspace', name],
-      { env, timeout: 60_000 },
+      { env, timeout: 120_000 },
       (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
     child.stdin?.end();

@@ -61,7 +61,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`storage of the device sec
       await expect.poll(doctor).toMatchObject({ hub: 'warn', running: 'warn' });
       const { DISPLAY: _none, ...env } = desktop.env;
       const args = [...electronArguments(), '--unpair', '--data-folder', app.dataFolder];
-      const { stdout } = await promisify(execFile)(electronPath as string, args, { env, timeout: 60_000 });
+      const { stdout } = await promisify(execFile)(electronPath as string, args, { env, timeout: 120_000 });
       expect(stdout).toContain('The hub revoked the node.');
       expect(await isKnown(nodeId)).toBe(false);
       expect(existsSync(join(app.dataFolder, 'identity.json'))).toBe(false);

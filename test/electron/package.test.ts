@@ -107,7 +107,7 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
           execFile(
             join(unpacked(), 'outrigger-companion'),
             [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...args],
-            { env, timeout: 30_000 },
+            { env, timeout: 120_000 },
             (error, out, errors) =>
               done({
                 code: error === null ? 0 : error.code,
@@ -240,7 +240,6 @@ async function start(program: string): Promise<CompanionState> {
   await until(
     async () => (state = await askCompanion(data, 'state', {}).catch(() => null)) !== null,
     () => `the app does not answer: ${text.slice(-2_000)}`,
-    60_000,
   );
   end();
   return state as unknown as CompanionState;

@@ -18,7 +18,7 @@ const mayHaveSandbox = (() => {
   const tries = ['unshare --user --net true', `test -r ${JSON.stringify(electronPath)}`];
   try {
     for (const script of tries)
-      execFileSync('setpriv', [...asNobody, 'sh', '-c', script], { stdio: 'ignore', timeout: 30_000 });
+      execFileSync('setpriv', [...asNobody, 'sh', '-c', script], { stdio: 'ignore', timeout: 120_000 });
     return isRoot;
   } catch {
     return false;

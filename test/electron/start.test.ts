@@ -125,11 +125,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`starting the app ${needsE
       await expect.poll(async () => (await other.appState()).pairingLink?.hub).toBe('https://a.example');
       return true;
     };
-    await until(
-      secondStartTakesEffect,
-      () => 'the app with the second start was never the one that Playwright drives',
-      90_000,
-    );
+    await until(secondStartTakesEffect, () => 'the app with the second start was never the one that Playwright drives');
   });
 
   test('--pause without a running app writes the settings for the next start', async () => {

@@ -134,7 +134,7 @@ describe('the OpenAPI document', () => {
     expect(bare).toEqual([]);
   });
 
-  test('has no findings of the OpenAPI linter', { timeout: 240_000 }, async () => {
+  test('has no findings of the OpenAPI linter', async () => {
     const config = await createConfig({
       extends: ['recommended'],
       rules: { 'operation-description': 'error', 'operation-tag-defined': 'error', 'parameter-description': 'error' },

@@ -99,7 +99,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           const response = await page.goto(`${base}/again`).catch(() => null);
           return response?.status();
         };
-        await expect.poll(reload, { timeout: 20_000 }).toBe(200);
+        await expect.poll(reload).toBe(200);
       }, profile);
     },
   );
