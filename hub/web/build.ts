@@ -15,7 +15,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { InlineConfig, Rollup } from 'vite';
 
 /**
- * Bundles the chat page, the voice page, the softphone and the widget loader into `hub/web/dist`. Each file is also
+ * Bundles the dashboard, the chat page, the voice page, the softphone and the widget loader into `hub/web/dist`. Each file is also
  * stored compressed in gzip and Brotli, so that the hub compresses nothing at run time. `assets.json` in that folder
  * lists the entry files of each page.
  */
@@ -64,6 +64,15 @@ const pageOf = (name: string, script: string): InlineConfig => ({
     },
   },
 });
+
+/**
+ * Build configuration of the dashboard: React instead of Preact, and a script for each page that is loaded when the page
+ * is opened.
+ */
+const dashboardWith = (tailwind: InlineConfig['plugins']): InlineConfig => {
+  const page = pageOf('dashboard', 'dashboard/main.tsx');
+  return { ...page, plugins: tailwind, oxc: { jsx: { runtime: 'automatic', importSource: 'react' } } };
+};
 
 /** The audio worklet that captures the microphone; it runs in its own thread. */
 const capture: InlineConfig = {
@@ -139,7 +148,7 @@ if (vite === null) {
     process.stderr.write('vite is not installed: the pages of the earlier build are kept.\n');
   else {
     process.stderr.write(
-      "The pages (chat, voice and phone) can't be built, because vite, a development dependency, is not installed. Run: npm ci --include=dev && npm prune --omit=dev\n",
+      "The pages (dashboard, chat, voice and phone) can't be built, because vite, a development dependency, is not installed. Run: npm ci --include=dev && npm prune --omit=dev\n",
     );
     process.exitCode = 1;
   }
@@ -153,6 +162,8 @@ if (vite === null) {
   const page = await build(pageOf('page', 'chat/main.tsx'));
   const voice = await build(pageOf('voice', 'voice/main.tsx'));
   const phone = await build(pageOf('phone', 'phone/main.tsx'));
+  const { default: tailwind } = await import('@tailwindcss/vite');
+  const dashboard = await build(dashboardWith([tailwind()]));
   const { script: captureScript } = await build(capture);
   await build(loader);
   // One file of a package with hundreds of dependencies, which an installed hub does not need.
@@ -160,7 +171,7 @@ if (vite === null) {
   copyFileSync(script, join(outDir, apiReference));
   writeFileSync(
     join(outDir, manifest),
-    `${JSON.stringify({ page, voice: { ...voice, capture: captureScript }, phone })}\n`,
+    `${JSON.stringify({ page, voice: { ...voice, capture: captureScript }, phone, dashboard })}\n`,
   );
   compress(outDir);
   install();

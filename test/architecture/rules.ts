@@ -289,7 +289,7 @@ export const rules: Rule[] = [
   {
     name: 'the bundler of the pages',
     from: 'hub/web/build.ts',
-    allowed: ['vite', node],
+    allowed: ['vite', '@tailwindcss/vite', node],
     forbids: { from: 'hub/web/build.ts', target: 'hub/web/chat/chat.ts' },
   },
   {
@@ -297,6 +297,22 @@ export const rules: Rule[] = [
     from: 'hub/web/phone/**',
     allowed: ['shared/**', 'hub/web/**', 'preact', 'preact/*', 'jssip'],
     forbids: { from: 'hub/web/phone/sip-connection.ts', target: 'hub/products/calls/index.ts' },
+  },
+  {
+    name: 'hub/web/dashboard',
+    from: 'hub/web/dashboard/**',
+    allowed: [
+      'shared/**',
+      'hub/web/dashboard/**',
+      'react',
+      'react-dom',
+      'react-dom/*',
+      '@tanstack/*',
+      '@base-ui/react',
+      'lucide-react',
+      'uqr',
+    ],
+    forbids: { from: 'hub/web/dashboard/main.tsx', target: 'hub/web/chat/chat.ts' },
   },
   {
     name: 'hub/web',
@@ -321,12 +337,6 @@ export const rules: Rule[] = [
     from: 'node-agent/preload/**',
     allowed: ['shared/**', 'electron'],
     forbids: { from: 'node-agent/preload/preload.ts', target: 'node-agent/main/main.ts' },
-  },
-  {
-    name: 'hub/dashboard',
-    from: 'hub/dashboard/**',
-    allowed: ['shared/**', 'hub/dashboard/**'],
-    forbids: { from: 'hub/dashboard/app.ts', target: 'hub/app.ts' },
   },
   {
     name: 'node-agent/package',

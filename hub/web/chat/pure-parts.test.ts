@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
+import { createEventStreamParser } from '../../../shared/web/event-stream-parser.ts';
+import type { StreamedEvent } from '../../../shared/web/event-stream-parser.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
-import { createEventStreamParser } from './event-stream-parser.ts';
-import type { StreamedEvent } from './event-stream-parser.ts';
 import { loadLanguage } from './language.ts';
 import { linkParts } from './links.ts';
 import { problemOf } from './problems.ts';
@@ -51,8 +51,8 @@ test('the parser returns the same events for every split of the stream', () => {
       const offsets = [0, ...cuts.toSorted((left, right) => left - right), stream.length];
       for (const [index, offset] of offsets.entries()) parse(stream.slice(offsets[index - 1] ?? 0, offset));
       expect(events).toEqual([
-        { event: 'message', data: '{"a":1}' },
-        { event: 'sync', data: 'x\ny' },
+        { event: 'message', data: '{"a":1}', id: '' },
+        { event: 'sync', data: 'x\ny', id: '' },
       ]);
     }),
   );

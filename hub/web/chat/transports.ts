@@ -4,9 +4,9 @@ import type {
   visitorProtocol,
   VisitorFrame,
 } from '../../../shared/contract/chat/live.ts';
+import { createEventStreamParser } from '../../../shared/web/event-stream-parser.ts';
 import { sendRequest, urlOf } from './api.ts';
 import { HubError } from './api.ts';
-import { createEventStreamParser } from './event-stream-parser.ts';
 
 // Importing the contract would add its schema library to the page. The types keep these values equal to the contract's.
 const protocol: typeof visitorProtocol = 'outrigger.chat.visitor.v1';

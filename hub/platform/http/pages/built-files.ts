@@ -25,6 +25,8 @@ export interface BuiltFiles {
   voice: { script: string; style: string; capture: string };
   /** Names of the entry assets of the softphone page. */
   phone: { script: string; style: string };
+  /** Names of the entry assets of the dashboard. */
+  dashboard: { script: string; style: string };
 }
 
 /** Folder of the files that `hub/web/build.ts` builds. */
@@ -75,7 +77,7 @@ function readBuilt(path: string): BuiltFile {
 let built: BuiltFiles | null = null;
 
 /**
- * Reads all built files, some tens of kilobytes, once per process.
+ * Reads all built files, less than a megabyte, once per process.
  * @throws AppError `unavailable` when they are missing.
  */
 export function builtFiles(): BuiltFiles {
@@ -103,7 +105,7 @@ export function readApiReferenceScript(): Buffer {
 const notBuilt = (cause: unknown) =>
   new AppError(
     'unavailable',
-    'The pages of this hub (chat, voice, phone and API reference) are not built. The operator can build them in the folder of the hub: npm ci --include=dev && npm prune --omit=dev',
+    'The pages of this hub (dashboard, chat, voice, phone and API reference) are not built. The operator can build them in the folder of the hub: npm ci --include=dev && npm prune --omit=dev',
     { cause },
   );
 
@@ -113,7 +115,7 @@ function readList(folder: string): BuiltFiles {
   return {
     loader: readBuilt(join(folder, 'widget.js')),
     assets: new Map(names.map((name) => [name, readBuilt(join(folder, 'assets', name))])),
-    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<BuiltFiles, 'page' | 'voice' | 'phone'>),
+    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<BuiltFiles, 'page' | 'voice' | 'phone' | 'dashboard'>),
   };
 }
 

@@ -3,6 +3,7 @@ import express from 'express';
 import type { Authenticator } from '../auth/auth.ts';
 import { equals } from '../auth/constant-time.ts';
 import { compressedFile, fileResponse, readApiReferenceScript } from './built-files.ts';
+import { dashboardPage } from './dashboard-page.ts';
 import { formHeaders, servePages } from './page.ts';
 import type { Page, PageServing } from './page.ts';
 import { referenceScript, renderReferencePage } from './reference-page.ts';
@@ -33,7 +34,7 @@ const openApiDocument = new URL('../openapi/openapi.json', import.meta.url);
 /** Media type of the Prometheus text format. */
 const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Serves the status page, the API reference, the metrics and the pages of the products. */
+/** Serves the status page, the dashboard, the API reference, the metrics and the pages of the products. */
 export function createHubPages(options: HubPagesOptions): express.Router {
   const router = express.Router();
   const parsed = JSON.parse(readFileSync(openApiDocument, 'utf8')) as { servers: { url: string }[] };
@@ -47,17 +48,17 @@ export function createHubPages(options: HubPagesOptions): express.Router {
     path: '/',
     limit: 'page',
     async answer({ sessionToken, baseUrl }) {
-      const down = await options.down();
       const session =
         sessionToken === null ? null : await options.identity.authenticateSession(sessionToken).catch(() => null);
-      const signedIn = session === null ? null : { email: session.user.email, workspaceName: session.workspaceName };
+      if (session !== null) return { headers: formHeaders, seeOther: '/app' };
+      const down = await options.down();
       return {
         headers: formHeaders,
-        html: renderStatusPage({ version: options.version, baseUrl, ready: down.length === 0, down, signedIn, menu }),
+        html: renderStatusPage({ version: options.version, baseUrl, ready: down.length === 0, down, menu }),
       };
     },
   };
-  servePages(router, [statusPage, ...options.pages], options);
+  servePages(router, [statusPage, dashboardPage, ...options.pages], options);
 
   /** Serves a file that is read and compressed at its first request, once per process. */
   const serveFile = (path: string, type: string, headers: Record<string, string>, read: () => Buffer) => {

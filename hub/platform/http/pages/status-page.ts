@@ -8,32 +8,24 @@ export interface StatusPage {
   ready: boolean;
   /** Names of the parts that are down. */
   down: string[];
-  signedIn: { email: string; workspaceName: string } | null;
   /** Pages of the products. */
   menu: readonly { path: string; label: string }[];
 }
 
-/** Renders the page at `/`: the state of the hub, the next steps and links. */
-export function renderStatusPage({ version, baseUrl, ready, down, signedIn, menu }: StatusPage): string {
+/** Renders the page at `/` for browsers that are not signed in: the state of the hub, the next steps and links. */
+export function renderStatusPage({ version, baseUrl, ready, down, menu }: StatusPage): string {
   const state = ready
     ? '<span class="state">Up and ready</span>'
     : `<span class="state down">Not ready: ${renderLine(down.join(', '))}</span>`;
-  const session =
-    signedIn === null
-      ? `<h2>Sign in</h2>
-<p><a href="/sign-in">Sign in with a password</a> (<a href="/forgot-password">Forgot your password?</a>), or create a one-time link on the command line:</p>
-${renderCommands(`${commandLines.hub} link`)}`
-      : `<h2>Signed in</h2>
-<p>${renderLine(signedIn.email)}, workspace ${renderLine(signedIn.workspaceName)}</p>
-<p><a href="/password">Change your password</a></p>
-<form method="post" action="/sign-out"><p><button class="quiet">Sign out</button></p></form>`;
   const links = menu.map(({ path, label }) => `<a href="${escapeHtml(path)}">${escapeHtml(label)}</a>`).join('');
   return pageOf(
     'Outrigger',
     `<h1>Outrigger</h1>
 <p>An automation hub with companion nodes. Version ${renderLine(version)}.</p>
 <p>${state}</p>
-${session}
+<h2>Sign in</h2>
+<p><a href="/sign-in">Sign in with a password</a> (<a href="/forgot-password">Forgot your password?</a>), or create a one-time link on the command line:</p>
+${renderCommands(`${commandLines.hub} link`)}
 <h2>Pair a machine</h2>
 ${renderCommands(`${commandLines.hub} node pair`, `${commandLines.companion} pair CODE --hub ${baseUrl}`)}
 <h2>Call the API</h2>

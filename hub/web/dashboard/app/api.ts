@@ -1,0 +1,102 @@
+import { infiniteQueryOptions, queryOptions, useMutation } from '@tanstack/react-query';
+import { ApiError, createClient } from '../../../../shared/client/client.ts';
+import type { Input, JsonOperationId } from '../../../../shared/client/client.ts';
+import { operations } from '../../../../shared/client/operations.ts';
+import type { OperationId, Operations } from '../../../../shared/client/operations.ts';
+
+/** The response of an operation. */
+export type Answer<Id extends OperationId> = Operations[Id]['answer'];
+export type { Input, JsonOperationId, OperationId };
+
+/** Calls the API of this hub with the session cookie of the browser. */
+export const client = createClient<Response>({ baseUrl: '', fetch: (url, init) => fetch(url, init) });
+
+/** The same without the types of the operation, for code that is generic in it. */
+const callAny = client.call as (
+  id: JsonOperationId,
+  input?: unknown,
+  options?: { headers?: Record<string, string>; signal?: AbortSignal },
+) => Promise<unknown>;
+
+/** The key under which a response is cached. */
+export const keyOf = (id: OperationId, input: unknown = {}) => [id, input] as const;
+
+/** Reads one response. The cache key is the operation with its input. */
+export function query<Id extends JsonOperationId>(id: Id, input?: Input<Id>) {
+  return queryOptions({
+    queryKey: keyOf(id, input),
+    queryFn: ({ signal }) => callAny(id, input, { signal }) as Promise<Answer<Id>>,
+  });
+}
+
+interface Page {
+  meta: { nextCursor: string | null };
+}
+type PageOperationId = { [Id in JsonOperationId]: Answer<Id> extends Page ? Id : never }[JsonOperationId];
+
+/** Reads a list page by page. At most `maxPages` pages stay in memory. */
+export function pagedQuery<Id extends PageOperationId>(id: Id, input?: Input<Id>, maxPages = 10) {
+  return infiniteQueryOptions({
+    queryKey: [...keyOf(id, input), 'pages'] as const,
+    queryFn: ({ signal, pageParam }) => {
+      const { query: filters, ...rest } = (input ?? {}) as { query?: object };
+      const cursor = pageParam === null ? {} : { cursor: pageParam };
+      return callAny(id, { ...rest, query: { ...filters, ...cursor } }, { signal }) as Promise<Answer<Id>>;
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page: Page) => page.meta.nextCursor,
+    getPreviousPageParam: () => undefined,
+    maxPages,
+  });
+}
+
+/** 128 random bits. `crypto.randomUUID` exists only on https and localhost. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Whether the same request may succeed when it is repeated: the hub was not reached, or is overloaded. */
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return error instanceof TypeError;
+  return error.status === 429 || (error.status >= 500 && error.status !== 501);
+}
+
+/** Milliseconds before an attempt is repeated. Follows `Retry-After`. */
+export function retryDelay(attempt: number, error: unknown): number {
+  if (error instanceof ApiError && error.retryAfterSeconds !== null) return error.retryAfterSeconds * 1000;
+  return Math.min(500 * 2 ** attempt, 8_000);
+}
+
+interface Gesture<Id extends OperationId> {
+  input: Input<Id> | undefined;
+  key: string;
+}
+
+/**
+ * An operation that a person starts. Attempts after a lost connection carry the same `Idempotency-Key`, so that one
+ * click has one effect.
+ */
+export function useAction<Id extends JsonOperationId>(
+  id: Id,
+  { onDone }: { onDone?: (answer: Answer<Id>, input: Input<Id> | undefined) => unknown } = {},
+) {
+  const mutation = useMutation<Answer<Id>, Error, Gesture<Id>>({
+    mutationKey: [id],
+    mutationFn: ({ input, key }) =>
+      callAny(id, input, operations[id][0] === 'POST' ? { headers: { 'idempotency-key': key } } : {}) as Promise<
+        Answer<Id>
+      >,
+    retry: (failures, error) => failures < 3 && isTransient(error),
+    retryDelay,
+    onSuccess: async (answer, { input }) => {
+      await onDone?.(answer, input);
+    },
+  });
+  return {
+    ...mutation,
+    /** Starts the operation. A failure is in `error`. */
+    start: (input?: Input<Id>) => mutation.mutate({ input, key: newKey() }),
+    /** Starts the operation. @throws the failure. */
+    run: (input?: Input<Id>) => mutation.mutateAsync({ input, key: newKey() }),
+  };
+}

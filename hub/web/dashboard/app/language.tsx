@@ -1,0 +1,96 @@
+import { createContext, useContext } from 'react';
+import { createTimeFormats } from '../../../../shared/web/formats.ts';
+import type { TimeFormats } from '../../../../shared/web/formats.ts';
+import { chooseLocale, createLanguage } from '../../../../shared/web/locale.ts';
+import type { Locale, PageLanguage } from '../../../../shared/web/locale.ts';
+import { english } from '../texts/english.ts';
+
+/** The texts of the dashboard. Each feature has its own table. */
+export type Words = typeof english;
+
+export interface Language extends PageLanguage<Words>, TimeFormats {
+  /** Writes a duration, such as `210 ms`, `1.05 s` or `4 min 2 s`. */
+  duration: (ms: number) => string;
+}
+
+/** Other languages load their texts as one file. Languages without texts show English. */
+const others: Partial<Record<Locale, () => Promise<Words>>> = {
+  de: () => import('../texts/german.ts').then(({ german }) => german),
+  ar: () => import('../texts/arabic.ts').then(({ arabic }) => arabic),
+};
+
+const storageKey = 'outrigger.language';
+
+/** The languages of the dashboard, each by its own name. */
+export const languageNames = { en: 'English', de: 'Deutsch', ar: 'العربية' } as const satisfies Partial<
+  Record<Locale, string>
+>;
+export type DashboardLocale = keyof typeof languageNames;
+
+/** Stores the language of this browser. It takes effect when the page is loaded again. */
+export function storeLocale(locale: DashboardLocale): void {
+  localStorage.setItem(storageKey, locale);
+}
+
+export async function loadLanguage(): Promise<Language> {
+  const stored = localStorage.getItem(storageKey);
+  const locale = chooseLocale(
+    stored !== null && stored in languageNames ? (stored as Locale) : null,
+    navigator.languages,
+  );
+  const load = others[locale];
+  if (load === undefined) return languageOf('en', english);
+  return load().then(
+    (words) => languageOf(locale, words),
+    () => languageOf('en', english),
+  );
+}
+
+export function languageOf(locale: Locale, words: Words): Language {
+  const language = createLanguage(locale, words, navigator.languages);
+  return { ...language, ...createTimeFormats(language.variant), duration: createDurationFormat(language.variant) };
+}
+
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+function createDurationFormat(locale: string): (ms: number) => string {
+  const unit = (name: string, maximumFractionDigits = 0) => {
+    const { format } = new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit: name,
+      unitDisplay: 'short',
+      maximumFractionDigits,
+    });
+    return format;
+  };
+  const [milliseconds, minutes, hours, days] = [unit('millisecond'), unit('minute'), unit('hour'), unit('day')];
+  const [seconds, tenths, hundredths] = [unit('second'), unit('second', 1), unit('second', 2)];
+  const pair = (large: string, small: string, rest: number) => (rest === 0 ? large : `${large} ${small}`);
+  return (ms) => {
+    if (ms < secondMs) return milliseconds(Math.round(ms));
+    if (ms < minuteMs) return (ms < 10 * secondMs ? hundredths : tenths)(ms / secondMs);
+    if (ms < hourMs) {
+      const rest = Math.floor((ms % minuteMs) / secondMs);
+      return pair(minutes(Math.floor(ms / minuteMs)), seconds(rest), rest);
+    }
+    const [large, small, largeMs, smallMs] =
+      ms < dayMs ? [hours, minutes, hourMs, minuteMs] : [days, hours, dayMs, hourMs];
+    const rest = Math.floor((ms % largeMs) / smallMs);
+    return pair(large(Math.floor(ms / largeMs)), small(rest), rest);
+  };
+}
+
+const LanguageContext = createContext<Language | null>(null);
+export const LanguageProvider = LanguageContext.Provider;
+
+export function useLanguage(): Language {
+  const language = useContext(LanguageContext);
+  if (language === null) throw new Error('The page has no language.');
+  return language;
+}
+
+/** The texts of the page. */
+export const useWords = () => useLanguage().words;

@@ -1,0 +1,69 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { QueryClient } from '@tanstack/react-query';
+import { createContext, useContext, useEffect, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import { background } from '../../../../shared/web/background.ts';
+import type { OperationId } from './api.ts';
+import { LiveEvents } from './live-events.ts';
+import type { WorkspaceEvent } from './live-events.ts';
+import { sessionState } from './session-state.ts';
+import { useTenantId } from './session.tsx';
+
+const LiveContext = createContext<LiveEvents | null>(null);
+
+/** Lists and counts that are read again after events of a type. Pages that show single objects patch them themselves. */
+const listsOf: Partial<Record<string, readonly OperationId[]>> = {
+  approval: ['listAutomationApprovalSummaries'],
+  node: ['listAutomationNodes'],
+};
+/** A list is read again at most this often, however many events arrive. */
+const rereadMs = 1_000;
+
+/** Marks responses of operations as old, so that those on the page are read again. */
+export function reread(client: QueryClient, operations: Iterable<OperationId>): void {
+  for (const id of operations) background(client.invalidateQueries({ queryKey: [id] }));
+}
+
+/** Connects the page to the live events of the workspace. */
+export function LiveUpdates({ children }: { children: ReactNode }) {
+  const tenantId = useTenantId();
+  const client = useQueryClient();
+  const [live, setLive] = useState<LiveEvents | null>(null);
+  useEffect(() => {
+    const events = new LiveEvents(tenantId);
+    const due = new Set<OperationId>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stopListening = events.subscribe((batch) => {
+      for (const { type } of batch) {
+        // Events are missing, so everything that the page shows may be old.
+        if (type === 'reset') background(client.invalidateQueries());
+        if (type === 'end') sessionState.set({ isExpired: true });
+        for (const id of listsOf[type] ?? []) due.add(id);
+      }
+      if (due.size > 0)
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          reread(client, due);
+          due.clear();
+        }, rereadMs);
+    });
+    const stop = events.start();
+    setLive(events);
+    return () => {
+      stopListening();
+      clearTimeout(timer);
+      stop();
+    };
+  }, [tenantId, client]);
+  return <LiveContext value={live}>{children}</LiveContext>;
+}
+
+/** Calls a function with each batch of workspace events while the component is on the page. */
+export function useWorkspaceEvents(listener: (events: readonly WorkspaceEvent[]) => void): void {
+  const live = useContext(LiveContext);
+  const latest = useRef(listener);
+  useEffect(() => {
+    latest.current = listener;
+  });
+  useEffect(() => live?.subscribe((events) => latest.current(events)), [live]);
+}

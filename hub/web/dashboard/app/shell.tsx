@@ -1,0 +1,151 @@
+import { Link, Outlet } from '@tanstack/react-router';
+import { Menu, Search, X } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { visibleLine } from '../../../../shared/visible-text.ts';
+import { IconButton } from '../ui/button.tsx';
+import { Toasts } from '../ui/toasts.tsx';
+import { languageNames, storeLocale, useLanguage } from './language.tsx';
+import type { DashboardLocale } from './language.tsx';
+import { liveState } from './live-events.ts';
+import { Navigation } from './navigation.tsx';
+import { SearchDialog } from './search-dialog.tsx';
+import { useSession } from './session.tsx';
+import { SignInDialog } from './sign-in-dialog.tsx';
+import { useStore } from './use-store.ts';
+
+function Logo() {
+  return (
+    <svg viewBox="0 0 22 22" className="size-5.5 shrink-0" aria-hidden>
+      <rect width="22" height="22" rx="6" className="fill-accent" />
+      <path d="M6 13.5h10M8 9h6M11 9v4.5" className="stroke-on-accent" strokeWidth="1.8" strokeLinecap="round" />
+    </svg>
+  );
+}
+
+function LanguageChoice() {
+  const { locale, words } = useLanguage();
+  return (
+    <select
+      aria-label={words.common.language}
+      className="rounded-(--radius-small) bg-transparent px-1 py-0.5 text-sm text-text-muted"
+      value={locale}
+      onChange={(event) => {
+        storeLocale(event.target.value as DashboardLocale);
+        location.reload();
+      }}
+    >
+      {Object.entries(languageNames).map(([name, label]) => (
+        <option key={name} value={name} className="bg-surface text-text">
+          {label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** The signed-in user, with the links that belong to the user and not to a page. */
+function UserMenu() {
+  const { words, format } = useLanguage();
+  const { common } = words;
+  const { user } = useSession();
+  return (
+    <div className="flex flex-col gap-1 border-t px-2.5 pt-2.5 text-sm text-text-muted">
+      <span className="wrap-anywhere">
+        {format(common.you, { name: visibleLine(user.displayName ?? user.email), role: common.roles[user.role] })}
+      </span>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <form method="post" action="/sign-out">
+          <button type="submit" className="text-accent hover:underline">
+            {common.signOut}
+          </button>
+        </form>
+        <LanguageChoice />
+      </div>
+    </div>
+  );
+}
+
+/** The frame around every page: navigation, search, user, messages. */
+export function Shell() {
+  const { words } = useLanguage();
+  const { common } = words;
+  const { workspaceName } = useSession();
+  const { isConnected } = useStore(liveState);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const [isSearching, setSearching] = useState(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
+        return;
+      event.preventDefault();
+      setSearching(true);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const openSearch = () => {
+    setMenuOpen(false);
+    setSearching(true);
+  };
+  return (
+    <div className="min-h-dvh md:grid md:grid-cols-[13rem_minmax(0,1fr)]">
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:fixed focus:start-2 focus:top-2 focus:z-30 focus:bg-surface focus:p-2"
+      >
+        {common.skipToContent}
+      </a>
+      <header className="sticky top-0 z-10 flex items-center gap-2 border-b bg-sidebar px-3 py-1.5 md:hidden">
+        <IconButton
+          label={isMenuOpen ? common.closeMenu : common.openMenu}
+          aria-expanded={isMenuOpen}
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          {isMenuOpen ? <X size={20} aria-hidden /> : <Menu size={20} aria-hidden />}
+        </IconButton>
+        <Logo />
+        <span className="min-w-0 truncate font-semibold">{visibleLine(workspaceName)}</span>
+        <IconButton label={common.search} className="ms-auto" onClick={openSearch}>
+          <Search size={18} aria-hidden />
+        </IconButton>
+      </header>
+      <aside
+        className={`${isMenuOpen ? 'flex' : 'hidden'} flex-col gap-2 border-b bg-sidebar p-2.5 md:sticky md:top-0 md:flex md:h-dvh md:overflow-y-auto md:border-e md:border-b-0 md:pt-3.5`}
+      >
+        <Link
+          to="/"
+          className="hidden items-center gap-2 px-2.5 pb-2 font-semibold text-text no-underline wrap-anywhere md:flex"
+        >
+          <Logo />
+          {visibleLine(workspaceName)}
+        </Link>
+        <nav aria-label={common.mainMenu}>
+          <Navigation onNavigate={() => setMenuOpen(false)} />
+        </nav>
+        <div className="mt-auto flex flex-col gap-2">
+          <button
+            type="button"
+            onClick={openSearch}
+            className="flex items-center gap-2.5 rounded-(--radius-medium) px-2.5 py-1.5 font-medium text-text-muted hover:bg-hover max-md:hidden"
+          >
+            <Search size={17} aria-hidden />
+            {common.search}
+            <kbd className="ms-auto text-xs">Ctrl K</kbd>
+          </button>
+          <UserMenu />
+        </div>
+      </aside>
+      <main id="content" tabIndex={-1} className="min-w-0 px-4 py-4 outline-none md:px-6 md:py-4.5">
+        {!isConnected && (
+          <p role="status" className="mb-3 rounded-(--radius-medium) bg-warning-muted px-3 py-1.5 text-sm text-warning">
+            {common.offline}
+          </p>
+        )}
+        <Outlet />
+      </main>
+      {isSearching && <SearchDialog onClose={() => setSearching(false)} />}
+      <SignInDialog />
+      <Toasts />
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { background } from '../../../../shared/web/background.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field, Input } from '../ui/form.tsx';
+import { client } from './api.ts';
+import { useWords } from './language.tsx';
+import { sessionState } from './session-state.ts';
+import { useSession } from './session.tsx';
+import { useStore } from './use-store.ts';
+
+/** Signs the browser in with a password. @returns whether the hub accepted it. */
+async function signIn(form: FormData): Promise<boolean> {
+  // The page sets the cookie and redirects; the redirect is not followed.
+  const response = await fetch('/sign-in', {
+    method: 'POST',
+    body: new URLSearchParams([...form].map(([name, value]) => [name, String(value)])),
+    redirect: 'manual',
+  });
+  return response.type === 'opaqueredirect';
+}
+
+/** Lets the user sign in again over the page when the session ended, so that nothing on the page is lost. */
+export function SignInDialog() {
+  const words = useWords().common;
+  const { isExpired } = useStore(sessionState);
+  const { user, tenantId } = useSession();
+  const cache = useQueryClient();
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  if (!isExpired) return null;
+  const submit = async (form: FormData) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      if (!(await signIn(form))) {
+        setProblem(words.signInFailed);
+        return;
+      }
+      const now = await client.call('readMe');
+      if (now.user.id !== user.id || now.tenantId !== tenantId) {
+        setProblem(words.otherUser);
+        location.reload();
+        return;
+      }
+      sessionState.set({ isExpired: false });
+      await cache.invalidateQueries();
+    } catch {
+      setProblem(words.noConnection);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={words.signInAgain} isClosable={false} onClose={() => undefined}>
+      <p className="mb-3 text-text-muted">{words.signInAgainText}</p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          background(submit(new FormData(event.currentTarget)));
+        }}
+      >
+        <Field label={words.email}>
+          {(attributes) => (
+            <Input
+              {...attributes}
+              name="email"
+              type="email"
+              autoComplete="username"
+              defaultValue={user.email}
+              required
+            />
+          )}
+        </Field>
+        <Field label={words.password} error={problem}>
+          {(attributes) => (
+            <Input {...attributes} name="password" type="password" autoComplete="current-password" required autoFocus />
+          )}
+        </Field>
+        <div className="flex items-center justify-between">
+          <a className="text-accent" href={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`}>
+            {words.signIn}…
+          </a>
+          <Button variant="primary" type="submit" isBusy={isBusy}>
+            {words.signIn}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

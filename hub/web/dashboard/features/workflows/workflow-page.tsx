@@ -1,0 +1,7 @@
+import { useWords } from '../../app/language.tsx';
+import { Page } from '../../ui/layout.tsx';
+
+export function WorkflowPage() {
+  const { common } = useWords();
+  return <Page title={common.workflows}>{null}</Page>;
+}

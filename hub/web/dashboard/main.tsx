@@ -1,0 +1,51 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ApiError } from '../../../shared/client/client.ts';
+import { background } from '../../../shared/web/background.ts';
+import { query } from './app/api.ts';
+import { LanguageProvider, loadLanguage } from './app/language.tsx';
+import { LiveUpdates } from './app/live-updates.tsx';
+import { queryClient } from './app/query-client.ts';
+import { router } from './app/router.tsx';
+import { SessionProvider } from './app/session.tsx';
+import { LoadError } from './ui/error.tsx';
+import './style.css';
+
+async function main(): Promise<void> {
+  const [language, session] = await Promise.all([
+    loadLanguage(),
+    queryClient.fetchQuery(query('readMe')).catch((error: unknown) => error as Error),
+  ]);
+  document.documentElement.lang = language.locale;
+  document.documentElement.dir = language.direction;
+  if (session instanceof ApiError && session.status === 401) {
+    location.replace(`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`);
+    return;
+  }
+  const page = createRoot(document.querySelector('#dashboard') as HTMLElement);
+  if (session instanceof Error) {
+    page.render(
+      <LanguageProvider value={language}>
+        <LoadError error={session} onRetry={() => location.reload()} />
+      </LanguageProvider>,
+    );
+    return;
+  }
+  page.render(
+    <StrictMode>
+      <LanguageProvider value={language}>
+        <QueryClientProvider client={queryClient}>
+          <SessionProvider value={session}>
+            <LiveUpdates>
+              <RouterProvider router={router} />
+            </LiveUpdates>
+          </SessionProvider>
+        </QueryClientProvider>
+      </LanguageProvider>
+    </StrictMode>,
+  );
+}
+
+background(main());

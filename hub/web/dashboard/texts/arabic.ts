@@ -1,0 +1,36 @@
+import type { Words } from '../app/language.tsx';
+import { agents } from './arabic/agents.ts';
+import { approvals } from './arabic/approvals.ts';
+import { calls } from './arabic/calls.ts';
+import { common } from './arabic/common.ts';
+import { home } from './arabic/home.ts';
+import { inbox } from './arabic/inbox.ts';
+import { knowledge } from './arabic/knowledge.ts';
+import { nodes } from './arabic/nodes.ts';
+import { packs } from './arabic/packs.ts';
+import { run } from './arabic/run.ts';
+import { runs } from './arabic/runs.ts';
+import { schedules } from './arabic/schedules.ts';
+import { sequences } from './arabic/sequences.ts';
+import { sessions } from './arabic/sessions.ts';
+import { settings } from './arabic/settings.ts';
+import { workflows } from './arabic/workflows.ts';
+
+export const arabic: Words = {
+  common,
+  home,
+  runs,
+  run,
+  approvals,
+  nodes,
+  inbox,
+  workflows,
+  sequences,
+  agents,
+  sessions,
+  schedules,
+  packs,
+  knowledge,
+  calls,
+  settings,
+};

@@ -1,0 +1,4 @@
+import type { schedules as english } from '../english/schedules.ts';
+
+/** Texts of the schedules pages. */
+export const schedules: typeof english = {};

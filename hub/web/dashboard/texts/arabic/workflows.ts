@@ -1,0 +1,4 @@
+import type { workflows as english } from '../english/workflows.ts';
+
+/** Texts of the workflows pages. */
+export const workflows: typeof english = {};

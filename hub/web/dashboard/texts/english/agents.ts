@@ -1,0 +1,2 @@
+/** Texts of the agents pages. */
+export const agents = {};

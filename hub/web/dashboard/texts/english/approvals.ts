@@ -1,0 +1,2 @@
+/** Texts of the approvals pages. */
+export const approvals = {};

@@ -1,0 +1,2 @@
+/** Texts of the calls pages. */
+export const calls = {};

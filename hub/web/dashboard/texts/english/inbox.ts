@@ -1,0 +1,2 @@
+/** Texts of the inbox pages. */
+export const inbox = {};

@@ -1,0 +1,2 @@
+/** Texts of the knowledge pages. */
+export const knowledge = {};

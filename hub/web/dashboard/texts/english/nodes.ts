@@ -1,0 +1,2 @@
+/** Texts of the nodes pages. */
+export const nodes = {};

@@ -1,0 +1,2 @@
+/** Texts of the packs pages. */
+export const packs = {};

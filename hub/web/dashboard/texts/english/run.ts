@@ -1,0 +1,2 @@
+/** Texts of the run pages. */
+export const run = {};

@@ -1,0 +1,2 @@
+/** Texts of the runs pages. */
+export const runs = {};

@@ -1,0 +1,2 @@
+/** Texts of the schedules pages. */
+export const schedules = {};

@@ -1,0 +1,2 @@
+/** Texts of the sequences pages. */
+export const sequences = {};

@@ -1,0 +1,2 @@
+/** Texts of the sessions pages. */
+export const sessions = {};

@@ -1,0 +1,2 @@
+/** Texts of the settings pages. */
+export const settings = {};

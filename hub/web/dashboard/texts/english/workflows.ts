@@ -1,0 +1,2 @@
+/** Texts of the workflows pages. */
+export const workflows = {};

@@ -1,0 +1,80 @@
+import { X } from 'lucide-react';
+import { useEffect, useId, useRef } from 'react';
+import type { ReactNode } from 'react';
+import { useWords } from '../app/language.tsx';
+import { Button, IconButton } from './button.tsx';
+import { ErrorNote } from './error.tsx';
+
+interface DialogProps {
+  title: ReactNode;
+  onClose: () => void;
+  children: ReactNode;
+  /** Wide dialogs show tables or code. */
+  isWide?: boolean;
+  /** Whether the user can close it without a decision. */
+  isClosable?: boolean;
+}
+
+/** A modal dialog. It is open while it is rendered. The browser moves the focus into it, and back when it closes. */
+export function Dialog({ title, onClose, children, isWide = false, isClosable = true }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const { close } = useWords().common;
+  useEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      className={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] rounded-(--radius-large) border bg-surface-raised p-0 text-text shadow-large ${isWide ? 'max-w-4xl' : 'max-w-lg'}`}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (isClosable) onClose();
+      }}
+    >
+      <div className="flex items-center gap-2 border-b px-4 py-3">
+        <h2 id={id} className="min-w-0 text-lg wrap-anywhere">
+          {title}
+        </h2>
+        {isClosable && (
+          <IconButton label={close} className="ms-auto" onClick={onClose}>
+            <X size={18} aria-hidden />
+          </IconButton>
+        )}
+      </div>
+      <div className="p-4">{children}</div>
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  /** What happens, and whether it can be undone. */
+  children: ReactNode;
+  /** The verb on the button, such as "Delete token". */
+  confirm: string;
+  isDangerous?: boolean;
+  action: { isPending: boolean; error: Error | null };
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+/** Asks before an action. It stays open until the hub responded. */
+export function Confirm({ title, children, confirm, isDangerous = true, action, onConfirm, onClose }: ConfirmProps) {
+  const { cancel } = useWords().common;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div className="mb-4 text-text-muted">{children}</div>
+      <ErrorNote error={action.error} />
+      <div className="mt-4 flex justify-end gap-2">
+        <Button onClick={onClose}>{cancel}</Button>
+        <Button variant={isDangerous ? 'danger' : 'primary'} isBusy={action.isPending} onClick={onConfirm}>
+          {confirm}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

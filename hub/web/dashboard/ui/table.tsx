@@ -1,0 +1,45 @@
+import type { ReactNode } from 'react';
+
+/** A table that scrolls sideways on small screens. */
+export function Table({ head, children }: { head: readonly ReactNode[]; children: ReactNode }) {
+  return (
+    <div className="overflow-x-auto">
+      <table className="w-full border-collapse text-start">
+        <thead>
+          <tr className="border-b text-sm text-text-muted">
+            {head.map((cell, index) => (
+              <th key={index} scope="col" className="px-3.5 py-2 text-start font-semibold whitespace-nowrap">
+                {cell}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+export function Row({ children, isSelected = false }: { children: ReactNode; isSelected?: boolean }) {
+  return (
+    <tr className={`border-b last:border-b-0 ${isSelected ? 'bg-accent-muted' : 'hover:bg-hover'}`}>{children}</tr>
+  );
+}
+
+/** A cell. `note` is a second, smaller line. */
+export function Cell({
+  children,
+  note,
+  className = '',
+}: {
+  children: ReactNode;
+  note?: ReactNode;
+  className?: string;
+}) {
+  return (
+    <td className={`px-3.5 py-2 align-middle ${className}`}>
+      {children}
+      {note !== undefined && <div className="text-sm text-text-muted">{note}</div>}
+    </td>
+  );
+}

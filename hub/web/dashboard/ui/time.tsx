@@ -1,0 +1,37 @@
+import { useLanguage } from '../app/language.tsx';
+import { useNow } from '../app/now.ts';
+
+/** `2026-11-27 14:05:09.120`, the time that the API sends, without its letters. */
+const utcOf = (at: string) => at.replace('T', ' ').replace('Z', '');
+
+/** Distance from now, such as "2 hours ago". The tooltip has the local time and UTC. */
+export function RelativeTime({ at }: { at: string }) {
+  const { relative, dateTime, format, words } = useLanguage();
+  const now = useNow();
+  const time = new Date(at);
+  // Rounded to whole units, so that a fresh time reads "this minute".
+  const ms = time.getTime() - now;
+  return (
+    <time dateTime={at} title={`${dateTime(time)}\n${format(words.common.utc, { time: utcOf(at) })}`}>
+      {relative(ms)}
+    </time>
+  );
+}
+
+/** Local time, with the date unless it is today. The tooltip has UTC. */
+export function LocalTime({ at }: { at: string }) {
+  const { shortDateTime, format, words } = useLanguage();
+  const now = useNow();
+  return (
+    <time dateTime={at} title={format(words.common.utc, { time: utcOf(at) })}>
+      {shortDateTime(new Date(at), new Date(now))}
+    </time>
+  );
+}
+
+/** Time from one point to another, or until now. */
+export function Duration({ from, to }: { from: string; to: string | null }) {
+  const { duration } = useLanguage();
+  const now = useNow();
+  return <>{duration(Math.max(0, (to === null ? now : Date.parse(to)) - Date.parse(from)))}</>;
+}
