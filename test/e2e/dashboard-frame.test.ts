@@ -77,6 +77,7 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     const { token } = await hub.client().call('logIn', { body: ann });
     await using tab = await open('/app', { session: token });
     const { page } = tab;
+    await page.getByRole('navigation', { name: 'Main menu' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Search' }).fill('half a name');
     await hub.client(token).call('logOut');

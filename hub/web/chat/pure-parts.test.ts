@@ -51,8 +51,8 @@ test('the parser returns the same events for every split of the stream', () => {
       const offsets = [0, ...cuts.toSorted((left, right) => left - right), stream.length];
       for (const [index, offset] of offsets.entries()) parse(stream.slice(offsets[index - 1] ?? 0, offset));
       expect(events).toEqual([
-        { event: 'message', data: '{"a":1}', id: '' },
-        { event: 'sync', data: 'x\ny', id: '' },
+        { event: 'message', data: '{"a":1}', id: '4' },
+        { event: 'sync', data: 'x\ny', id: '4' },
       ]);
     }),
   );
