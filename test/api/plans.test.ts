@@ -166,7 +166,8 @@ const lists = operations.filter(
   (operation) => operation.method === 'GET' && operation.query !== undefined && 'limit' in operation.query.shape,
 );
 
-test('every list finds its page by an index, with every filter', async () => {
+// Thousands of requests: on a busy machine, they take minutes.
+test('every list finds its page by an index, with every filter', { timeout: 900_000 }, async () => {
   const ids: Record<string, string> = {
     getAutomationSession: crowd.session,
     listAutomationWorkflowVersions: crowd.busyWorkflow,

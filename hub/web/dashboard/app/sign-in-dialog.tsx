@@ -10,15 +10,15 @@ import { sessionState } from './session-state.ts';
 import { useSession } from './session.tsx';
 import { useStore } from './use-store.ts';
 
-/** Signs the browser in with a password. @returns whether the hub accepted it. */
-async function signIn(form: FormData): Promise<boolean> {
-  // The page sets the cookie and redirects; the redirect is not followed.
+/** Signs the browser in with a password. @returns the status of the response; 303 when the hub accepted it. */
+async function signIn(form: FormData): Promise<number> {
+  // The page sets the cookie and redirects. A redirect that is not followed has the status 0.
   const response = await fetch('/sign-in', {
     method: 'POST',
     body: new URLSearchParams([...form].map(([name, value]) => [name, String(value)])),
     redirect: 'manual',
   });
-  return response.type === 'opaqueredirect';
+  return response.type === 'opaqueredirect' ? 303 : response.status;
 }
 
 /** Lets the user sign in again over the page when the session ended, so that nothing on the page is lost. */
@@ -34,8 +34,9 @@ export function SignInDialog() {
     setBusy(true);
     setProblem(null);
     try {
-      if (!(await signIn(form))) {
-        setProblem(words.signInFailed);
+      const status = await signIn(form);
+      if (status !== 303) {
+        setProblem(status === 429 ? words.tooManySignIns : status >= 500 ? words.noConnection : words.signInFailed);
         return;
       }
       const now = await client.call('readMe');

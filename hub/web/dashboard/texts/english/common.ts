@@ -87,6 +87,7 @@ export const common = {
   email: 'Email',
   password: 'Password',
   signIn: 'Sign in',
+  tooManySignIns: 'Too many attempts to sign in. Wait a few minutes, then try again.',
   signInFailed: 'Email or password is wrong.',
   otherUser: 'This is another user or workspace. The page loads again.',
 
