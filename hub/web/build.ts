@@ -37,6 +37,8 @@ const common: InlineConfig = {
   base: './',
   logLevel: 'error',
   publicDir: false,
+  // The environment of this process may be one of development or tests, for which React has other code.
+  define: { 'process.env.NODE_ENV': '"production"' },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 };
 

@@ -48,13 +48,8 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     '/app\\evil',
     'javascript:1',
   ])('a sign-in never redirects to %s', async (to) => {
-    const response = await fetch(`${hub.url}/sign-in`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { origin: hub.url },
-      body: new URLSearchParams({ ...ann, to }),
-    });
-    expect([response.status, response.headers.get('location')]).toEqual([303, '/']);
+    const response = await fetch(`${hub.url}/sign-in?to=${encodeURIComponent(to)}`);
+    expect(await response.text()).toContain('<input type="hidden" name="to" value="/">');
   });
 
   test.each([

@@ -4,9 +4,9 @@ import type { TimeFormats } from '../../../../shared/web/formats.ts';
 import { chooseLocale, createLanguage } from '../../../../shared/web/locale.ts';
 import type { Locale, PageLanguage } from '../../../../shared/web/locale.ts';
 import { english } from '../texts/english.ts';
+import type { Words } from '../texts/english.ts';
 
-/** The texts of the dashboard. Each feature has its own table. */
-export type Words = typeof english;
+export type { Words };
 
 export interface Language extends PageLanguage<Words>, TimeFormats {
   /** Writes a duration, such as `210 ms`, `1.05 s` or `4 min 2 s`. */

@@ -1,4 +1,3 @@
-import type { Words } from '../app/language.tsx';
 import { agents } from './arabic/agents.ts';
 import { approvals } from './arabic/approvals.ts';
 import { calls } from './arabic/calls.ts';
@@ -15,6 +14,7 @@ import { sequences } from './arabic/sequences.ts';
 import { sessions } from './arabic/sessions.ts';
 import { settings } from './arabic/settings.ts';
 import { workflows } from './arabic/workflows.ts';
+import type { Words } from './english.ts';
 
 export const arabic: Words = {
   common,

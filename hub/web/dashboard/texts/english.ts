@@ -34,3 +34,6 @@ export const english = {
   calls,
   settings,
 };
+
+/** The texts of the dashboard. Each feature has its own table. */
+export type Words = typeof english;

@@ -1,4 +1,4 @@
-import type { Words } from '../app/language.tsx';
+import type { Words } from './english.ts';
 import { agents } from './german/agents.ts';
 import { approvals } from './german/approvals.ts';
 import { calls } from './german/calls.ts';
