@@ -92,6 +92,7 @@ async function greet(app: App, config: Config): Promise<void> {
   const address = config.http.publicUrl ?? app.url;
   const lines = [
     `Outrigger ${version} is ready at ${address}`,
+    `  Dashboard          ${address}/app`,
     `  API reference      ${address}/docs`,
     `  Talk to the agent  ${address}/voice`,
   ];

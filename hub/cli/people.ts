@@ -100,13 +100,16 @@ export function addPeopleCommands(program: Command): void {
   program
     .command('link')
     .description('create a one-time sign-in link for the admin of a workspace')
+    .option('--to <path>', 'page to open after the sign-in, such as /app/runs; default: the home page of the dashboard')
     .addOption(workspace())
     .addOption(json())
-    .action(async (options: CommonOptions) => {
-      const url = await withApp(
-        async ({ identity }, config) =>
-          `${hubAddress(config)}/sign-in?code=${await identity.createSignInCode(options.workspace)}`,
-      );
+    .action(async (options: CommonOptions & { to?: string }) => {
+      const url = await withApp(async ({ identity }, config) => {
+        const link = new URL('/sign-in', hubAddress(config));
+        link.searchParams.set('code', await identity.createSignInCode(options.workspace));
+        if (options.to !== undefined) link.searchParams.set('to', options.to);
+        return link.href;
+      });
       print({ url }, options.json, url);
     });
 }

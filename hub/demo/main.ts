@@ -194,9 +194,12 @@ async function main(): Promise<number> {
     `\n${run.status === 'succeeded' ? 'Every step succeeded' : `The run ${run.status}`}: ${done} of ${steps.length} steps`,
   );
   for (const path of pictures) print(`  picture  ${relative('.', path)}`);
+  print(`  run      ${url}/app/runs/${run.id}`);
   const success = run.status === 'succeeded' && done === steps.length;
   if (values.exit !== true && !stop.signal.aborted) {
-    print(`\nThe hub at ${url} (reference: ${url}/docs) and the companion keep running. Press Ctrl-C to stop both.`);
+    const link = await hubCommand(demo, 'link', '--to', `/app/runs/${run.id}`);
+    print(`\nSee the run in the dashboard (the link signs you in once):\n  ${link.trim()}`);
+    print(`The hub at ${url} (reference: ${url}/docs) and the companion keep running. Press Ctrl-C to stop both.`);
     await new Promise<void>((ended) => stop.signal.addEventListener('abort', () => ended(), { once: true }));
   }
   return success ? 0 : 1;

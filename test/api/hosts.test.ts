@@ -201,8 +201,8 @@ describe('the sign-in form, in a browser', () => {
     const page = await context.newPage();
     await page.goto(`${hub.url}/sign-in?code=${await codeOf('signs in itself')}`);
     await page.getByRole('button').click();
-    await page.waitForURL(`${hub.url}/`);
-    expect(await page.textContent('body')).toContain('signs in itself');
+    await page.waitForURL(`${hub.url}/app`);
+    await page.getByRole('link', { name: 'signs in itself' }).waitFor();
   });
 
   test.each(['no-referrer', 'unsafe-url'])(

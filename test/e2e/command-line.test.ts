@@ -73,6 +73,10 @@ test('a command without an existing workspace fails with instructions to create 
     code: 0,
     stdout: expect.stringContaining('/sign-in?code=') as string,
   });
+  expect(await cli('link', '--workspace', 'ours', '--to', '/app/runs?status=failed')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\/sign-in\?code=[\w-]+&to=%2Fapp%2Fruns%3Fstatus%3Dfailed$/m) as string,
+  });
 });
 
 test('invalid values get the error of the API, in one line that names the value', async () => {

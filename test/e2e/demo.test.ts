@@ -28,7 +28,7 @@ async function demo(...args: string[]): Promise<{ code: number | null; text: str
     stream.on('data', (chunk: Buffer) => {
       text += chunk.toString();
     });
-  const timer = setTimeout(() => child.kill('SIGTERM'), 150_000);
+  const timer = setTimeout(() => child.kill('SIGTERM'), 280_000);
   const code = await new Promise<number | null>((done) => child.once('close', (status) => done(status)));
   clearTimeout(timer);
   return { code, text, home };
@@ -44,6 +44,7 @@ test.skipIf(!hasTools)(
     const { code, text, home } = await demo('--yes', '--exit');
     expect(text).toContain('Every step succeeded: 9 of 9 steps');
     expect(text).toMatch(/✓ Run uname -a, once approved +\d+ ms {2}\w+/);
+    expect(text).toMatch(/^ {2}run {6}http:\/\/127\.0\.0\.1:\d+\/app\/runs\/[\da-f-]{36}$/m);
     expect(code).toBe(0);
     for (const name of ['screen.png', 'page.png']) expect(isPng(join(home, 'demo', name)), name).toBe(true);
   },

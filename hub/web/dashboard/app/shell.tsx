@@ -1,9 +1,11 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { Menu, Search, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { visibleLine } from '../../../../shared/visible-text.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Toasts } from '../ui/toasts.tsx';
+import { query } from './api.ts';
 import { languageNames, storeLocale, useLanguage } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
 import { liveState } from './live-events.ts';
@@ -48,6 +50,13 @@ function UserMenu() {
   const { words, format } = useLanguage();
   const { common } = words;
   const { user } = useSession();
+  const { data: entitlements } = useQuery(query('readEntitlements'));
+  // These pages need the microphone, so they are documents of their own.
+  const links = [
+    ...(entitlements?.business_calling === true ? [{ href: '/phone', label: common.phone }] : []),
+    ...(entitlements?.business_phone === true ? [{ href: '/voice', label: common.voice }] : []),
+    { href: '/docs', label: common.apiReference },
+  ];
   return (
     <div className="flex flex-col gap-1 border-t px-2.5 pt-2.5 text-sm text-text-muted">
       <span className="wrap-anywhere">
@@ -60,6 +69,13 @@ function UserMenu() {
           </button>
         </form>
         <LanguageChoice />
+      </div>
+      <div className="flex flex-wrap gap-x-3 gap-y-1">
+        {links.map(({ href, label }) => (
+          <a key={href} href={href} className="text-text-muted no-underline hover:underline">
+            {label}
+          </a>
+        ))}
       </div>
     </div>
   );
