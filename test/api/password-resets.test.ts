@@ -272,7 +272,7 @@ describe('The pages for passwords', () => {
       await change(newPassword, 'changed at the page');
       await page.getByRole('status').waitFor();
       await page.getByRole('link', { name: 'Back' }).click();
-      await page.getByRole('navigation', { name: 'Main menu' }).waitFor({ state: 'attached' });
+      await page.getByRole('button', { name: 'Open menu' }).waitFor();
       await picture('signed-in');
       await expect(
         local.client().call('logIn', { body: { email, password: 'changed at the page' } }),
