@@ -1,7 +1,92 @@
-import { useWords } from '../../app/language.tsx';
-import { Page } from '../../ui/layout.tsx';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import type { SessionMessage } from '../../../../../shared/client/operations.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
+import { client, keyOf } from '../../app/api.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card, Empty, Page, Section, TextLink } from '../../ui/layout.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { LocalTime } from '../../ui/time.tsx';
 
+/** Reads a session with its messages page by page, oldest first. */
+function useSessionMessages(id: string) {
+  return useInfiniteQuery({
+    queryKey: [...keyOf('getAutomationSession', { id }), 'pages'],
+    queryFn: ({ pageParam, signal }) =>
+      client.call(
+        'getAutomationSession',
+        { params: { id }, query: { limit: 100, ...(pageParam === null ? {} : { after: pageParam }) } },
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ transcript }) => transcript.meta.nextCursor,
+  });
+}
+
+function Message({ message: { role, content, runId, createdAt } }: { message: SessionMessage }) {
+  const { words } = useLanguage();
+  return (
+    <li className="border-b px-4 py-3 last:border-b-0">
+      <p className="mb-1 flex flex-wrap gap-x-3 text-sm text-text-muted">
+        <span className="font-semibold">{words.sessions.roles[role]}</span>
+        <LocalTime at={createdAt} />
+        {runId !== null && (
+          <TextLink to="/runs/$runId" params={{ runId }}>
+            {words.sessions.run}
+          </TextLink>
+        )}
+      </p>
+      <p className="wrap-anywhere whitespace-pre-wrap">{visibleText(content)}</p>
+    </li>
+  );
+}
+
+/** The messages of one session. */
 export function SessionPage() {
-  const { common } = useWords();
-  return <Page title={common.sessions}>{null}</Page>;
+  const { words } = useLanguage();
+  const texts = words.sessions;
+  const { sessionId } = useParams({ from: '/sessions/$sessionId' });
+  const session = useSessionMessages(sessionId);
+  return (
+    <Loaded of={session}>
+      {({ pages }) => {
+        const [{ title, key, scope, memorySummary }] = pages as [(typeof pages)[number]];
+        const messages = pages.flatMap(({ transcript }) => transcript.data);
+        return (
+          <Page
+            title={visibleLine(title === '' ? key : title)}
+            crumbs={[{ label: words.common.sessions, link: { to: '/sessions' } }]}
+            meta={`${texts.scopes[scope]} · ${visibleLine(key)}`}
+          >
+            <div className="flex flex-col gap-3.5">
+              {memorySummary !== '' && (
+                <Section title={texts.summary}>
+                  <p className="wrap-anywhere whitespace-pre-wrap">{visibleText(memorySummary)}</p>
+                </Section>
+              )}
+              <Card>
+                {messages.length === 0 ? (
+                  <Empty title={texts.noMessages} />
+                ) : (
+                  <ol aria-label={texts.messages}>
+                    {messages.map((message) => (
+                      <Message key={message.id} message={message} />
+                    ))}
+                  </ol>
+                )}
+                {session.hasNextPage && (
+                  <div className="p-3 text-center">
+                    <Button isBusy={session.isFetchingNextPage} onClick={() => session.fetchNextPage()}>
+                      {words.common.more}
+                    </Button>
+                  </div>
+                )}
+              </Card>
+            </div>
+          </Page>
+        );
+      }}
+    </Loaded>
+  );
 }

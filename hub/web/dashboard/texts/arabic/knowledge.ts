@@ -1,4 +1,40 @@
 import type { knowledge as english } from '../english/knowledge.ts';
 
 /** Texts of the knowledge pages. */
-export const knowledge: typeof english = {};
+export const knowledge: typeof english = {
+  entries: 'المدخلات',
+  unanswered: 'أسئلة بلا إجابة',
+  try: 'جرّب سؤالًا',
+  empty: 'لا توجد مدخلات بعد',
+  emptyText: 'يجيب الوكلاء عن الزوار من هذه المدخلات. أضف أول مدخل أو أجب عن سؤال أدناه.',
+  noUnanswered: 'أُجيب عن كل الأسئلة.',
+  count: 'طُرح {count} مرات',
+  once: 'طُرح مرة واحدة',
+  answer: 'أجب',
+  dismiss: 'تجاهل',
+  add: 'إضافة مدخل',
+  edit: 'تعديل المدخل',
+  question: 'السؤال',
+  answerLabel: 'الإجابة',
+  url: 'صفحة لقراءة المزيد',
+  locale: 'رمز اللغة',
+  localeHint: 'مثل de أو pt-BR. اتركه فارغًا لكل اللغات.',
+  id: 'المعرّف',
+  saved: 'تم حفظ المدخل',
+  deleted: 'تم حذف المدخل',
+  terms: 'نص في كل طلب',
+  termsHint: 'نص يُضاف إلى كل طلب للنموذج، مثل الشروط العامة.',
+  saveTerms: 'حفظ النص',
+  filter: 'تصفية المدخلات',
+  matching: '{count} من {total} مدخلات',
+  ask: 'اسأل',
+  passages: 'المدخلات التي يراها الوكيل، الأفضل أولًا',
+  noPassages: 'لا يوجد مدخل مطابق. سيحوّل الوكيل المحادثة إلى شخص.',
+  search: {
+    off: 'البحث بالكلمات فقط: لا يملك المركز نموذج تضمين.',
+    pending: 'البحث بالمعنى: {done} من {total} مدخلات جاهزة.',
+    ready: 'البحث بالكلمات وبالمعنى.',
+    failing: 'نموذج التضمين لا يستجيب. البحث بالكلمات فقط إلى أن يستجيب.',
+  },
+  onlyAdmins: 'تعديل المعرفة للمسؤولين فقط.',
+};

@@ -1,4 +1,39 @@
 import type { packs as english } from '../english/packs.ts';
 
 /** Texts of the packs pages. */
-export const packs: typeof english = {};
+export const packs: typeof english = {
+  empty: 'لا توجد حزم',
+  emptyText: 'لا يقدّم المركز أي حزم.',
+  by: '{publisher} · الإصدار {version}',
+  installed: 'مثبّتة',
+  installedOld: 'الإصدار {version} مثبّت',
+  install: 'تثبيت…',
+  update: 'تحديث…',
+  installTitle: 'هل تريد تثبيت {name}؟',
+  installText: 'يجوز لمسارات عمل هذه الحزمة ما يلي.',
+  installNow: 'تثبيت',
+  installDone: 'تم تثبيت {name}',
+  skills: 'المهارات',
+  hosts: 'المضيفون',
+  secrets: 'مدخلات تحتوي على سر',
+  powers: 'على الأجهزة',
+  approvals: 'تتطلب كل عملية تشغيل موافقة.',
+  noApprovals: 'تبدأ عمليات التشغيل بلا موافقة.',
+  nothing: 'لا شيء',
+  create: 'إنشاء مسار عمل…',
+  createTitle: 'مسار عمل من {name}',
+  workflowName: 'الاسم',
+  createNow: 'إنشاء مسار عمل',
+  active: 'ابدأ عمليات التشغيل بالمُشغِّل فورًا',
+  onlyAdmins: 'تثبيت الحزم للمسؤولين فقط.',
+  inputHint: 'نص أو رقم، أو JSON للقوائم والكائنات',
+  powerNames: {
+    ping: 'فحص الاتصال',
+    screen: 'التقاط الشاشة',
+    camera: 'استخدام الكاميرا',
+    audio: 'تسجيل الصوت',
+    files: 'قراءة الملفات المشتركة وكتابتها',
+    browser: 'استخدام المتصفح',
+    system: 'تشغيل البرامج',
+  },
+};

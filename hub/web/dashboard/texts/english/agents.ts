@@ -1,2 +1,17 @@
 /** Texts of the agents pages. */
-export const agents = {};
+export const agents = {
+  empty: 'No AI agents yet',
+  emptyText: 'An AI agent answers messages of channels and works as a step of workflows. Create one through the API.',
+  name: 'Name',
+  model: 'Model',
+  anyModel: 'Failover order',
+  profile: 'Tools',
+  noProfile: 'No tools',
+  routes: 'Routes',
+  changed: 'Changed',
+  prompt: 'Instructions',
+  allowed: 'Allowed skills',
+  denied: 'Denied skills',
+  json: 'JSON',
+  none: 'None',
+};

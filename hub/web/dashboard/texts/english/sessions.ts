@@ -1,2 +1,26 @@
 /** Texts of the sessions pages. */
-export const sessions = {};
+export const sessions = {
+  empty: 'No sessions yet',
+  emptyText:
+    'A session stores the messages between a person or group and an AI agent. Sessions appear here when workflows or channels use them.',
+  session: 'Session',
+  scope: 'Scope',
+  changed: 'Last message',
+  messages: 'Messages',
+  noMessages: 'This session has no messages.',
+  summary: 'Summary of earlier messages',
+  run: 'Run',
+  allScopes: 'All scopes',
+  scopes: {
+    dm: 'Person',
+    group: 'Group',
+    run: 'Run',
+    channel: 'Channel',
+    workspace: 'Workspace',
+  },
+  roles: {
+    user: 'User',
+    assistant: 'AI agent',
+    system: 'System',
+  },
+};

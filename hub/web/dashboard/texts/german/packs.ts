@@ -1,4 +1,39 @@
 import type { packs as english } from '../english/packs.ts';
 
 /** Texts of the packs pages. */
-export const packs: typeof english = {};
+export const packs: typeof english = {
+  empty: 'Keine Pakete',
+  emptyText: 'Der Hub bietet keine Pakete an.',
+  by: '{publisher} · Version {version}',
+  installed: 'Installiert',
+  installedOld: 'Version {version} installiert',
+  install: 'Installieren …',
+  update: 'Aktualisieren …',
+  installTitle: '{name} installieren?',
+  installText: 'Workflows dieses Pakets dürfen Folgendes.',
+  installNow: 'Installieren',
+  installDone: '{name} ist installiert',
+  skills: 'Fähigkeiten',
+  hosts: 'Hosts',
+  secrets: 'Eingaben mit einem Geheimnis',
+  powers: 'Auf Rechnern',
+  approvals: 'Jeder Lauf braucht eine Freigabe.',
+  noApprovals: 'Läufe starten ohne Freigabe.',
+  nothing: 'Nichts',
+  create: 'Workflow anlegen …',
+  createTitle: 'Workflow aus {name}',
+  workflowName: 'Name',
+  createNow: 'Workflow anlegen',
+  active: 'Läufe sofort durch den Auslöser starten',
+  onlyAdmins: 'Nur Administratoren installieren Pakete.',
+  inputHint: 'Text, eine Zahl oder JSON für Listen und Objekte',
+  powerNames: {
+    ping: 'Verbindung prüfen',
+    screen: 'Bildschirm aufnehmen',
+    camera: 'Kamera verwenden',
+    audio: 'Ton aufnehmen',
+    files: 'Freigegebene Dateien lesen und schreiben',
+    browser: 'Browser verwenden',
+    system: 'Programme ausführen',
+  },
+};
