@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { callFiltersOf } from '../features/calls/filters.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -103,6 +104,7 @@ const knowledge = createRoute({
 const calls = createRoute({
   getParentRoute: () => root,
   path: '/calls',
+  validateSearch: callFiltersOf,
   component: lazyRouteComponent(() => import('../features/calls/calls-page.tsx'), 'CallsPage'),
 });
 const settings = createRoute({

@@ -1,2 +1,48 @@
-/** Texts of the calls pages. */
-export const calls = {};
+/** Texts of the calls page. */
+export const calls = {
+  empty: 'No calls yet',
+  emptyText:
+    'Calls appear here when a carrier reports them, or when a softphone or your SIP trunk makes them. Add a carrier connection in the settings.',
+  noMatch: 'No call matches these filters.',
+  today: 'calls today',
+  minutes: 'minutes today',
+  answered: 'answered, last 7 days',
+  noRate: 'no inbound calls',
+  direction: 'Direction',
+  allDirections: 'All directions',
+  directions: {
+    inbound: 'Inbound',
+    outbound: 'Outbound',
+  },
+  result: 'Result',
+  allResults: 'All results',
+  results: {
+    answered: 'Answered',
+    missed: 'Missed',
+    busy: 'Busy',
+    failed: 'Failed',
+    voicemail: 'Voicemail',
+    cancelled: 'Cancelled',
+  },
+  states: {
+    queued: 'Queued',
+    ringing: 'Ringing',
+    in_progress: 'In progress',
+    ended: 'Ended',
+  },
+  from: 'From',
+  to: 'To',
+  started: 'Started',
+  talk: 'Talk time',
+  quality: 'Quality',
+  rang: 'rang {duration}',
+  mos: 'MOS {score}',
+  export: 'Export as CSV',
+  openPhone: 'Open the phone',
+  unknown: 'Unknown',
+  reason: 'Reason: {reason}',
+  hangup: {
+    caller: 'The caller hung up',
+    callee: 'The callee hung up',
+  },
+};
