@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { readRunSearch } from '../features/runs/filters.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -13,6 +14,7 @@ const home = createRoute({
 const runs = createRoute({
   getParentRoute: () => root,
   path: '/runs',
+  validateSearch: readRunSearch,
   component: lazyRouteComponent(() => import('../features/runs/runs-page.tsx'), 'RunsPage'),
 });
 const run = createRoute({
