@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { readRunSearch } from '../features/runs/filters.ts';
+import { readWorkflowSearch, readWorkflowsSearch } from '../features/workflows/search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -50,11 +51,13 @@ const inbox = createRoute({
 const workflows = createRoute({
   getParentRoute: () => root,
   path: '/workflows',
+  validateSearch: readWorkflowsSearch,
   component: lazyRouteComponent(() => import('../features/workflows/workflows-page.tsx'), 'WorkflowsPage'),
 });
 const workflow = createRoute({
   getParentRoute: () => root,
   path: '/workflows/$workflowId/{-$tab}',
+  validateSearch: readWorkflowSearch,
   component: lazyRouteComponent(() => import('../features/workflows/workflow-page.tsx'), 'WorkflowPage'),
 });
 const sequences = createRoute({

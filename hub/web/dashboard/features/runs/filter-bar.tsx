@@ -12,7 +12,7 @@ import { NodePicker, WorkflowPicker } from './picker.tsx';
 import { shortId } from './run-cells.tsx';
 
 export const chip =
-  'inline-flex min-h-8 items-center gap-1 rounded-full border border-border-button bg-surface px-3 py-1 whitespace-nowrap hover:bg-surface-muted aria-pressed:border-accent aria-pressed:bg-accent-muted aria-pressed:font-semibold aria-pressed:text-accent';
+  'inline-flex min-h-8 items-center gap-1 rounded-full border border-border-button bg-surface px-2.5 py-1 whitespace-nowrap hover:bg-surface-muted aria-pressed:border-accent aria-pressed:bg-accent-muted aria-pressed:font-semibold aria-pressed:text-accent';
 const activeChip = 'border-accent! bg-accent-muted! text-accent! font-semibold';
 
 /** Statuses that each quick filter selects. */
@@ -41,7 +41,7 @@ function ChipSelect({
       aria-label={label}
       value={value ?? ''}
       onChange={(event) => onChange(event.target.value === '' ? undefined : event.target.value)}
-      className={`${chip} max-w-52 ${value === undefined ? '' : activeChip}`}
+      className={`${chip} field-sizing-content max-w-52 ${value === undefined ? '' : activeChip}`}
     >
       {options.map(([name, text]) => (
         <option key={name} value={name} className="bg-surface text-text">
@@ -99,7 +99,11 @@ export function FilterBar({ filters, onChange, hasWorkflow = true, children }: F
   const { words } = useLanguage();
   const texts = words.runs;
   const [picker, setPicker] = useState<'workflow' | 'node' | null>(null);
-  const { workflow, node } = filters;
+  const [isOpen, setOpen] = useState(false);
+  const { workflow, node, status: _status, ...others } = filters;
+  // Small screens show the further filters on demand, or when one of them applies.
+  const isShown = isOpen || workflow !== undefined || node !== undefined || hasFilters(others);
+  const shown = isShown ? 'contents' : 'hidden md:contents';
   const workflowName = useQuery({
     ...query('getAutomationWorkflow', { params: { id: workflow ?? '' } }),
     enabled: workflow !== undefined && hasWorkflow,
@@ -116,61 +120,71 @@ export function FilterBar({ filters, onChange, hasWorkflow = true, children }: F
   ];
   return (
     <div role="group" aria-label={texts.filters} className="mb-3 flex flex-wrap items-center gap-2">
-      {quick.map(([name, status]) => (
-        <button
-          key={name}
-          type="button"
-          className={chip}
-          aria-pressed={filters.status === status}
-          onClick={() => onChange({ status })}
-        >
-          {name === 'all' || name === 'waiting' ? texts[name] : words.common.status[name]}
+      <div className="flex gap-2 overflow-x-auto max-md:w-full max-md:pb-1">
+        {quick.map(([name, status]) => (
+          <button
+            key={name}
+            type="button"
+            className={chip}
+            aria-pressed={filters.status === status}
+            onClick={() => onChange({ status })}
+          >
+            {name === 'all' || name === 'waiting' ? texts[name] : words.common.status[name]}
+          </button>
+        ))}
+      </div>
+      {!isShown && (
+        <button type="button" className={`${chip} md:hidden`} aria-expanded={false} onClick={() => setOpen(true)}>
+          {texts.moreFilters}
+          <ChevronDown size={14} aria-hidden />
         </button>
-      ))}
-      {hasWorkflow && (
-        <ChipChoice
-          label={texts.workflow}
-          value={nameOf(workflow, workflowName)}
-          onOpen={() => setPicker('workflow')}
-          onRemove={() => onChange({ workflow: undefined })}
-        />
       )}
-      <ChipChoice
-        label={texts.node}
-        value={nameOf(node, nodeName)}
-        onOpen={() => setPicker('node')}
-        onRemove={() => onChange({ node: undefined })}
-      />
-      <ChipSelect
-        label={texts.trigger}
-        value={filters.trigger}
-        options={
-          filters.trigger === undefined || triggers.some(([type]) => type === filters.trigger)
-            ? triggers
-            : [...triggers, [filters.trigger, visibleLine(filters.trigger)]]
-        }
-        onChange={(trigger) => onChange({ trigger })}
-      />
-      <ChipSelect
-        label={texts.environment}
-        value={filters.environment}
-        options={[
-          ['', texts.anyEnvironment],
-          ['live', words.common.live],
-          ['test', words.common.test],
-        ]}
-        onChange={(environment) => onChange({ environment: environment as 'live' | 'test' | undefined })}
-      />
-      <ChipSelect
-        label={texts.period}
-        value={filters.period}
-        options={[
-          ['', texts.anyPeriod],
-          ...(Object.keys(periods) as Period[]).map((period) => [period, texts.periods[period]] as const),
-        ]}
-        onChange={(period) => onChange({ period: period as Period | undefined })}
-      />
-      <TextFilter filters={filters} onChange={onChange} />
+      <div className={shown}>
+        {hasWorkflow && (
+          <ChipChoice
+            label={texts.workflow}
+            value={nameOf(workflow, workflowName)}
+            onOpen={() => setPicker('workflow')}
+            onRemove={() => onChange({ workflow: undefined })}
+          />
+        )}
+        <ChipChoice
+          label={texts.node}
+          value={nameOf(node, nodeName)}
+          onOpen={() => setPicker('node')}
+          onRemove={() => onChange({ node: undefined })}
+        />
+        <ChipSelect
+          label={texts.trigger}
+          value={filters.trigger}
+          options={
+            filters.trigger === undefined || triggers.some(([type]) => type === filters.trigger)
+              ? triggers
+              : [...triggers, [filters.trigger, visibleLine(filters.trigger)]]
+          }
+          onChange={(trigger) => onChange({ trigger })}
+        />
+        <ChipSelect
+          label={texts.environment}
+          value={filters.environment}
+          options={[
+            ['', texts.anyEnvironment],
+            ['live', words.common.live],
+            ['test', words.common.test],
+          ]}
+          onChange={(environment) => onChange({ environment: environment as 'live' | 'test' | undefined })}
+        />
+        <ChipSelect
+          label={texts.period}
+          value={filters.period}
+          options={[
+            ['', texts.anyPeriod],
+            ...(Object.keys(periods) as Period[]).map((period) => [period, texts.periods[period]] as const),
+          ]}
+          onChange={(period) => onChange({ period: period as Period | undefined })}
+        />
+        <TextFilter filters={filters} onChange={onChange} />
+      </div>
       {children}
       {hasFilters(filters) && (
         <button
@@ -239,7 +253,7 @@ function TextFilter({ filters, onChange }: Pick<FilterBarProps, 'filters' | 'onC
       type="search"
       aria-label={idOrCode}
       placeholder={idOrCode}
-      className="min-w-44 flex-1 basis-44"
+      className="min-w-40 flex-1 basis-40"
       value={text}
       onChange={(event) => setText(event.target.value)}
     />

@@ -56,7 +56,7 @@ interface RunListProps {
   cursor: string | null;
   /** The address of the same list at another place. */
   onCursor: (cursor: string | undefined) => void;
-  /** What the list shows without runs, if there are no filters. */
+  /** What the list shows without runs, if there are no filters besides that of a workflow. */
   empty: ReactNode;
 }
 

@@ -5,7 +5,7 @@ import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { filtersOf, hasFilters } from './filters.ts';
+import { filtersOf } from './filters.ts';
 import type { RunFilters } from './filters.ts';
 import { NoRuns, RunList, useCountText, useRunEstimate } from './run-list.tsx';
 import { SavedFilters } from './saved-filters.tsx';
@@ -59,7 +59,7 @@ export function RunsPage() {
         onCursor={(cursor) => background(navigate({ search: { ...filters, cursor } }))}
         empty={
           <NoRuns>
-            {hasFilters(filters) ? undefined : <Button onClick={() => setStarting(true)}>{words.runs.start}</Button>}
+            <Button onClick={() => setStarting(true)}>{words.runs.start}</Button>
           </NoRuns>
         }
       />

@@ -166,19 +166,19 @@ export function RunsTable({ rows, selection, current, onNearEnd }: RunsTableProp
             <th scope="col" className="w-11 ps-3.5 py-2 text-start">
               {selectAll}
             </th>
-            <th scope="col" className={`${head} w-[29%] ps-1!`}>
+            <th scope="col" className={`${head} w-[26%] ps-1!`}>
               {texts.run}
             </th>
             <th scope="col" className={head}>
               {texts.status}
             </th>
-            <th scope="col" className={`${head} w-[19%]`}>
+            <th scope="col" className={`${head} w-[18%]`}>
               {texts.startedBy}
             </th>
-            <th scope="col" className={`${head} w-[11%]`}>
+            <th scope="col" className={`${head} w-[10%]`}>
               {texts.took}
             </th>
-            <th scope="col" className={`${head} w-[14%]`}>
+            <th scope="col" className={`${head} w-[12%]`}>
               {texts.started}
             </th>
           </tr>

@@ -5,6 +5,7 @@ export const runs = {
   oneRun: '1 run',
   runningNow: '{count} in progress',
   filters: 'Filters',
+  moreFilters: 'More filters',
   all: 'All',
   waiting: 'Waiting',
   clearFilters: 'Clear filters',
