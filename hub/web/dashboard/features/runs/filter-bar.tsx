@@ -253,7 +253,7 @@ function TextFilter({ filters, onChange }: Pick<FilterBarProps, 'filters' | 'onC
       type="search"
       aria-label={idOrCode}
       placeholder={idOrCode}
-      className="min-w-40 flex-1 basis-40"
+      className="min-w-40 flex-1 basis-40 md:max-w-xs"
       value={text}
       onChange={(event) => setText(event.target.value)}
     />

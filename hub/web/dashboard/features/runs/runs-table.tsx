@@ -4,9 +4,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { RunSummary } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useMediaQuery } from '../../app/use-media-query.ts';
 import { Duration, RelativeTime } from '../../ui/time.tsx';
 import { RunMeta, RunStatusCell, shortId, StartedBy } from './run-cells.tsx';
-import { useMediaQuery } from './use-media-query.ts';
 
 export interface RunSelection {
   ids: ReadonlySet<string>;
@@ -166,7 +166,7 @@ export function RunsTable({ rows, selection, current, onNearEnd }: RunsTableProp
             <th scope="col" className="w-11 ps-3.5 py-2 text-start">
               {selectAll}
             </th>
-            <th scope="col" className={`${head} w-[26%] ps-1!`}>
+            <th scope="col" className={`${head} w-[25%] ps-1!`}>
               {texts.run}
             </th>
             <th scope="col" className={head}>
@@ -175,7 +175,7 @@ export function RunsTable({ rows, selection, current, onNearEnd }: RunsTableProp
             <th scope="col" className={`${head} w-[18%]`}>
               {texts.startedBy}
             </th>
-            <th scope="col" className={`${head} w-[10%]`}>
+            <th scope="col" className={`${head} w-[12%]`}>
               {texts.took}
             </th>
             <th scope="col" className={`${head} w-[12%]`}>
@@ -210,7 +210,7 @@ export function RunsTable({ rows, selection, current, onNearEnd }: RunsTableProp
               <td className={cell}>
                 <StartedBy run={run} />
               </td>
-              <td className={cell}>
+              <td className={`${cell} whitespace-nowrap`}>
                 <Took run={run} />
               </td>
               <td className={cell}>

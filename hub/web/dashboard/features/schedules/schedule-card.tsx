@@ -4,6 +4,7 @@ import type { Schedule, Workflow, WorkflowSummary } from '../../../../../shared/
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useMediaQuery } from '../../app/use-media-query.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -11,7 +12,7 @@ import { Pill, StatusPill } from '../../ui/status.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { useScheduleText } from '../workflows/trigger-text.ts';
-import { hasClockChange, useZonedTime } from './zoned-time.ts';
+import { hasClockChange, readerZone, useZonedTime } from './zoned-time.ts';
 
 const firstTimes = 5;
 const moreTimes = 10;
@@ -72,7 +73,9 @@ export function ScheduleCard({ workflow }: { workflow: WorkflowSummary }) {
         <Loaded of={detail}>
           {(loaded) => {
             const schedule = scheduleOf(loaded);
-            return schedule === null ? null : <Times schedule={schedule} isActive={loaded.active} />;
+            return schedule === null ? null : (
+              <Times schedule={schedule} isActive={loaded.active} nextRunAt={loaded.nextRunAt} />
+            );
           }}
         </Loaded>
       </Card>
@@ -80,16 +83,27 @@ export function ScheduleCard({ workflow }: { workflow: WorkflowSummary }) {
   );
 }
 
-function Times({ schedule, isActive }: { schedule: Schedule; isActive: boolean }) {
+/**
+ * The time after which the next times are computed. An interval is counted from the last run, which the preview does not
+ * know, so it begins one interval before the next run.
+ */
+function afterOf(schedule: Schedule, nextRunAt: string | null): { after?: string } {
+  if (schedule.kind !== 'interval' || nextRunAt === null) return {};
+  return { after: new Date(Date.parse(nextRunAt) - schedule.everySeconds * 1000).toISOString() };
+}
+
+function Times({ schedule, isActive, nextRunAt }: { schedule: Schedule; isActive: boolean; nextRunAt: string | null }) {
   const { words, format, duration } = useLanguage();
   const texts = words.schedules;
   const scheduleText = useScheduleText();
   const zonedTime = useZonedTime();
+  const isWide = useMediaQuery('(min-width: 48rem)');
   const [count, setCount] = useState(firstTimes);
   const preview = useQuery({
-    ...query('previewAutomationSchedule', { body: { schedule, count } }),
+    ...query('previewAutomationSchedule', { body: { schedule, count, ...afterOf(schedule, nextRunAt) } }),
     placeholderData: (previous) => previous,
   });
+  const isOwnZone = schedule.timezone === readerZone();
   const { timezone, jitterSeconds, onMissed, maxCatchUp, overlap } = schedule;
   return (
     <>
@@ -112,10 +126,26 @@ function Times({ schedule, isActive }: { schedule: Schedule; isActive: boolean }
             <p className="text-text-muted">{texts.none}</p>
           ) : (
             <>
-              <Table head={[format(texts.inZone, { zone: timezone }), texts.here, texts.distance]}>
+              <Table
+                head={[
+                  format(texts.inZone, { zone: timezone }),
+                  ...(isWide && !isOwnZone ? [texts.here] : []),
+                  ...(isWide ? [texts.distance] : []),
+                ]}
+              >
                 {fires.map((at, index) => (
                   <Row key={at}>
-                    <Cell className="whitespace-nowrap">
+                    <Cell
+                      className="md:whitespace-nowrap"
+                      note={
+                        isWide ? undefined : (
+                          <>
+                            {!isOwnZone && `${texts.here}: ${zonedTime(at)} · `}
+                            <RelativeTime at={at} />
+                          </>
+                        )
+                      }
+                    >
                       {zonedTime(at, timezone)}{' '}
                       {hasClockChange(fires[index - 1], at, timezone) && (
                         <span title={texts.clockChangeText}>
@@ -123,10 +153,12 @@ function Times({ schedule, isActive }: { schedule: Schedule; isActive: boolean }
                         </span>
                       )}
                     </Cell>
-                    <Cell className="whitespace-nowrap">{zonedTime(at)}</Cell>
-                    <Cell className="whitespace-nowrap text-text-muted">
-                      <RelativeTime at={at} />
-                    </Cell>
+                    {isWide && !isOwnZone && <Cell className="whitespace-nowrap">{zonedTime(at)}</Cell>}
+                    {isWide && (
+                      <Cell className="whitespace-nowrap text-text-muted">
+                        <RelativeTime at={at} />
+                      </Cell>
+                    )}
                   </Row>
                 ))}
               </Table>

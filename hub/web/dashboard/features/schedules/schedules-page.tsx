@@ -8,6 +8,7 @@ import { Card, Empty, Page } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { deletedWorkflows } from '../workflows/deleted-workflows.ts';
 import { ScheduleCard } from './schedule-card.tsx';
+import { readerZone } from './zoned-time.ts';
 
 /** Workflows that are read at once. The API has no filter for schedules, and each shown schedule needs two requests. */
 const pageSize = 50;
@@ -20,7 +21,7 @@ export function SchedulesPage() {
   const texts = words.schedules;
   const { ids: deleted } = useStore(deletedWorkflows);
   const list = useInfiniteQuery(pagedQuery('listAutomationWorkflowSummaries', { query: { limit: pageSize } }));
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = readerZone();
   const more = list.hasNextPage && (
     <Button isBusy={list.isFetchingNextPage} onClick={() => background(list.fetchNextPage())}>
       {texts.readMore}

@@ -1,5 +1,8 @@
 import { useLanguage } from '../../app/language.tsx';
 
+/** The time zone of the reader. */
+export const readerZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** Difference of a time zone from UTC at a time, such as `GMT+01:00`. */
 const offsetOf = (at: string, timeZone: string): string =>
   new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })

@@ -6,6 +6,7 @@ import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { pagedQuery } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useMediaQuery } from '../../app/use-media-query.ts';
 import { useStore } from '../../app/use-store.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Input, Select } from '../../ui/form.tsx';
@@ -57,46 +58,72 @@ function LastRun({ workflow: { lastRun } }: { workflow: WorkflowSummary }) {
   );
 }
 
-function WorkflowRow({ workflow, onRun }: { workflow: WorkflowSummary; onRun: () => void }) {
+interface WorkflowRowProps {
+  workflow: WorkflowSummary;
+  onRun: () => void;
+}
+
+/** The parts of a row, for the table and for the cards of small screens. */
+function useParts({ workflow, onRun }: WorkflowRowProps) {
   const { words, format, shortDateTime } = useLanguage();
   const texts = words.workflows;
-  const { id, name, active, triggerType, stepCount, version, environment, updatedAt, nextRunAt } = workflow;
+  const { id, name, active, triggerType, stepCount, version, environment, nextRunAt } = workflow;
   const types: Partial<Record<string, string>> = texts.triggerType;
-  return (
-    <Row>
-      <Cell
-        className="min-w-44 wrap-anywhere"
-        note={`${stepCount === 1 ? texts.oneStep : format(texts.steps, { count: stepCount })} · ${format(texts.version, { version: String(version) })}`}
-      >
+  return {
+    title: (
+      <>
         <TextLink to="/workflows/$workflowId/{-$tab}" params={{ workflowId: id }}>
           {visibleLine(name)}
         </TextLink>{' '}
         {environment === 'test' && <Pill tone="neutral">{words.common.test}</Pill>}
+      </>
+    ),
+    meta: `${stepCount === 1 ? texts.oneStep : format(texts.steps, { count: stepCount })} · ${format(texts.version, { version: String(version) })}`,
+    trigger: types[triggerType] ?? visibleLine(triggerType),
+    next: nextRunAt === null ? undefined : format(texts.next, { time: shortDateTime(new Date(nextRunAt), new Date()) }),
+    state: <Pill tone={active ? 'success' : 'neutral'}>{active ? texts.on : texts.off}</Pill>,
+    run: active && (
+      <Button size="small" aria-label={`${texts.run} ${visibleLine(name)}`} onClick={onRun}>
+        {texts.run}
+      </Button>
+    ),
+  };
+}
+
+function WorkflowRow(props: WorkflowRowProps) {
+  const { title, meta, trigger, next, state, run } = useParts(props);
+  return (
+    <Row>
+      <Cell className="min-w-44 wrap-anywhere" note={meta}>
+        {title}
       </Cell>
-      <Cell
-        note={
-          nextRunAt === null ? undefined : format(texts.next, { time: shortDateTime(new Date(nextRunAt), new Date()) })
-        }
-      >
-        {types[triggerType] ?? visibleLine(triggerType)}
-      </Cell>
+      <Cell note={next}>{trigger}</Cell>
+      <Cell>{state}</Cell>
       <Cell>
-        <Pill tone={active ? 'success' : 'neutral'}>{active ? texts.on : texts.off}</Pill>
-      </Cell>
-      <Cell>
-        <LastRun workflow={workflow} />
+        <LastRun workflow={props.workflow} />
       </Cell>
       <Cell className="whitespace-nowrap">
-        <RelativeTime at={updatedAt} />
+        <RelativeTime at={props.workflow.updatedAt} />
       </Cell>
-      <Cell className="text-end">
-        {active && (
-          <Button size="small" aria-label={`${texts.run} ${visibleLine(name)}`} onClick={onRun}>
-            {texts.run}
-          </Button>
-        )}
-      </Cell>
+      <Cell className="text-end">{run}</Cell>
     </Row>
+  );
+}
+
+function WorkflowCard(props: WorkflowRowProps) {
+  const { title, meta, trigger, next, state, run } = useParts(props);
+  return (
+    <li className="flex items-start gap-3 border-b p-3 last:border-b-0">
+      <div className="flex min-w-0 flex-1 flex-col gap-1">
+        <p className="font-medium wrap-anywhere">{title}</p>
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-text-muted">
+          {state} {trigger} · {meta}
+        </p>
+        {next !== undefined && <p className="text-sm text-text-muted">{next}</p>}
+        <LastRun workflow={props.workflow} />
+      </div>
+      {run}
+    </li>
   );
 }
 
@@ -106,6 +133,7 @@ export function WorkflowsPage() {
   const texts = words.workflows;
   const search = useSearch({ from: '/workflows' });
   const navigate = useNavigate({ from: '/workflows' });
+  const isWide = useMediaQuery('(min-width: 60rem)');
   const { ids: deleted } = useStore(deletedWorkflows);
   const [started, setStarted] = useState<string | null>(null);
   const { q, sort = 'createdAt', active } = search;
@@ -158,7 +186,7 @@ export function WorkflowsPage() {
           ))}
         </Select>
       </div>
-      <Card>
+      <Card className="relative overflow-hidden">
         <Loaded of={list}>
           {({ pages }) => {
             const rows = pages.flatMap(({ data }) => data).filter(({ id }) => !deleted.has(id));
@@ -174,6 +202,15 @@ export function WorkflowsPage() {
               ) : (
                 <Empty title={texts.emptySearch}>{texts.emptySearchText}</Empty>
               );
+            const onRun = ({ id }: WorkflowSummary) => setStarted(id);
+            if (!isWide)
+              return (
+                <ul aria-label={texts.list}>
+                  {rows.map((workflow) => (
+                    <WorkflowCard key={workflow.id} workflow={workflow} onRun={() => onRun(workflow)} />
+                  ))}
+                </ul>
+              );
             return (
               <Table
                 head={[
@@ -186,7 +223,7 @@ export function WorkflowsPage() {
                 ]}
               >
                 {rows.map((workflow) => (
-                  <WorkflowRow key={workflow.id} workflow={workflow} onRun={() => setStarted(workflow.id)} />
+                  <WorkflowRow key={workflow.id} workflow={workflow} onRun={() => onRun(workflow)} />
                 ))}
               </Table>
             );

@@ -6,7 +6,6 @@ export const schedules = {
     'A workflow with the trigger schedule or heartbeat starts by itself. Set it on the Edit tab of a workflow.',
   emptyPage: 'None of the workflows read so far has a schedule.',
   toWorkflows: 'Workflows',
-  next: 'Next times',
   none: 'It has no further times.',
   off: 'The workflow is off, so nothing starts. These would be its times:',
   inZone: 'Time there ({zone})',
@@ -22,5 +21,4 @@ export const schedules = {
   overlaps: { allow: 'another one starts', skip: 'the time is skipped', queue: 'the new run waits' },
   jitter: 'Random delay',
   jitterText: 'up to {time}',
-  times: 'Times',
 };
