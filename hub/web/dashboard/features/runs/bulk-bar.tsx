@@ -47,7 +47,7 @@ export function BulkBar({ selection, rows, filters, estimate }: BulkBarProps) {
         <div
           role="toolbar"
           aria-label={format(texts.selected, { count: ids.size })}
-          className="sticky top-2 z-6 mb-2 flex flex-wrap items-center gap-2 rounded-(--radius-large) border bg-surface-raised px-3 py-2 shadow-medium max-md:top-14"
+          className="sticky bottom-3 z-6 mt-2 flex flex-wrap items-center gap-2 rounded-(--radius-large) border bg-surface-raised px-3 py-2 shadow-medium"
         >
           <span className="font-semibold">{format(texts.selected, { count: ids.size })}</span>
           <Button size="small" onClick={() => setAsked('cancel')}>

@@ -79,7 +79,6 @@ export function RunList({ filters, cursor, onCursor, empty }: RunListProps) {
     hasMore ? format(texts.newRunsMore, { count }) : count === 1 ? texts.newRun : format(texts.newRuns, { count });
   return (
     <>
-      <BulkBar selection={selection} rows={rows} filters={filters} estimate={estimate} />
       {cursor !== null && (
         <p className="mb-2">
           <Button size="small" onClick={() => onCursor(undefined)}>
@@ -92,16 +91,19 @@ export function RunList({ filters, cursor, onCursor, empty }: RunListProps) {
           {({ next, newCount, hasMoreNew }) => (
             <>
               {newCount > 0 && (
-                <button
-                  type="button"
-                  className="sticky top-0 z-5 block w-full rounded-t-(--radius-large) border-b bg-accent-muted px-3 py-2 font-semibold text-accent max-md:top-12"
-                  onClick={() => {
-                    scrollTo({ top: 0 });
-                    list.showNew();
-                  }}
-                >
-                  {newText(newCount, hasMoreNew)}
-                </button>
+                // Without height, so that the rows do not move when it appears.
+                <div className="sticky top-3 z-5 flex h-0 justify-center max-md:top-14">
+                  <button
+                    type="button"
+                    className="h-8 -translate-y-1/2 rounded-full border border-accent bg-accent-muted px-4 font-semibold whitespace-nowrap text-accent shadow-medium"
+                    onClick={() => {
+                      scrollTo({ top: 0 });
+                      list.showNew();
+                    }}
+                  >
+                    {newText(newCount, hasMoreNew)}
+                  </button>
+                </div>
               )}
               {list.error !== null && <ErrorNote error={list.error} />}
               {rows.length > 0 && (
@@ -163,6 +165,7 @@ export function RunList({ filters, cursor, onCursor, empty }: RunListProps) {
           )}
         </Loaded>
       </Card>
+      <BulkBar selection={selection} rows={rows} filters={filters} estimate={estimate} />
       {rows.length > 0 && <p className="mt-2 text-sm text-text-muted max-md:hidden">{texts.keys}</p>}
     </>
   );

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { ApiError } from '../../../../../shared/client/client.ts';
 import type { DryRun, JsonObject, Workflow } from '../../../../../shared/client/operations.ts';
 import type { WorkflowInputs } from '../../../../../shared/inputs-schema.ts';
@@ -90,6 +90,9 @@ function StartForm({ workflow, onClose }: { workflow: Workflow; onClose: () => v
   });
   // The dialog stays busy until the page of the run opens, so that a double click starts one run.
   const isStarting = run.isPending || run.isSuccess;
+  // The second click of a double click arrives before the button is disabled.
+  const hasStarted = useRef(false);
+  if (run.isError) hasStarted.current = false;
   const error = run.error ?? dryRun.error;
   const problems = problemsOf(error);
   const shownError =
@@ -105,7 +108,9 @@ function StartForm({ workflow, onClose }: { workflow: Workflow; onClose: () => v
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (isValid && !isStarting) run.start({ params: { id: workflow.id }, body });
+        if (!isValid || isStarting || hasStarted.current) return;
+        hasStarted.current = true;
+        run.start({ params: { id: workflow.id }, body });
       }}
     >
       {!workflow.active && (

@@ -59,6 +59,7 @@ export function useBulk() {
   const retry = useAction('retryAutomationRuns');
   const [state, setState] = useState<BulkState>(atStart);
   const isStopped = useRef(false);
+  const isBusy = useRef(false);
   const call = (kind: BulkKind, body: object): Promise<Answer<'cancelAutomationRuns'>> =>
     kind === 'cancel' ? cancel.run({ body }) : retry.run({ body });
   const collect = ({ results }: { results: Result[] }) =>
@@ -72,20 +73,25 @@ export function useBulk() {
       };
     });
   const start = (work: () => Promise<void>) => {
+    // The second click of a double click arrives before the button is disabled.
+    if (isBusy.current) return;
+    isBusy.current = true;
     isStopped.current = false;
     setState({ ...atStart, isRunning: true });
     background(
-      work().then(
-        () => setState((old) => ({ ...old, isRunning: false, hasEnded: true })),
-        (error: unknown) =>
-          setState((old) => ({
-            ...old,
-            isRunning: false,
-            // What was done before the failure stays visible.
-            hasEnded: old.done + old.refused.length > 0,
-            error: error as Error,
-          })),
-      ),
+      work()
+        .finally(() => (isBusy.current = false))
+        .then(
+          () => setState((old) => ({ ...old, isRunning: false, hasEnded: true })),
+          (error: unknown) =>
+            setState((old) => ({
+              ...old,
+              isRunning: false,
+              // What was done before the failure stays visible.
+              hasEnded: old.done + old.refused.length > 0,
+              error: error as Error,
+            })),
+        ),
     );
   };
   return {

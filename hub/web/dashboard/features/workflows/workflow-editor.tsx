@@ -75,13 +75,18 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
     background(read.then(setNewest));
   }, [isConflict]);
 
+  // The second click of a double click arrives before the button is disabled.
+  const isSaving = useRef(false);
+  if (!isBusy) isSaving.current = false;
   const save = (version = base.version) => {
     const document = parse(text);
+    if (isSaving.current) return;
     create.reset();
     update.reset();
     if (document === null) return setProblem(texts.noObject);
     if (document instanceof Error) return setProblem(format(texts.invalidJson, { message: document.message }));
     setProblem(null);
+    isSaving.current = true;
     if (workflow === null) create.start({ body: asCreateBody(document) });
     else update.start({ params: { id: workflow.id }, body: asUpdateBody(document) }, version);
   };
