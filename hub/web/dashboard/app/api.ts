@@ -70,6 +70,8 @@ export function retryDelay(attempt: number, error: unknown): number {
 interface Gesture<Id extends OperationId> {
   input: Input<Id> | undefined;
   key: string;
+  /** Version that the user saw. The hub refuses the request if the object has changed since. */
+  ifMatch: number | undefined;
 }
 
 /**
@@ -82,10 +84,13 @@ export function useAction<Id extends JsonOperationId>(
 ) {
   const mutation = useMutation<Answer<Id>, Error, Gesture<Id>>({
     mutationKey: [id],
-    mutationFn: ({ input, key }) =>
-      callAny(id, input, operations[id][0] === 'POST' ? { headers: { 'idempotency-key': key } } : {}) as Promise<
-        Answer<Id>
-      >,
+    mutationFn: ({ input, key, ifMatch }) =>
+      callAny(id, input, {
+        headers: {
+          ...(operations[id][0] === 'POST' ? { 'idempotency-key': key } : {}),
+          ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+        },
+      }) as Promise<Answer<Id>>,
     retry: (failures, error) => failures < 3 && isTransient(error),
     retryDelay,
     onSuccess: async (answer, { input }) => {
@@ -95,8 +100,8 @@ export function useAction<Id extends JsonOperationId>(
   return {
     ...mutation,
     /** Starts the operation. A failure is in `error`. */
-    start: (input?: Input<Id>) => mutation.mutate({ input, key: newKey() }),
+    start: (input?: Input<Id>, ifMatch?: number) => mutation.mutate({ input, key: newKey(), ifMatch }),
     /** Starts the operation. @throws the failure. */
-    run: (input?: Input<Id>) => mutation.mutateAsync({ input, key: newKey() }),
+    run: (input?: Input<Id>, ifMatch?: number) => mutation.mutateAsync({ input, key: newKey(), ifMatch }),
   };
 }

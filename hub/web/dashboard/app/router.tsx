@@ -1,5 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { callFiltersOf } from '../features/calls/filters.ts';
+import { readRunSearch } from '../features/runs/filters.ts';
+import { readWorkflowSearch, readWorkflowsSearch } from '../features/workflows/search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -14,6 +16,7 @@ const home = createRoute({
 const runs = createRoute({
   getParentRoute: () => root,
   path: '/runs',
+  validateSearch: readRunSearch,
   component: lazyRouteComponent(() => import('../features/runs/runs-page.tsx'), 'RunsPage'),
 });
 const run = createRoute({
@@ -49,11 +52,13 @@ const inbox = createRoute({
 const workflows = createRoute({
   getParentRoute: () => root,
   path: '/workflows',
+  validateSearch: readWorkflowsSearch,
   component: lazyRouteComponent(() => import('../features/workflows/workflows-page.tsx'), 'WorkflowsPage'),
 });
 const workflow = createRoute({
   getParentRoute: () => root,
   path: '/workflows/$workflowId/{-$tab}',
+  validateSearch: readWorkflowSearch,
   component: lazyRouteComponent(() => import('../features/workflows/workflow-page.tsx'), 'WorkflowPage'),
 });
 const sequences = createRoute({

@@ -1,5 +1,5 @@
 import { useId } from 'react';
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react';
+import type { ComponentProps, InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
 import { useWords } from '../app/language.tsx';
 
 const control =
@@ -43,7 +43,7 @@ export function Field({ label, hint, error = null, isOptional = false, children 
 export const Input = ({ className = '', ...rest }: InputHTMLAttributes<HTMLInputElement>) => (
   <input className={`${control} ${className}`} {...rest} />
 );
-export const TextArea = ({ className = '', ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement>) => (
+export const TextArea = ({ className = '', ...rest }: ComponentProps<'textarea'>) => (
   <textarea className={`${control} ${className}`} {...rest} />
 );
 export const Select = ({ className = '', ...rest }: SelectHTMLAttributes<HTMLSelectElement>) => (

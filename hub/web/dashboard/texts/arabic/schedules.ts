@@ -1,4 +1,4 @@
-import type { schedules as english } from '../english/schedules.ts';
+import { schedules as english } from '../english/schedules.ts';
 
 /** Texts of the schedules pages. */
-export const schedules: typeof english = {};
+export const schedules: typeof english = english;

@@ -1,4 +1,4 @@
-import type { workflows as english } from '../english/workflows.ts';
+import { workflows as english } from '../english/workflows.ts';
 
 /** Texts of the workflows pages. */
-export const workflows: typeof english = {};
+export const workflows: typeof english = english;

@@ -1,4 +1,4 @@
-import type { runs as english } from '../english/runs.ts';
+import { runs as english } from '../english/runs.ts';
 
 /** Texts of the runs pages. */
-export const runs: typeof english = {};
+export const runs: typeof english = english;

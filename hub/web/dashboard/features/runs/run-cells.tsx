@@ -1,0 +1,133 @@
+import type { RunSummary, RunWait } from '../../../../../shared/client/operations.ts';
+import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { useNow } from '../../app/now.ts';
+import { TextLink } from '../../ui/layout.tsx';
+import { Pill } from '../../ui/status.tsx';
+import { StatusPill } from '../../ui/status.tsx';
+import { useActorName } from './use-members.ts';
+
+/** The first half of a UUID is enough to recognise a run, and the filter finds the run by it. */
+export const shortId = (id: string) => id.slice(0, 13);
+
+const fieldOf = (trigger: object, name: string): string => {
+  const value = (trigger as Record<string, unknown>)[name];
+  return typeof value === 'string' ? visibleLine(value) : '';
+};
+
+/** Writes why a run waits, in one line. */
+export function useWaitText(): (wait: RunWait) => string {
+  const { words, format, shortDateTime } = useLanguage();
+  const { wait: texts } = words.runs;
+  const now = new Date(useNow());
+  return (wait) => {
+    const until = 'until' in wait && wait.until !== null ? shortDateTime(new Date(wait.until), now) : null;
+    const time = until ?? '';
+    switch (wait.kind) {
+      case 'limit': {
+        const reason = texts.limit[wait.limit];
+        return until === null ? reason : format(texts.limitUntil, { reason, time });
+      }
+      case 'quiet_hours':
+        return until === null ? texts.quietHours : format(texts.quietHoursUntil, { time });
+      case 'node_command': {
+        const text = !wait.nodeOnline ? texts.nodeOffline : wait.handedOut ? texts.nodeWorks : texts.nodePending;
+        return format(text, { node: visibleLine(wait.nodeName), time });
+      }
+      case 'approval':
+        return until === null ? texts.approval : format(texts.approvalUntil, { time });
+      case 'run':
+        return format(texts.run, { id: shortId(wait.runId) });
+      case 'jitter':
+      case 'delay':
+      case 'retry':
+        return format(texts[wait.kind], { time });
+    }
+  };
+}
+
+/** The status of a run, with the reason why it waits or failed. */
+export function RunStatusCell({ run }: { run: RunSummary }) {
+  const waitText = useWaitText();
+  const { status, waitsFor, error } = run;
+  return (
+    <>
+      <StatusPill status={status} />
+      {waitsFor !== null && (
+        <div className="mt-0.5 line-clamp-2 text-sm wrap-anywhere text-text-muted">
+          {waitsFor.kind === 'approval' ? (
+            <TextLink to="/approvals/$approvalId" params={{ approvalId: waitsFor.approvalId }}>
+              {waitText(waitsFor)}
+            </TextLink>
+          ) : (
+            waitText(waitsFor)
+          )}
+        </div>
+      )}
+      {error !== null && (
+        <div className="mt-0.5 line-clamp-2 text-sm wrap-anywhere text-text-muted" title={visibleLine(error.message)}>
+          <code>{visibleLine(error.code)}</code> {visibleLine(error.message)}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** What started a run. */
+export function StartedBy({ run: { trigger } }: { run: RunSummary }) {
+  const { words, format, shortDateTime } = useLanguage();
+  const { by, triggerType } = words.runs;
+  const actorName = useActorName();
+  const now = new Date(useNow());
+  const runLink = (text: string, id: string) => (
+    <TextLink to="/runs/$runId" params={{ runId: id }}>
+      {format(text, { id: shortId(id) })}
+    </TextLink>
+  );
+  switch (trigger.type) {
+    case 'manual':
+      return actorName(fieldOf(trigger, 'by'));
+    case 'schedule':
+    case 'heartbeat': {
+      const fireAt = new Date(fieldOf(trigger, 'fireAt'));
+      if (Number.isNaN(fireAt.getTime())) return triggerType[trigger.type];
+      return format(by[trigger.type], { time: shortDateTime(fireAt, now) });
+    }
+    case 'webhook':
+    case 'event': {
+      const event = fieldOf(trigger, 'event');
+      return event === '' ? triggerType[trigger.type] : format(by[trigger.type], { event });
+    }
+    case 'channel': {
+      const provider = fieldOf(trigger, 'provider');
+      return provider === '' ? triggerType.channel : format(by.channel, { provider });
+    }
+    case 'subagent':
+      return runLink(by.run, fieldOf(trigger, 'parentRunId'));
+    case 'error':
+      return runLink(by.error, fieldOf(trigger, 'runId'));
+    case 'skill':
+      return format(by.skill, { skill: fieldOf(trigger, 'skillId') });
+    case 'sequence':
+      return (
+        <TextLink to="/sequences/$sequenceId" params={{ sequenceId: fieldOf(trigger, 'sequenceId') }}>
+          {by.sequence}
+        </TextLink>
+      );
+    default:
+      return visibleLine(trigger.type);
+  }
+}
+
+/** Id, version, attempt and environment of a run, in one line. */
+export function RunMeta({ run }: { run: RunSummary }) {
+  const { words, format } = useLanguage();
+  return (
+    <span className="flex flex-wrap items-center gap-x-1.5 text-sm text-text-muted">
+      <code title={run.id}>{shortId(run.id)}</code>
+      <span>· {format(words.runs.version, { version: String(run.workflowVersion) })}</span>
+      {run.attempt > 1 && <span>· {format(words.runs.attempt, { count: run.attempt })}</span>}
+      {run.environment === 'test' && <Pill tone="neutral">{words.common.test}</Pill>}
+    </span>
+  );
+}

@@ -1,0 +1,91 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { Workflow } from '../../../../../shared/client/operations.ts';
+import type { WorkflowInputs } from '../../../../../shared/inputs-schema.ts';
+import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { background } from '../../../../../shared/web/background.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { Facts, Section, TextLink } from '../../ui/layout.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { LocalTime } from '../../ui/time.tsx';
+import { CodeBlock } from '../../ui/value.tsx';
+import { StepsList } from './steps-list.tsx';
+import { useTriggerText } from './trigger-text.ts';
+import { documentOf, textOf } from './workflow-document.ts';
+
+function Inputs({ inputs }: { inputs: WorkflowInputs | null }) {
+  const { words } = useLanguage();
+  const properties = Object.entries(inputs?.properties ?? {});
+  if (properties.length === 0) return <p className="text-sm text-text-muted">{words.workflows.noInputs}</p>;
+  const required = new Set(inputs?.required);
+  return (
+    <ul className="flex flex-col gap-1 text-sm">
+      {properties.map(([name, { type, title, description }]) => (
+        <li key={name} className="wrap-anywhere">
+          <code>{visibleLine(name)}</code>{' '}
+          <span className="text-text-muted">
+            {type}
+            {!required.has(name) && `, ${words.common.optional}`}
+            {(description ?? title) !== undefined && ` · ${visibleLine(description ?? title ?? '')}`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What starts the workflow and what it does. */
+export function WorkflowOverview({ workflow }: { workflow: Workflow }) {
+  const { words } = useLanguage();
+  const texts = words.workflows;
+  const { view } = useSearch({ from: '/workflows/$workflowId/{-$tab}' });
+  const navigate = useNavigate({ from: '/workflows/$workflowId/{-$tab}' });
+  const triggerText = useTriggerText();
+  const { triggerJson, stepsJson, nextRunAt, createdAt, updatedAt, inputs } = workflow;
+  return (
+    <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      <Section title={texts.stepsTitle}>
+        <Tabs
+          label={texts.stepsView}
+          tabs={[
+            { name: 'list', label: texts.asList },
+            { name: 'json', label: texts.asJson },
+          ]}
+          selected={view ?? 'list'}
+          onSelect={(name) =>
+            background(navigate({ search: name === 'json' ? { view: name } : {}, replace: true, resetScroll: false }))
+          }
+        />
+        {view === 'json' ? (
+          <>
+            <CodeBlock label={texts.document} text={textOf(documentOf(workflow))} />
+            {triggerJson.type === 'webhook' && <p className="mt-1 text-sm text-text-muted">{texts.tokenHidden}</p>}
+          </>
+        ) : (
+          <StepsList steps={stepsJson} />
+        )}
+      </Section>
+      <div className="flex flex-col gap-4">
+        <Section title={texts.trigger}>
+          <p className="mb-2 wrap-anywhere">{triggerText(triggerJson)}</p>
+          {nextRunAt !== null && (
+            <p className="text-sm text-text-muted">
+              {texts.nextRun}: <LocalTime at={nextRunAt} /> ·{' '}
+              <TextLink to="/schedules">{words.common.schedules}</TextLink>
+            </p>
+          )}
+        </Section>
+        <Section title={texts.inputsTitle}>
+          <Inputs inputs={inputs as WorkflowInputs | null} />
+        </Section>
+        <Section title={texts.changed}>
+          <Facts
+            rows={[
+              [texts.lastChange, <LocalTime key="changed" at={updatedAt} />],
+              [texts.created, <LocalTime key="created" at={createdAt} />],
+            ]}
+          />
+        </Section>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,265 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
+import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+
+const hostileName = '<img src=x onerror=alert(1)> \u202Egnp.exe \u001B[31mred';
+/** The hostile name as the page shows it. */
+const shownHostileName = '<img src=x onerror=alert(1)> ⟨U+202E⟩gnp.exe ⟨U+001B⟩[31mred';
+
+describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
+  let hub: TestHub;
+  let browser: Browser;
+  let workspace: TestWorkspace;
+  let session: string;
+  const workflows = new Map<string, string>();
+  beforeAll(async () => {
+    hub = await startHub();
+    workspace = await hub.workspace('Harbour');
+    const { email, password } = workspace;
+    ({ token: session } = await hub.client().call('logIn', { body: { email, password } }));
+    browser = await startDashboardBrowser();
+    const create = async (name: string, body: object) => {
+      const made = await workspace.session.call('createAutomationWorkflow', { body: { name, stepsJson: [], ...body } });
+      workflows.set(name, made.id);
+    };
+    await create('greet', { stepsJson: [{ type: 'log', message: 'Hello' }] });
+    await create('ask', { stepsJson: [{ type: 'approval', title: 'Send it?' }] });
+    await create('pause', { stepsJson: [{ type: 'log', message: 'late', delaySeconds: 3600 }] });
+    await create('break', {
+      stepsJson: [{ type: 'skill', skillId: 'memory.read', input: { key: '{{payload.missing.deeply}}' } }],
+    });
+    await create(hostileName, { stepsJson: [{ type: 'log', message: 'x' }] });
+    await create('report', {
+      inputs: {
+        type: 'object',
+        required: ['city', 'guests'],
+        properties: {
+          city: { type: 'string', title: 'City', enum: ['Kiel', 'Hamburg'] },
+          guests: { type: 'integer', title: 'Guests', maximum: 50 },
+        },
+      },
+      stepsJson: [{ type: 'log', message: '{{payload.guests}} guests in {{payload.city}}' }],
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await hub?.[Symbol.asyncDispose]();
+  });
+  const start = async (name: string, count = 1) => {
+    const ids: string[] = [];
+    for (let started = 0; started < count; started += 1) {
+      const params = { id: workflows.get(name) as string };
+      ids.push(startedRun(await workspace.api.call('runAutomationWorkflow', { params, body: {} })).runId);
+    }
+    return ids;
+  };
+  const ended = async (id: string) => {
+    await expect
+      .poll(async () => (await workspace.api.call('getAutomationRun', { params: { id } })).status)
+      .toMatch(/succeeded|failed|waiting/);
+  };
+  const open = (path: string, options: Partial<Parameters<typeof openDashboard>[2]> = {}) =>
+    openDashboard(browser, path, { hubUrl: hub.url, session, ...options });
+  const row = (page: Page, id: string) => page.locator('tr').filter({ has: page.locator(`[data-run="${id}"]`) });
+
+  test('a workspace without runs says how to start one', async () => {
+    await using tab = await open('/app/runs');
+    await tab.page.getByText('No runs yet').waitFor();
+    expect(await tab.page.getByRole('button', { name: 'Run a workflow…' }).count()).toBe(2);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('rows show status and reason, and change by live events without a reload', async () => {
+    const [waiting = '', broken = ''] = [...(await start('ask')), ...(await start('break'))];
+    await ended(broken);
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await row(page, waiting).getByText('Waiting for approval').waitFor();
+    await row(page, waiting).getByRole('link', { name: 'Waits for a decision' }).waitFor();
+    await row(page, broken).getByText('Failed', { exact: true }).waitFor();
+    await row(page, broken).locator('code').nth(1).waitFor();
+    const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending' } });
+    await workspace.session.call('decideAutomationApproval', {
+      params: { id: data[0]?.id as string },
+      body: { decision: 'approved' },
+    });
+    await row(page, waiting).getByText('Succeeded').waitFor();
+    // At the top, new runs appear by themselves.
+    const [next = ''] = await start('greet');
+    await row(page, next).getByText('Succeeded').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('filters are in the address, and a saved filter comes back', async () => {
+    await using tab = await open('/app/runs?status=failed');
+    const { page } = tab;
+    await page.getByRole('link', { name: 'break' }).waitFor();
+    expect(await page.getByRole('link', { name: 'greet', exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
+    await page.getByRole('dialog').getByRole('searchbox').fill('gre');
+    await page.getByRole('dialog').getByRole('button', { name: 'greet' }).click();
+    await page.getByText('No run matches these filters').waitFor();
+    expect(new URL(page.url()).searchParams.get('workflow')).toBe(workflows.get('greet'));
+    await page.getByRole('button', { name: 'Succeeded' }).click();
+    await page.getByRole('link', { name: 'greet', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Save filter…' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Good greetings');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByRole('link', { name: 'break' }).waitFor();
+    await page.goBack();
+    await page.goBack();
+    await page.getByText('No run matches these filters').waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Good greetings', exact: true }).click();
+    await page.getByRole('link', { name: 'greet', exact: true }).waitFor();
+    await page.getByRole('searchbox', { name: 'Start of an id, or error code' }).fill('01');
+    await page.getByRole('searchbox', { name: 'Start of an id, or error code' }).fill('no_such_code');
+    await page.getByText('No run matches these filters').waitFor();
+    expect(new URL(page.url()).searchParams.get('code')).toBe('no_such_code');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('selected runs are cancelled together, with a result for each', async () => {
+    const [paused = '', done = ''] = [...(await start('pause')), ...(await start('greet'))];
+    await ended(done);
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await row(page, paused).getByText('Continues at').waitFor();
+    await row(page, paused).getByRole('checkbox').check();
+    await row(page, done).getByRole('checkbox').check();
+    await page.getByRole('toolbar').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel runs' }).click();
+    const result = page.getByRole('dialog', { name: 'Result' });
+    await result.getByText('1 succeeded. 1 refused.').waitFor();
+    await result.getByRole('button', { name: 'Close' }).last().click();
+    await row(page, paused).getByText('Cancelled').waitFor();
+    expect(await page.getByRole('toolbar').count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('all failed runs that match the filter are retried', async () => {
+    await using tab = await open('/app/runs?status=failed');
+    const { page } = tab;
+    await page.getByRole('checkbox', { name: /Select all/ }).check();
+    await page.getByRole('button', { name: 'All runs that match the filter…' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('button', { name: 'Cancel runs in progress' }).isDisabled()).toBe(true);
+    await dialog.getByRole('button', { name: 'Retry failed and cancelled runs' }).click();
+    await page.getByRole('dialog', { name: 'Result' }).getByText('1 succeeded.').waitFor();
+    const { data } = await workspace.api.call('listAutomationRuns', { query: { status: 'failed' } });
+    expect(data.map(({ attempt }) => attempt).sort()).toContain(2);
+    await page.goto(`${hub.url}/app/runs?status=failed&trigger=manual`);
+    await page.getByRole('checkbox', { name: /Select all/ }).check();
+    await page.getByRole('button', { name: 'All runs that match the filter…' }).click();
+    await page.getByText('Remove the other filters first.').waitFor();
+  });
+
+  test('j and k move, x selects, Enter opens', async () => {
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page.locator('[data-run]').first().waitFor();
+    const ids = await page
+      .locator('[data-run]')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('data-run')));
+    for (const key of ['j', 'j', 'k', 'j', 'x']) await page.keyboard.press(key);
+    await page.getByRole('toolbar', { name: '1 selected' }).waitFor();
+    const second = page.locator(`[data-run="${ids[1]}"]`);
+    await expect.poll(() => second.evaluate((link) => link === link.ownerDocument.activeElement)).toBe(true);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/app/runs/${ids[1]}`);
+  });
+
+  test('the dialog asks for the declared inputs, shows the problems of the hub, and a double click starts one run', async () => {
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    const count = async () =>
+      (await workspace.api.call('listAutomationRuns', { query: { workflowId: workflows.get('report') } })).data.length;
+    await page.getByRole('button', { name: 'Run a workflow…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('searchbox').fill('repo');
+    await dialog.getByRole('button', { name: 'report' }).click();
+    await dialog.getByLabel('City').selectOption({ label: 'Kiel' });
+    await dialog.getByRole('button', { name: 'Run now' }).click();
+    await dialog.getByText('is required').waitFor();
+    expect(await count()).toBe(0);
+    await dialog.getByLabel('Guests').fill('3');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('No problem is known.').waitFor();
+    expect(await count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Run now' }).dblclick();
+    await page.waitForURL(/\/app\/runs\/[0-9a-f-]{36}/);
+    expect(await count()).toBe(1);
+    const { data } = await workspace.api.call('listAutomationRuns', {
+      query: { workflowId: workflows.get('report') },
+    });
+    const made = await workspace.api.call('getAutomationRun', { params: { id: data[0]?.id as string } });
+    expect(made.payload).toEqual({ city: 'Kiel', guests: 3 });
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('hostile names stay text', async () => {
+    const [id = ''] = await start(hostileName);
+    await using tab = await open('/app/runs');
+    await row(tab.page, id).getByText(shownHostileName).waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a burst of new runs moves neither scroll nor selection, and waits in a bar', async () => {
+    await start('greet', 130);
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page
+      .getByText(/of 1\d\d shown|of 1\d\d runs/)
+      .or(page.locator('[data-run]'))
+      .first()
+      .waitFor();
+    await page.mouse.move(700, 500);
+    await page.mouse.wheel(0, 5200);
+    // The second page is loaded when its rows come near.
+    await expect.poll(() => page.locator('table').getAttribute('aria-rowcount').then(Number)).toBeGreaterThan(120);
+    const box = page.locator('tr[aria-rowindex] input[type=checkbox]').nth(12);
+    const label = (await box.getAttribute('aria-label')) as string;
+    await box.check();
+    const topOf = () => page.getByLabel(label).evaluate((element) => Math.round(element.getBoundingClientRect().top));
+    const scroll = () => page.evaluate<number>('scrollY');
+    await expect.poll(scroll).toBeGreaterThan(500);
+    const before = [await scroll(), await topOf()];
+    const lists = () => tab.requests.filter((url) => /\/automations\/runs\?/.test(url)).length;
+    const listsBefore = lists();
+    const startedAt = Date.now();
+    await Promise.all(Array.from({ length: 6 }, () => start('greet', 20)));
+    await page.getByRole('button', { name: 'More than 100 new runs' }).waitFor();
+    const seconds = (Date.now() - startedAt) / 1000;
+    expect([await scroll(), await topOf()]).toEqual(before);
+    expect(await page.getByLabel(label).isChecked()).toBe(true);
+    expect(lists() - listsBefore).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
+    expect(await page.evaluate<number>("document.querySelectorAll('*').length")).toBeLessThan(3000);
+    await page.getByRole('button', { name: 'More than 100 new runs' }).click();
+    await expect.poll(scroll).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /new runs/ }).count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 320],
+    ['dark', 320],
+  ] as const)('the list is accessible with the %s theme at %i pixels', async (colorScheme, width) => {
+    await using tab = await open('/app/runs?trigger=manual', { colorScheme, viewport: { width, height: 700 } });
+    const { page } = tab;
+    await page.locator('[data-run]').first().waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await page.getByRole('button', { name: 'Run a workflow…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'report' }).click();
+    await page.getByRole('dialog').getByLabel('City').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+});
