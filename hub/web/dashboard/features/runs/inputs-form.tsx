@@ -5,6 +5,7 @@ import type { InputSchema, ObjectSchema } from '../../../../../shared/inputs-sch
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useWords } from '../../app/language.tsx';
 import { Field, Input, Select, TextArea } from '../../ui/form.tsx';
+import { NodeSelect } from './node-select.tsx';
 
 /** Longer texts get a field with several lines. */
 const lineCharacters = 200;
@@ -132,6 +133,11 @@ function Property({ name, schema, isRequired, value, onChange, path, problems }:
     case 'string': {
       const text = typeof value === 'string' ? value : '';
       const change = (next: string) => onChange(next === '' ? undefined : next);
+      // Packs name the format; inputs of workflows have none.
+      if ('format' in schema && schema.format === 'node')
+        return (
+          <Field {...field}>{(attributes) => <NodeSelect {...attributes} value={text} onChange={change} />}</Field>
+        );
       return (
         <Field {...field}>
           {(attributes) =>

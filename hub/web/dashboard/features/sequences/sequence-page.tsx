@@ -59,7 +59,7 @@ export function SequencePage() {
           }
           meta={
             workflowId !== null && (
-              <TextLink to="/runs" search={{ workflowId }}>
+              <TextLink to="/runs" search={{ workflow: workflowId }}>
                 {texts.workflow}
               </TextLink>
             )

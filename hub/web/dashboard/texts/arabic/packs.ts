@@ -26,7 +26,6 @@ export const packs: typeof english = {
   createNow: 'إنشاء مسار عمل',
   active: 'ابدأ عمليات التشغيل بالمُشغِّل فورًا',
   onlyAdmins: 'تثبيت الحزم للمسؤولين فقط.',
-  inputHint: 'نص أو رقم، أو JSON للقوائم والكائنات',
   powerNames: {
     ping: 'فحص الاتصال',
     screen: 'التقاط الشاشة',

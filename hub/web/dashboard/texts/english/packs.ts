@@ -24,7 +24,6 @@ export const packs = {
   createNow: 'Create workflow',
   active: 'Start runs by the trigger immediately',
   onlyAdmins: 'Only admins install packs.',
-  inputHint: 'Text, a number, or JSON for lists and objects',
   powerNames: {
     ping: 'Check the connection',
     screen: 'Capture the screen',

@@ -26,7 +26,6 @@ export const packs: typeof english = {
   createNow: 'Workflow anlegen',
   active: 'Läufe sofort durch den Auslöser starten',
   onlyAdmins: 'Nur Administratoren installieren Pakete.',
-  inputHint: 'Text, eine Zahl oder JSON für Listen und Objekte',
   powerNames: {
     ping: 'Verbindung prüfen',
     screen: 'Bildschirm aufnehmen',
