@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { parseRunSearch } from '../features/run/run-search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -18,6 +19,7 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
+  validateSearch: parseRunSearch,
   component: lazyRouteComponent(() => import('../features/run/run-page.tsx'), 'RunPage'),
 });
 const approvals = createRoute({
