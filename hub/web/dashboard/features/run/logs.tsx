@@ -98,10 +98,12 @@ export function RunLogs({ run, step }: { run: Run; step?: StepResult }) {
             </option>
           ))}
         </Select>
-        <label className="flex items-center gap-1.5">
-          <input type="checkbox" checked={isFollowing} onChange={(event) => setFollowing(event.target.checked)} />
-          {words.run.follow}
-        </label>
+        {isLive && (
+          <label className="flex items-center gap-1.5">
+            <input type="checkbox" checked={isFollowing} onChange={(event) => setFollowing(event.target.checked)} />
+            {words.run.follow}
+          </label>
+        )}
         <span role="status" className="ms-auto">
           {isLoading
             ? words.common.loading

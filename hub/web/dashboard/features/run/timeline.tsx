@@ -1,3 +1,4 @@
+import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Card } from '../../ui/layout.tsx';
 import { LaneArtifacts, useArtifacts } from './artifacts.tsx';
@@ -11,9 +12,12 @@ import type { Timeline as TimelineModel } from './timeline-model.ts';
 function useStepNote(run: Run): (step: StepResult) => string {
   const { words, format } = useLanguage();
   const types: Record<string, string> = words.run.stepTypes;
+  const stepName = useStepName();
   const nodes = useNodeNames(run.stepsResultJson.some(({ commands }) => commands.length > 0));
   return (step) => {
-    const parts = [step.skillId ?? types[step.type] ?? step.type];
+    const does = visibleLine(step.skillId ?? types[step.type] ?? step.type);
+    // A step without a name is named for what it does.
+    const parts = does === stepName(step) ? [] : [does];
     const nodeId = step.commands.at(-1)?.nodeId;
     const node = nodeId === undefined ? undefined : nodes.get(nodeId);
     if (node !== undefined) parts.push(node);
