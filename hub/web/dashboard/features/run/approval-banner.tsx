@@ -67,11 +67,10 @@ function Details({ approval }: { approval: ApprovalDetail }) {
       <p className="flex flex-wrap gap-x-1.5">
         {parts.map((part, index) => (
           <span key={index} className="flex gap-x-1.5">
-            {index > 0 && <span aria-hidden>·</span>}
             {part}
+            <span aria-hidden>·</span>
           </span>
         ))}
-        <span aria-hidden>·</span>
         <TextLink to="/approvals/$approvalId" params={{ approvalId: approval.id }}>
           {texts.open}
         </TextLink>

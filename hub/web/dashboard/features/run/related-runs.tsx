@@ -8,7 +8,6 @@ import { LoadError } from '../../ui/error.tsx';
 import { Section } from '../../ui/layout.tsx';
 import { Loaded, Loading } from '../../ui/loaded.tsx';
 import { StatusPill } from '../../ui/status.tsx';
-import { Cell, Row, Table } from '../../ui/table.tsx';
 import { Duration, LocalTime } from '../../ui/time.tsx';
 import { RunLink, shortId } from './names.tsx';
 import { useFlow } from './run-actions.tsx';
@@ -18,20 +17,18 @@ import type { Run } from './run-model.ts';
 function RunRow({ run, label, isPresent = false }: { run: RunSummary; label: string; isPresent?: boolean }) {
   const { words } = useLanguage();
   return (
-    <Row isSelected={isPresent}>
-      <Cell note={<code>{shortId(run.id)}</code>}>
+    <li
+      className={`flex flex-wrap items-center gap-x-4 gap-y-1 rounded-(--radius-medium) border px-3 py-2 ${isPresent ? 'bg-accent-muted' : ''}`}
+    >
+      <span className="min-w-0 flex-1 basis-40 wrap-anywhere">
         {isPresent ? `${label} (${words.run.thisRun})` : <RunLink runId={run.id}>{label}</RunLink>}
-      </Cell>
-      <Cell>
-        <StatusPill status={run.status} />
-      </Cell>
-      <Cell>
-        <LocalTime at={run.queuedAt} />
-      </Cell>
-      <Cell>
-        <Duration from={run.startedAt ?? run.queuedAt} to={run.finishedAt} />
-      </Cell>
-    </Row>
+        <code className="block text-text-muted">{shortId(run.id)}</code>
+      </span>
+      <StatusPill status={run.status} />
+      <span className="text-sm text-text-muted">
+        <LocalTime at={run.queuedAt} /> · <Duration from={run.startedAt ?? run.queuedAt} to={run.finishedAt} />
+      </span>
+    </li>
   );
 }
 
@@ -44,7 +41,6 @@ export function RelatedRuns({ run }: { run: Run }) {
     // The children of a run in progress change.
     refetchInterval: isFinal(run.status) ? false : 10_000,
   });
-  const head = [words.run.run, words.run.status, words.run.time, words.run.duration];
   const rows = children.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <div className="flex flex-col gap-3.5">
@@ -52,7 +48,7 @@ export function RelatedRuns({ run }: { run: Run }) {
         <p className="mb-2 text-text-muted">{words.run.flowText}</p>
         <Loaded of={flow}>
           {({ runs }) => (
-            <Table head={head}>
+            <ul className="flex flex-col gap-1.5">
               {runs.toReversed().map((each) => (
                 <RunRow
                   key={each.id}
@@ -61,7 +57,7 @@ export function RelatedRuns({ run }: { run: Run }) {
                   label={format(words.run.attempt, { count: each.attempt })}
                 />
               ))}
-            </Table>
+            </ul>
           )}
         </Loaded>
       </Section>
@@ -70,11 +66,11 @@ export function RelatedRuns({ run }: { run: Run }) {
         {children.error !== null && <LoadError error={children.error} onRetry={children.refetch} />}
         {children.data !== undefined && rows.length === 0 && <p className="text-text-muted">{words.run.noChildRuns}</p>}
         {rows.length > 0 && (
-          <Table head={head}>
+          <ul className="flex flex-col gap-1.5">
             {rows.map((each) => (
               <RunRow key={each.id} run={each} label={visibleLine(each.workflowName)} />
             ))}
-          </Table>
+          </ul>
         )}
         {children.hasNextPage && (
           <Button className="mt-2" isBusy={children.isFetchingNextPage} onClick={() => children.fetchNextPage()}>

@@ -47,7 +47,7 @@ function useApprovalSpans(run: Run): ApprovalSpan[] {
 function RunMeta({ run, timeline }: { run: Run; timeline: TimelineModel }) {
   const { words, format, duration } = useLanguage();
   return (
-    <span className="flex flex-wrap gap-x-1.5 *:not-first:before:me-1.5 *:not-first:before:content-['·']">
+    <span className="flex flex-wrap gap-x-1.5 *:not-last:after:ms-1.5 *:not-last:after:content-['·']">
       <StartedBy run={run} />
       <span>
         <TextLink to="/workflows/$workflowId/{-$tab}" params={{ workflowId: run.workflowId }}>

@@ -231,6 +231,7 @@ const niceSteps = [
 /** Wanted and smallest distance of two labels, as a part of the axis. */
 const tickDistance = 0.2;
 const minTickDistance = 0.14;
+const maxTicks = 20;
 
 /** Labels of the axis: the time since the start, in milliseconds. */
 export function ticksOf({ stretches, origin }: Timeline): { place: number; ms: number }[] {
@@ -245,8 +246,11 @@ export function ticksOf({ stretches, origin }: Timeline): { place: number; ms: n
     const step = niceSteps.find((length) => length >= perPlace * tickDistance) ?? perPlace;
     const first = from === origin ? 0 : Math.ceil((from - origin) / step) * step;
     if (from !== origin) add(start, from - origin);
-    for (let ms = first; origin + ms <= to && ticks.length < 20; ms += step)
-      add(start + (origin + ms - from) / perPlace, ms);
+    // The end of the stretch is left free for the label of a fold.
+    for (let ms = first; origin + ms <= to && ticks.length < maxTicks; ms += step) {
+      const place = start + (origin + ms - from) / perPlace;
+      if (ms === 0 || place < start + size - minTickDistance / 2) add(place, ms);
+    }
   }
   return ticks;
 }

@@ -108,8 +108,6 @@ export const run: typeof english = {
   does: 'النوع',
   node: 'العقدة',
   time: 'الوقت',
-  duration: 'المدة',
-  status: 'الحالة',
   condition: 'الشرط',
   timeout: 'المهلة',
   childRun: 'التشغيل الذي بدأته',

@@ -106,8 +106,6 @@ export const run = {
   does: 'Type',
   node: 'Node',
   time: 'Time',
-  duration: 'Duration',
-  status: 'Status',
   condition: 'Condition',
   timeout: 'Timeout',
   childRun: 'Started run',

@@ -114,8 +114,6 @@ export const run: typeof english = {
   does: 'Art',
   node: 'Knoten',
   time: 'Zeit',
-  duration: 'Dauer',
-  status: 'Status',
   condition: 'Bedingung',
   timeout: 'Zeitgrenze',
   childRun: 'Gestarteter Lauf',
