@@ -80,7 +80,9 @@ export function RunLogs({ run, step }: { run: Run; step?: StepResult }) {
   const items = virtual.getVirtualItems();
   const firstRow = items[0]?.index ?? 0;
   useEffect(() => {
-    if (hasOlder && !isLoading && logs.error === null && firstRow < readAheadRows) loadOlder();
+    // The place is read from the element: the rows are rendered for it only after its next scroll event.
+    const scrollTop = scroller.current?.scrollTop ?? 0;
+    if (hasOlder && !isLoading && logs.error === null && scrollTop < readAheadRows * rowHeight) loadOlder();
   }, [firstRow, hasOlder, isLoading, count]);
   return (
     <div>
