@@ -99,7 +99,8 @@ function Result({ run, step, artifacts }: { run: Run; step: StepResult; artifact
   const values = useStepValues(run, step, step.outputBytes > 0);
   const whole = values.data;
   const json = whole?.output === null || whole?.output === undefined ? null : JSON.stringify(whole.output);
-  const hasText = whole?.outputText != null && whole.outputText !== '' && whole.outputText !== json;
+  const text = whole?.outputText ?? '';
+  const hasText = text !== '' && text !== json;
   return (
     <div className="flex flex-col gap-3">
       {step.error !== null && (
@@ -120,7 +121,7 @@ function Result({ run, step, artifacts }: { run: Run; step: StepResult; artifact
       {hasText && (
         <section>
           <h3 className="mb-1">{words.run.text}</h3>
-          <TextView text={whole.outputText ?? ''} label={words.run.text} />
+          <TextView text={text} label={words.run.text} />
         </section>
       )}
       {json !== null && (

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { RunSummary } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { background } from '../../../../../shared/web/background.ts';
 import { pagedQuery } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -73,7 +74,11 @@ export function RelatedRuns({ run }: { run: Run }) {
           </ul>
         )}
         {children.hasNextPage && (
-          <Button className="mt-2" isBusy={children.isFetchingNextPage} onClick={() => children.fetchNextPage()}>
+          <Button
+            className="mt-2"
+            isBusy={children.isFetchingNextPage}
+            onClick={() => background(children.fetchNextPage())}
+          >
             {words.common.more}
           </Button>
         )}

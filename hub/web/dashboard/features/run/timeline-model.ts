@@ -222,7 +222,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 const niceSteps = [
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 10, 100].flatMap((count) => [count, 2 * count, 5 * count]),
   ...[1, 2, 5, 10, 15, 30].map((count) => count * second),
   ...[1, 2, 5, 10, 15, 30].map((count) => count * minute),
   ...[1, 2, 3, 6, 12].map((count) => count * hour),

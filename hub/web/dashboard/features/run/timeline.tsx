@@ -1,4 +1,5 @@
 import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Card } from '../../ui/layout.tsx';
 import { LaneArtifacts, useArtifacts } from './artifacts.tsx';
@@ -144,7 +145,7 @@ export function Timeline({
             type="button"
             className="text-accent hover:underline disabled:opacity-55"
             disabled={isFetchingNextPage}
-            onClick={() => fetchNextPage()}
+            onClick={() => background(fetchNextPage())}
           >
             {format(words.run.earlierArtifacts, { count: missing })}
           </button>
