@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { callFiltersOf } from '../features/calls/filters.ts';
 import { readRunSearch } from '../features/runs/filters.ts';
 import { readWorkflowSearch, readWorkflowsSearch } from '../features/workflows/search.ts';
+import { parseRunSearch } from '../features/run/run-search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -22,6 +23,7 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
+  validateSearch: parseRunSearch,
   component: lazyRouteComponent(() => import('../features/run/run-page.tsx'), 'RunPage'),
 });
 const approvals = createRoute({

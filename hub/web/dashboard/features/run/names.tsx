@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { query } from '../../app/api.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { useIsAdmin, useSession, useTenantId } from '../../app/session.tsx';
+import { TextLink } from '../../ui/layout.tsx';
+import type { Run, StepResult } from './run-model.ts';
+
+const shownIdCharacters = 13;
+export const shortId = (id: string) => id.slice(0, shownIdCharacters);
+
+/** The name of a step as its author wrote it, else what it does. */
+export function useStepName(): (step: StepResult) => string {
+  const { words } = useLanguage();
+  const types: Record<string, string> = words.run.stepTypes;
+  return ({ name, id, skillId, type }) => visibleLine(name ?? id ?? skillId ?? types[type] ?? type);
+}
+
+/** Names of the newest nodes of the workspace, by id. */
+export function useNodeNames(isNeeded: boolean): ReadonlyMap<string, string> {
+  const { data } = useQuery({ ...query('listAutomationNodes', { query: { limit: 100 } }), enabled: isNeeded });
+  return new Map(data?.data.map(({ id, name }) => [id, visibleLine(name)]));
+}
+
+export function NodeLink({ nodeId, names }: { nodeId: string; names: ReadonlyMap<string, string> }) {
+  return (
+    <TextLink to="/nodes/$nodeId/{-$tab}" params={{ nodeId }}>
+      {names.get(nodeId) ?? shortId(nodeId)}
+    </TextLink>
+  );
+}
+
+export function RunLink({ runId, children }: { runId: string; children?: ReactNode }) {
+  return (
+    <TextLink to="/runs/$runId" params={{ runId }}>
+      {children ?? <code>{shortId(runId)}</code>}
+    </TextLink>
+  );
+}
+
+const textOf = (trigger: Run['trigger'], field: string): string | null => {
+  const value = (trigger as Record<string, unknown>)[field];
+  return typeof value === 'string' ? value : null;
+};
+
+/** Who started the run, as far as the trigger names a user or an API key. */
+function useStarter(trigger: Run['trigger']): string | null {
+  const { words, format } = useLanguage();
+  const { user } = useSession();
+  const tenantId = useTenantId();
+  const isAdmin = useIsAdmin();
+  const [kind, id] = textOf(trigger, 'by')?.split(':') ?? [];
+  const members = useQuery({
+    ...query('listMembers', { params: { tenantId }, query: { limit: 100 } }),
+    enabled: kind === 'user' && id !== user.id,
+  });
+  // Only admins may list API keys.
+  const tokens = useQuery({
+    ...query('listApiTokens', { params: { tenantId }, query: { limit: 100 } }),
+    enabled: kind === 'token' && isAdmin,
+  });
+  if (kind === 'user') {
+    if (id === user.id) return words.run.byYou;
+    const member = members.data?.data.find((each) => each.id === id);
+    return member === undefined
+      ? words.run.byMember
+      : format(words.run.by, { name: visibleLine(member.displayName ?? member.email) });
+  }
+  if (kind !== 'token') return null;
+  const token = tokens.data?.data.find((each) => each.id === id);
+  return token === undefined ? words.run.byKey : format(words.run.byKeyNamed, { name: visibleLine(token.name) });
+}
+
+/** What started the run, and who. */
+export function StartedBy({ run }: { run: Run }) {
+  const { words } = useLanguage();
+  const { trigger, parentRunId } = run;
+  const starter = useStarter(trigger);
+  const types: Record<string, string> = words.run.triggers;
+  const event = textOf(trigger, 'event') ?? textOf(trigger, 'provider');
+  const failedRunId = trigger.type === 'error' ? textOf(trigger, 'runId') : null;
+  return (
+    <>
+      <span>
+        {types[trigger.type] ?? visibleLine(trigger.type)}
+        {event !== null && (
+          <>
+            {' '}
+            <code>{visibleLine(event)}</code>
+          </>
+        )}
+      </span>
+      {starter !== null && <span>{starter}</span>}
+      {parentRunId !== null && (
+        <span>
+          {words.run.startedByRun} <RunLink runId={parentRunId} />
+        </span>
+      )}
+      {failedRunId !== null && (
+        <span>
+          {words.run.afterFailure} <RunLink runId={failedRunId} />
+        </span>
+      )}
+    </>
+  );
+}

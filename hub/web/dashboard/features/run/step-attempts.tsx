@@ -1,0 +1,79 @@
+import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { Pill } from '../../ui/status.tsx';
+import type { Tone } from '../../ui/status.tsx';
+import { ExactTime } from './clock.tsx';
+import { NodeLink, useNodeNames } from './names.tsx';
+import type { StepResult } from './run-model.ts';
+
+type Command = StepResult['commands'][number];
+
+const tones: Record<Command['status'], Tone> = {
+  pending: 'neutral',
+  leased: 'accent',
+  succeeded: 'success',
+  failed: 'danger',
+  withdrawn: 'neutral',
+};
+
+function CommandRow({ command, names }: { command: Command; names: ReadonlyMap<string, string> }) {
+  const { words, duration } = useLanguage();
+  const { createdAt, finishedAt, error, status } = command;
+  return (
+    <li className="rounded-(--radius-medium) border px-3 py-2 text-sm">
+      <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        <code>{visibleLine(command.type)}</code>
+        <NodeLink nodeId={command.nodeId} names={names} />
+        <Pill tone={tones[status]}>{words.run.commandStatus[status]}</Pill>
+      </p>
+      <p className="mt-1 text-text-muted">
+        {words.run.sent} <ExactTime at={createdAt} />
+        {finishedAt !== null && <> · {duration(Math.max(0, Date.parse(finishedAt) - Date.parse(createdAt)))}</>}
+      </p>
+      {error !== null && (
+        <p className="mt-1 text-danger wrap-anywhere">
+          <code>{visibleLine(error.code)}</code> {visibleLine(error.message)}
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** The attempts of a step with their node commands. The hub keeps the times of attempts only for node commands. */
+export function StepAttempts({ step }: { step: StepResult }) {
+  const { words, format, duration, number } = useLanguage();
+  const names = useNodeNames(step.commands.length > 0);
+  const numbers = [...new Set(step.commands.map(({ attempt }) => attempt))].toSorted((one, two) => two - one);
+  const { retry } = step;
+  return (
+    <div className="flex flex-col gap-3">
+      <p className="text-text-muted">
+        {step.attempts === 0 ? words.run.notStarted : format(words.run.attemptsSoFar, { count: number(step.attempts) })}
+        {retry !== null &&
+          ` ${format(words.run.retryPolicy, {
+            max: number(retry.maxAttempts),
+            time: duration(retry.backoffSeconds * 1000),
+            factor: number(retry.factor),
+          })}`}
+      </p>
+      {numbers.map((attempt) => (
+        <section key={attempt}>
+          <h3 className="mb-1.5">{format(words.run.attempt, { count: attempt })}</h3>
+          <ul className="flex flex-col gap-2">
+            {step.commands
+              .filter((command) => command.attempt === attempt)
+              .map((command) => (
+                <CommandRow key={command.id} command={command} names={names} />
+              ))}
+          </ul>
+        </section>
+      ))}
+      {numbers.length === 0 && step.attempts > 1 && <p className="text-text-muted">{words.run.attemptTimesUnknown}</p>}
+      {step.error !== null && step.status !== 'failed' && (
+        <p className="text-danger wrap-anywhere">
+          {words.run.lastError} <code>{visibleLine(step.error.code)}</code> {visibleLine(step.error.message)}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import type { Run, StepResult } from './run-model.ts';
+import { placeOf, ticksOf, timelineOf } from './timeline-model.ts';
+
+const begin = Date.parse('2026-11-27T09:00:00.000Z');
+const at = (seconds: number) => new Date(begin + seconds * 1000).toISOString();
+const hour = 3600;
+
+const step = (index: number, from: number | null, to: number | null, more: Partial<StepResult> = {}): StepResult => ({
+  index,
+  id: null,
+  name: null,
+  type: 'skill',
+  skillId: 'node.ping',
+  status: from === null ? 'pending' : to === null ? 'running' : 'succeeded',
+  when: null,
+  retry: null,
+  timeoutSeconds: null,
+  attempts: from === null ? 0 : 1,
+  startedAt: from === null ? null : at(from),
+  finishedAt: to === null ? null : at(to),
+  input: null,
+  inputOmitted: false,
+  output: null,
+  outputText: null,
+  outputBytes: 0,
+  error: null,
+  approval: null,
+  childRunId: null,
+  commands: [],
+  artifactIds: [],
+  ...more,
+});
+
+const run = (steps: StepResult[], more: Partial<Run> = {}): Run => ({
+  id: 'run',
+  workflowId: 'workflow',
+  workflowName: 'w',
+  workflowVersion: 1,
+  flowId: 'flow',
+  status: 'succeeded',
+  waitsFor: null,
+  trigger: { type: 'manual' },
+  attempt: 1,
+  environment: 'live',
+  parentRunId: null,
+  depth: 0,
+  error: null,
+  queuedAt: at(0),
+  startedAt: at(0),
+  finishedAt: at(steps.length),
+  context: null,
+  payload: null,
+  stepsResultJson: steps,
+  ...more,
+});
+
+const command = (attempt: number, from: number, to: number): StepResult['commands'][number] => ({
+  id: `command ${attempt}`,
+  nodeId: 'node',
+  type: 'node.ping',
+  attempt,
+  status: 'failed',
+  createdAt: at(from),
+  finishedAt: at(to),
+  error: null,
+});
+
+test('a long wait for an approval folds, so that short steps keep their room', () => {
+  const approval = { id: 'a', status: 'approved' as const, decider: null, decidedAt: at(2 * hour), note: null };
+  const steps = [step(0, 0, 1), step(1, 1, 2 * hour, { type: 'approval', approval }), step(2, 2 * hour, 2 * hour + 1)];
+  const timeline = timelineOf(
+    run(steps, { finishedAt: at(2 * hour + 1) }),
+    [{ stepIndex: 1, from: begin + 1000, to: begin + 2 * hour * 1000, who: 'ann@harbour.example' }],
+    Number.NaN,
+  );
+  expect(timeline.stretches.map(({ isFold }) => isFold)).toEqual([false, true, false]);
+  expect(timeline.lanes[1]?.segments).toMatchObject([{ tone: 'wait', reason: 'approval', who: 'ann@harbour.example' }]);
+  const place = (seconds: number) => placeOf(timeline.stretches, begin + seconds * 1000);
+  expect(place(1)).toBeCloseTo(0.44);
+  expect(place(2 * hour)).toBeCloseTo(0.56);
+  expect(place(2 * hour + 1)).toBeCloseTo(1);
+  expect([timeline.workingMs, timeline.waitingMs]).toEqual([2_000, 2 * hour * 1000 - 1_000]);
+  expect(ticksOf(timeline).map(({ ms }) => ms)).toContain(2 * hour * 1000);
+});
+
+test('attempts with node commands have their own bars, and the pauses between them are waits', () => {
+  const steps = [step(0, 0, 5, { attempts: 2, commands: [command(1, 0, 1), command(2, 4, 5)] })];
+  const [lane] = timelineOf(run(steps, { finishedAt: at(5) }), [], Number.NaN).lanes;
+  expect(lane?.segments.map(({ tone, from, to }) => [tone, (from - begin) / 1000, (to - begin) / 1000])).toEqual([
+    ['failed', 0, 1],
+    ['wait', 1, 4],
+    ['succeeded', 4, 5],
+  ]);
+});
+
+test('a step that a retry kept from an earlier run has no bar and does not stretch the axis', () => {
+  const steps = [step(0, -9 * hour, -8 * hour), step(1, 0, 1)];
+  const timeline = timelineOf(run(steps, { attempt: 2, finishedAt: at(1) }), [], Number.NaN);
+  expect(timeline.lanes.map(({ isKept, segments }) => [isKept, segments.length])).toEqual([
+    [true, 0],
+    [false, 1],
+  ]);
+  expect(timeline.origin).toBe(begin);
+});
+
+test('a run that waits for an offline node shows the wait up to now', () => {
+  const waitsFor: Run['waitsFor'] = {
+    kind: 'node_command',
+    stepIndex: 0,
+    commandId: 'command 1',
+    nodeId: 'node',
+    nodeName: 'boat-pc',
+    nodeOnline: false,
+    handedOut: false,
+    until: at(hour),
+  };
+  const pending = { ...command(1, 1, 1), status: 'pending' as const, finishedAt: null };
+  const running = run([step(0, 0, null, { commands: [pending] })], { status: 'running', finishedAt: null, waitsFor });
+  const { lanes, workingMs } = timelineOf(running, [], begin + hour * 1000);
+  expect(lanes[0]?.segments).toMatchObject([
+    { tone: 'running', from: begin, to: begin + 1000 },
+    { tone: 'wait', reason: 'node', from: begin + 1000, to: begin + hour * 1000 },
+  ]);
+  expect(workingMs).toBe(1_000);
+});

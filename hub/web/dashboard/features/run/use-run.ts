@@ -1,0 +1,69 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { background } from '../../../../../shared/web/background.ts';
+import { keyOf, query } from '../../app/api.ts';
+import { useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { isFinal } from './run-model.ts';
+
+/** A run that changes is read again at most this often. */
+const rereadMs = 1_000;
+/** A run in progress is read again at least this often: not every reason to wait has an event. */
+const pollMs = 5_000;
+
+/** The run without its large values. The inspector reads the values of the selected step. */
+export const runQuery = (runId: string) => query('getAutomationRun', { params: { id: runId }, query: { include: '' } });
+
+/**
+ * Reads a run, and again whenever it changes, until it has ended. Every part of the page shows this one response, so that
+ * no part contradicts another. The workspace events of the browser's shared stream say when to read.
+ */
+export function useRun(runId: string) {
+  const cache = useQueryClient();
+  const last = useRef(0);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const result = useQuery({
+    ...runQuery(runId),
+    refetchInterval: ({ state }) => (state.data === undefined || isFinal(state.data.status) ? false : pollMs),
+  });
+  const wait = result.data?.waitsFor;
+  useWorkspaceEvents((events) => {
+    const concerns = events.filter(
+      (event) =>
+        (event.type === 'run' && event.id === runId) ||
+        ((event.type === 'step' || event.type === 'approval') && event.runId === runId) ||
+        (event.type === 'node' && wait?.kind === 'node_command' && event.id === wait.nodeId),
+    );
+    if (concerns.length === 0) return;
+    for (const { type, id } of concerns)
+      if (type === 'approval' && id !== undefined)
+        background(cache.invalidateQueries({ queryKey: keyOf('getAutomationApproval', { params: { id } }) }));
+    timer.current ??= setTimeout(
+      () => {
+        timer.current = undefined;
+        last.current = Date.now();
+        // A response to an earlier request is discarded.
+        background(cache.invalidateQueries({ queryKey: runQuery(runId).queryKey }));
+      },
+      Math.max(0, last.current + rereadMs - Date.now()),
+    );
+  });
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [runId],
+  );
+  return result;
+}
+
+/** The time, each second while the page shows something that goes on. */
+export function useClock(isRunning: boolean): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!isRunning) return;
+    const interval = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(interval);
+  }, [isRunning]);
+  return now;
+}
