@@ -38,7 +38,7 @@ export const workflows: typeof english = {
   triggers: {
     manual: 'يبدأ فقط عندما تبدؤه أنت أو برنامج أو تشغيل آخر.',
     cron: 'يبدأ في أوقات تعبير cron: {cron}، حسب المنطقة الزمنية {zone}.',
-    interval: 'يبدأ كل {time}.',
+    interval: 'يبدأ كل {time}',
     at: 'يبدأ مرة واحدة، في {time}.',
     heartbeat: 'كفحص دوري من وكيل ذكاء اصطناعي:',
     event: 'يبدأ عندما يقع حدث الدردشة {event}.',

@@ -39,7 +39,7 @@ export const workflows: typeof english = {
   triggers: {
     manual: 'Startet nur, wenn Sie, ein Programm oder ein anderer Lauf ihn starten.',
     cron: 'Startet zu den Zeiten des Cron-Ausdrucks {cron}, in der Zeitzone {zone}.',
-    interval: 'Startet alle {time}.',
+    interval: 'Startet alle {time}',
     at: 'Startet einmal, am {time}.',
     heartbeat: 'Als regelmäßige Prüfung durch einen KI-Agenten:',
     event: 'Startet, wenn das Chat-Ereignis {event} eintritt.',
