@@ -115,14 +115,7 @@ export function RunList({ filters, cursor, onCursor, empty }: RunListProps) {
                   {next !== null && rows.length >= maxRows ? (
                     <>
                       <p className="mb-2">{format(texts.olderRunsText, { count: rows.length })}</p>
-                      <Button
-                        size="small"
-                        onClick={() => {
-                          scrollTo({ top: 0 });
-                          selection.clear();
-                          onCursor(next);
-                        }}
-                      >
+                      <Button size="small" onClick={() => onCursor(next)}>
                         {texts.olderRuns}
                       </Button>
                     </>
