@@ -6,7 +6,7 @@ import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { BulkResults } from './bulk-results.tsx';
 import type { RunFilters } from './filters.ts';
-import { useCountText } from './run-list.tsx';
+import { useCountText } from './run-estimate.ts';
 import type { RunSelection } from './runs-table.tsx';
 import { bulkFiltersOf, useBulk } from './use-bulk.ts';
 import type { BulkKind } from './use-bulk.ts';

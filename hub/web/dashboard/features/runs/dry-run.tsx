@@ -14,9 +14,9 @@ export function DryRunResult({ result: { runnable, steps } }: { result: DryRun }
         {runnable ? texts.previewOk : texts.previewProblems}
       </p>
       <ol className="flex max-h-72 list-decimal flex-col gap-1.5 overflow-y-auto ps-6 text-sm">
-        {steps.map(({ index, effect, willRun, needsApproval, problems, unresolved }) => (
+        {steps.map(({ index, id, type, skillId, effect, willRun, needsApproval, problems, unresolved }) => (
           <li key={index} className="wrap-anywhere">
-            {visibleLine(effect)}{' '}
+            <code>{visibleLine(id ?? skillId ?? type)}</code> {visibleLine(effect)}{' '}
             {willRun !== 'yes' && (
               <Pill tone="neutral">{willRun === 'no' ? texts.previewSkips : texts.previewMaySkip}</Pill>
             )}{' '}

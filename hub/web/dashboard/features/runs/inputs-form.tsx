@@ -40,11 +40,15 @@ export function InputsForm({
   problems,
 }: FormProps<JsonObject> & { schema: ObjectSchema }) {
   const required = new Set(schema.required);
+  // The order in which the hub returns properties has no meaning, so required ones come first.
+  const properties = Object.entries(schema.properties ?? {}).toSorted(
+    ([one], [other]) => Number(required.has(other)) - Number(required.has(one)),
+  );
   const unplaced = problems.get(path);
   return (
     <>
       {unplaced !== undefined && <p className="mb-2 text-sm text-danger">{unplaced}</p>}
-      {Object.entries(schema.properties ?? {}).map(([name, property]) => (
+      {properties.map(([name, property]) => (
         <Property
           key={name}
           name={name}

@@ -3,12 +3,11 @@ import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useNow } from '../../app/now.ts';
 import { TextLink } from '../../ui/layout.tsx';
-import { Pill } from '../../ui/status.tsx';
-import { StatusPill } from '../../ui/status.tsx';
+import { Pill, StatusPill } from '../../ui/status.tsx';
 import { useActorName } from './use-members.ts';
 
-/** The first half of a UUID is enough to recognise a run, and the filter finds the run by it. */
-export const shortId = (id: string) => id.slice(0, 13);
+/** The start of an id, which the filter takes. Fewer characters are the same for runs of one millisecond. */
+export const shortId = (id: string) => id.slice(0, 18);
 
 const fieldOf = (trigger: object, name: string): string => {
   const value = (trigger as Record<string, unknown>)[name];
@@ -65,7 +64,11 @@ export function RunStatusCell({ run }: { run: RunSummary }) {
         </div>
       )}
       {error !== null && (
-        <div className="mt-0.5 line-clamp-2 text-sm wrap-anywhere text-text-muted" title={visibleLine(error.message)}>
+        <div
+          dir="auto"
+          className="mt-0.5 line-clamp-2 text-sm wrap-anywhere text-text-muted rtl:text-right"
+          title={visibleLine(error.message)}
+        >
           <code>{visibleLine(error.code)}</code> {visibleLine(error.message)}
         </div>
       )}

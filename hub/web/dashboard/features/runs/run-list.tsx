@@ -1,8 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useEffect, useMemo, useState } from 'react';
-import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
@@ -11,6 +9,7 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { hasFilters, runQueryOf } from './filters.ts';
 import type { RunFilters } from './filters.ts';
+import { useCountText, useRunEstimate } from './run-estimate.ts';
 import { RunsTable } from './runs-table.tsx';
 import type { RunSelection } from './runs-table.tsx';
 import { useRowKeys } from './use-row-keys.ts';
@@ -18,22 +17,6 @@ import { maxRows, useRunList } from './use-run-list.ts';
 
 /** Pixels from the upper edge of the page up to which the reader is at the top of the list. */
 const topPixels = 80;
-
-/** Number of runs that match filters; undefined until it is known. */
-export function useRunEstimate(filters: RunFilters, isEnabled = true) {
-  const input = useMemo(() => runQueryOf(filters, Date.now()), [JSON.stringify(filters)]);
-  return useQuery({
-    ...query('estimateAutomationRuns', { query: input }),
-    refetchInterval: 30_000,
-    enabled: isEnabled,
-  }).data;
-}
-
-/** Writes a number of runs: exact, or "about N". */
-export function useCountText(): (estimate: { count: number; isExact: boolean }) => string {
-  const { number, format, words } = useLanguage();
-  return ({ count, isExact }) => (isExact ? number(count) : format(words.runs.about, { count }));
-}
 
 function useSelection(rows: readonly { id: string }[]): RunSelection & { clear: () => void } {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
@@ -132,14 +115,7 @@ export function RunList({ filters, cursor, onCursor, empty }: RunListProps) {
                   {next !== null && rows.length >= maxRows ? (
                     <>
                       <p className="mb-2">{format(texts.olderRunsText, { count: rows.length })}</p>
-                      <Button
-                        size="small"
-                        onClick={() => {
-                          scrollTo({ top: 0 });
-                          selection.clear();
-                          onCursor(next);
-                        }}
-                      >
+                      <Button size="small" onClick={() => onCursor(next)}>
                         {texts.olderRuns}
                       </Button>
                     </>

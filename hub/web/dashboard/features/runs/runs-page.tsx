@@ -7,7 +7,8 @@ import { Page } from '../../ui/layout.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { filtersOf } from './filters.ts';
 import type { RunFilters } from './filters.ts';
-import { NoRuns, RunList, useCountText, useRunEstimate } from './run-list.tsx';
+import { useCountText, useRunEstimate } from './run-estimate.ts';
+import { NoRuns, RunList } from './run-list.tsx';
 import { SavedFilters } from './saved-filters.tsx';
 import { StartDialog } from './start-dialog.tsx';
 

@@ -172,13 +172,13 @@ export function RunsTable({ rows, selection, current, onNearEnd }: RunsTableProp
             <th scope="col" className={head}>
               {texts.status}
             </th>
-            <th scope="col" className={`${head} w-[18%]`}>
+            <th scope="col" className={`${head} w-[16%]`}>
               {texts.startedBy}
             </th>
-            <th scope="col" className={`${head} w-[12%]`}>
+            <th scope="col" className={`${head} w-[11%]`}>
               {texts.took}
             </th>
-            <th scope="col" className={`${head} w-[12%]`}>
+            <th scope="col" className={`${head} w-[14%]`}>
               {texts.started}
             </th>
           </tr>

@@ -31,7 +31,9 @@ function readSaved(tenantId: string): SavedFilter[] {
 }
 
 const isSame = (one: RunFilters, other: RunFilters) =>
-  JSON.stringify(Object.entries(one).toSorted()) === JSON.stringify(Object.entries(other).toSorted());
+  Object.entries({ ...one, ...other }).every(
+    ([name, value]) => one[name as keyof RunFilters] === value && other[name as keyof RunFilters] === value,
+  );
 
 /** Filters that the user stored in this browser. */
 export function SavedFilters({ filters, onApply }: { filters: RunFilters; onApply: (filters: RunFilters) => void }) {

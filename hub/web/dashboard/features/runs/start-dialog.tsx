@@ -122,7 +122,7 @@ function StartForm({ workflow, onClose }: { workflow: Workflow; onClose: () => v
       </p>
       {preview !== null && <DryRunResult result={preview} />}
       <ErrorNote error={shownError} />
-      <div className="flex flex-wrap justify-end gap-2">
+      <div className="sticky bottom-0 -mx-4 -mb-4 flex flex-wrap justify-end gap-2 border-t bg-surface-raised px-4 py-3">
         <Button onClick={onClose}>{common.cancel}</Button>
         <Button
           isBusy={dryRun.isPending}

@@ -1,10 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { background } from '../../../../../shared/web/background.ts';
 import { client, keyOf } from '../../app/api.ts';
+import type { WorkspaceEvent } from '../../app/live-events.ts';
 import { useWorkspaceEvents } from '../../app/live-updates.tsx';
 import type { RunQuery } from './filters.ts';
-import { append, applyEvents, combine } from './run-rows.ts';
+import { append, applyEvents, combine, isFinal } from './run-rows.ts';
 import type { RunRows, RunWindow } from './run-rows.ts';
 
 /** Runs of one page of the API. */
@@ -30,40 +32,109 @@ async function readWindow(query: RunQuery, cursor: string | null, signal?: Abort
 }
 
 /**
+ * Forgets a list of an earlier visit if rows below its first page can have changed since: only the first page is read
+ * again.
+ */
+function forgetOld(cache: QueryClient, key: QueryKey): void {
+  const old = cache.getQueryData<RunRows>(key);
+  if (old?.rows.slice(windowSize).some(({ status }) => !isFinal(status)) === true)
+    cache.removeQueries({ queryKey: key, exact: true });
+}
+
+/** Collects the events that arrive during requests, because a response can be older than they are. */
+class EventRecorder {
+  readonly #open = new Set<WorkspaceEvent[]>();
+
+  add(events: readonly WorkspaceEvent[]): void {
+    for (const recorded of this.#open) recorded.push(...events);
+  }
+
+  /** Waits for a request. @returns its response and the events that arrived meanwhile. */
+  async during<Response>(request: Promise<Response>): Promise<[Response, WorkspaceEvent[]]> {
+    const recorded: WorkspaceEvent[] = [];
+    this.#open.add(recorded);
+    try {
+      return [await request, recorded];
+    } finally {
+      this.#open.delete(recorded);
+    }
+  }
+}
+
+/** Calls a function after a delay, and once more if it was requested again meanwhile. */
+function useThrottled(work: () => Promise<unknown>): () => void {
+  const state = useRef<{ timer?: ReturnType<typeof setTimeout>; isDue: boolean; isMounted: boolean }>({
+    isDue: false,
+    isMounted: false,
+  });
+  const latest = useRef(work);
+  useEffect(() => {
+    latest.current = work;
+  });
+  useEffect(() => {
+    const { current } = state;
+    current.isMounted = true;
+    return () => {
+      current.isMounted = false;
+      clearTimeout(current.timer);
+    };
+  }, []);
+  const request = () => {
+    const { current } = state;
+    current.isDue = true;
+    if (current.timer !== undefined || !current.isMounted) return;
+    const run = async () => {
+      current.isDue = false;
+      await latest.current();
+      delete current.timer;
+      if (current.isDue) request();
+    };
+    current.timer = setTimeout(() => background(run()), rereadMs);
+  };
+  return request;
+}
+
+/**
  * A list of runs that stays current. New runs appear by themselves only while `isHeld` returns false; otherwise they are
  * counted, and rows that the reader looks at do not move.
  */
 export function useRunList(query: RunQuery, start: string | null, isHeld: () => boolean) {
   const cache = useQueryClient();
   const key = [...keyOf('listAutomationRuns', { query, start }), 'rows'] as const;
+  const [recorder] = useState(() => {
+    forgetOld(cache, key);
+    return new EventRecorder();
+  });
   const held = useRef(isHeld);
+  const mustShowNew = useRef(false);
   const [more, setMore] = useState<{ isLoading: boolean; error: unknown }>({ isLoading: false, error: null });
   const list = useQuery({
     queryKey: key,
-    queryFn: async ({ signal }) =>
-      combine(cache.getQueryData<RunRows>(key), await readWindow(query, start, signal), held.current()),
+    queryFn: async ({ signal }) => {
+      const [window, events] = await recorder.during(readWindow(query, start, signal));
+      const isInPlace = held.current() && !mustShowNew.current;
+      mustShowNew.current = false;
+      return applyEvents(combine(cache.getQueryData<RunRows>(key), window, isInPlace), events).rows;
+    },
     // Live events keep it current.
+    refetchOnMount: 'always',
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
   const { refetch } = list;
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const reread = useThrottled(() => refetch({ cancelRefetch: false }));
   useEffect(() => {
     held.current = isHeld;
   });
-  useEffect(() => () => clearTimeout(timer.current), []);
 
   useWorkspaceEvents((events) => {
+    recorder.add(events);
     const old = cache.getQueryData<RunRows>(key);
     if (old === undefined) return;
     const { rows, mustRead } = applyEvents(old, events);
     if (rows !== old) cache.setQueryData(key, rows);
     // A list of older runs has no new ones.
-    if (!mustRead || start !== null) return;
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      background(refetch());
-    }, rereadMs);
+    if (mustRead && start === null) reread();
   });
 
   const loadMore = async () => {
@@ -71,8 +142,10 @@ export function useRunList(query: RunQuery, start: string | null, isHeld: () => 
     if (next === undefined || next === null || more.isLoading) return;
     setMore({ isLoading: true, error: null });
     try {
-      const window = await readWindow(query, next);
-      cache.setQueryData<RunRows>(key, (old) => (old?.next === next ? append(old, window) : old));
+      const [window, events] = await recorder.during(readWindow(query, next));
+      cache.setQueryData<RunRows>(key, (old) =>
+        old?.next === next ? applyEvents(append(old, window), events).rows : old,
+      );
       setMore({ isLoading: false, error: null });
     } catch (error) {
       setMore({ isLoading: false, error });
@@ -85,9 +158,8 @@ export function useRunList(query: RunQuery, start: string | null, isHeld: () => 
     loadMore: () => background(loadMore()),
     /** Shows the runs that were only counted. */
     showNew: () => {
-      const wasHeld = held.current;
-      held.current = () => false;
-      background(refetch().finally(() => (held.current = wasHeld)));
+      mustShowNew.current = true;
+      background(refetch());
     },
   };
 }

@@ -114,7 +114,7 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
     >
       <p className="mb-2 text-sm text-text-muted">
         {texts.editHint} {workflow?.triggerJson.type === 'webhook' && texts.editToken}{' '}
-        <a className="text-accent" href="/docs" target="_blank" rel="noreferrer">
+        <a className="text-accent underline" href="/docs" target="_blank" rel="noreferrer">
           {texts.reference}
         </a>
       </p>

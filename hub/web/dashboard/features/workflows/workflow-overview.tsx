@@ -68,10 +68,12 @@ export function WorkflowOverview({ workflow }: { workflow: Workflow }) {
         <Section title={texts.trigger}>
           <p className="mb-2 wrap-anywhere">{triggerText(triggerJson)}</p>
           {nextRunAt !== null && (
-            <p className="text-sm text-text-muted">
-              {texts.nextRun}: <LocalTime at={nextRunAt} /> ·{' '}
+            <>
+              <p className="text-sm text-text-muted">
+                {texts.nextRun}: <LocalTime at={nextRunAt} />
+              </p>
               <TextLink to="/schedules">{words.common.schedules}</TextLink>
-            </p>
+            </>
           )}
         </Section>
         <Section title={texts.inputsTitle}>

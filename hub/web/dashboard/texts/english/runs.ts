@@ -38,7 +38,6 @@ export const runs = {
   startedBy: 'Started by',
   took: 'Took',
   started: 'Started',
-  queued: 'Queued',
   select: 'Select run {id}',
   selectAll: 'Select all {count} loaded runs',
   version: 'v{version}',

@@ -36,7 +36,7 @@ export const workflows = {
   triggers: {
     manual: 'Starts only when you, a program or another run starts it.',
     cron: 'Starts at the times of the cron expression {cron}, in the time zone {zone}.',
-    interval: 'Starts every {time}.',
+    interval: 'Starts every {time}',
     at: 'Starts once, on {time}.',
     heartbeat: 'As a regular check by an AI agent:',
     event: 'Starts when the chat event {event} happens.',
