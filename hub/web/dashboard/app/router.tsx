@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { readApprovalsSearch } from '../features/approvals/search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -23,6 +24,7 @@ const run = createRoute({
 const approvals = createRoute({
   getParentRoute: () => root,
   path: '/approvals',
+  validateSearch: readApprovalsSearch,
   component: lazyRouteComponent(() => import('../features/approvals/approvals-page.tsx'), 'ApprovalsPage'),
 });
 const approval = createRoute({

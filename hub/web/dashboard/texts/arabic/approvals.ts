@@ -1,4 +1,3 @@
-import type { approvals as english } from '../english/approvals.ts';
+import { approvals as english } from '../english/approvals.ts';
 
-/** Texts of the approvals pages. */
-export const approvals: typeof english = {};
+export const approvals: typeof english = english;

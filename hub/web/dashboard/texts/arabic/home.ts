@@ -1,4 +1,3 @@
-import type { home as english } from '../english/home.ts';
+import { home as english } from '../english/home.ts';
 
-/** Texts of the home pages. */
-export const home: typeof english = {};
+export const home: typeof english = english;

@@ -1,0 +1,3 @@
+import { start as english } from '../english/start.ts';
+
+export const start: typeof english = english;
