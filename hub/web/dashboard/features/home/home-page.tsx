@@ -18,9 +18,6 @@ import { Tiles } from './tiles.tsx';
 import { useNeeds } from './use-needs.ts';
 import { useRereadAfter } from './use-reread-after.ts';
 
-/** Numbers of a busy workspace change all the time: reading them again more often helps nobody. */
-const rereadRunsMs = 10_000;
-
 function useGreeting(): string {
   const { words, format } = useLanguage();
   const { displayName } = useSession().user;
@@ -60,8 +57,8 @@ export function HomePage() {
   const needs = useNeeds(products);
   const start = useStart(hasAutomations);
   const [isPairing, setPairing] = useState(false);
-  useRereadAfter('run', ['listAutomationRuns', 'getAutomationSlo', 'estimateAutomationRuns'], rereadRunsMs);
-  useRereadAfter('node', ['getAutomationSlo'], rereadRunsMs);
+  useRereadAfter('run', [['listAutomationRuns'], ['getAutomationSlo']]);
+  useRereadAfter('node', [['getAutomationSlo']]);
   return (
     <Page
       title={useGreeting()}

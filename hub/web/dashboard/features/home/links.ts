@@ -11,4 +11,4 @@ export interface RunFilters {
 }
 
 /** A link to the runs behind a number. */
-export const runsLink = (filters: RunFilters): LinkProps => ({ to: '/runs', search: filters });
+export const runsLink = (filters: RunFilters): LinkProps => ({ to: '/runs', search: filters }) as LinkProps;

@@ -1,9 +1,9 @@
 import { useNow } from '../../app/now.ts';
 
 const hourMs = 3_600_000;
-/** Bars of the chart. Each needs two requests. */
+/** Bars of the chart. In a busy workspace, each needs two requests. */
 const bars = 12;
-export const barMs = 2 * hourMs;
+const barMs = 2 * hourMs;
 
 export interface Period {
   from: string;

@@ -4,6 +4,7 @@ import type { RunArtifact } from '../../../../../shared/client/client.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { LoadError } from '../../ui/error.tsx';
 import { Section } from '../../ui/layout.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { useNodes } from './data.ts';
@@ -19,12 +20,14 @@ interface Picture extends RunArtifact {
 }
 
 /** The newest pictures of the newest ended runs. */
-function usePictures(): Picture[] | null {
-  const { data: runs } = useQuery(
-    query('listAutomationRuns', { query: { statuses: 'succeeded,failed', limit: readRuns } }),
-  );
+function usePictures(): { pictures: Picture[] | null; error: Error | null; retry: () => unknown } {
+  const {
+    data: runs,
+    error,
+    refetch,
+  } = useQuery(query('listAutomationRuns', { query: { statuses: 'succeeded,failed', limit: readRuns } }));
   const ids = runs?.data.map(({ id }) => id) ?? [];
-  return useQueries({
+  const pictures = useQueries({
     queries: ids.map((id) => ({
       ...query('listAutomationRunArtifacts', { params: { id }, query: { limit: readArtifacts } }),
       // An ended run gets no further artifacts.
@@ -39,17 +42,19 @@ function usePictures(): Picture[] | null {
         .slice(0, shownPictures);
     },
   });
+  return { pictures, error: runs === undefined ? error : null, retry: refetch };
 }
 
 /** The latest pictures that runs took on machines. */
 export function Pictures() {
   const { words, format } = useLanguage();
   const texts = words.home;
-  const pictures = usePictures();
+  const { pictures, error, retry } = usePictures();
   const { data: nodes } = useNodes(true);
   const nameOf = (nodeId: string) => visibleLine(nodes?.data.find(({ id }) => id === nodeId)?.name ?? nodeId);
   return (
     <Section title={texts.pictures}>
+      {error !== null && <LoadError error={error} onRetry={retry} />}
       {pictures !== null && pictures.length === 0 && <p className="text-text-muted">{texts.noPictures}</p>}
       <ul className="grid gap-3 sm:grid-cols-2">
         {(pictures ?? []).map(({ id, runId, nodeId, createdAt }) => (

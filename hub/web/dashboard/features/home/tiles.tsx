@@ -5,6 +5,7 @@ import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { usePendingApprovals, useSlo, useUnread } from './data.ts';
 import { runsLink } from './links.ts';
+import { useRereadAfter } from './use-reread-after.ts';
 
 const openStatuses = 'queued,running,waiting_approval';
 const dayMs = 86_400_000;
@@ -30,7 +31,9 @@ function AutomationTiles() {
   const texts = words.home;
   const approvals = usePendingApprovals(true).data;
   const slo = useSlo(true).data;
-  const open = useQuery(query('estimateAutomationRuns', { query: { statuses: openStatuses } })).data;
+  const openQuery = query('estimateAutomationRuns', { query: { statuses: openStatuses } });
+  const open = useQuery(openQuery).data;
+  useRereadAfter('run', [openQuery.queryKey]);
   const decidable = approvals?.data.filter(({ canDecide }) => canDecide).length;
   const percent = new Intl.NumberFormat(variant, { style: 'percent', maximumFractionDigits: 1 });
   return (

@@ -1,18 +1,26 @@
 import { useQueryClient } from '@tanstack/react-query';
+import type { QueryKey } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import type { OperationId } from '../../app/api.ts';
-import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { background } from '../../../../../shared/web/background.ts';
+import { useWorkspaceEvents } from '../../app/live-updates.tsx';
 
-/** Reads operations again after events of a type, at most once in `everyMs`, however many events arrive. */
-export function useRereadAfter(type: string, operations: readonly OperationId[], everyMs: number): void {
+/** Numbers of a busy workspace change all the time, so they are read again at most this often. */
+const rereadMs = 10_000;
+
+/** Reads responses again after events of a type, however many arrive. */
+export function useRereadAfter(type: 'run' | 'node', keys: readonly QueryKey[]): void {
   const cache = useQueryClient();
+  const latest = useRef(keys);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => {
+    latest.current = keys;
+  });
   useEffect(() => () => clearTimeout(timer.current), []);
   useWorkspaceEvents((events) => {
     if (timer.current !== undefined || !events.some((event) => event.type === type)) return;
     timer.current = setTimeout(() => {
       timer.current = undefined;
-      reread(cache, operations);
-    }, everyMs);
+      for (const queryKey of latest.current) background(cache.invalidateQueries({ queryKey }));
+    }, rereadMs);
   });
 }

@@ -31,11 +31,11 @@ export const home = {
   unreadNote: 'Visitors wait for an answer',
   runsWait: '{count} runs wait for it',
   oneRunWaits: 'One run waits for it',
-  lastSeen: 'last seen {time}',
 
   chart: 'Runs, last 24 hours',
   chartText: 'By the time at which they were queued, in steps of two hours.',
   bar: '{from} to {to}: {count} runs, {failed} failed',
+  highest: 'Highest: {count}',
   noRuns: 'No runs in the last 24 hours.',
 
   pictures: 'Latest from your machines',
