@@ -42,7 +42,7 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
       }
       meta={
         <>
-          {format(texts.asks, { workflow: visibleLine(approval.workflowName), step: approval.stepIndex + 1 })}{' '}
+          {format(texts.from, { workflow: visibleLine(approval.workflowName), step: approval.stepIndex + 1 })}{' '}
           <TextLink to="/runs/$runId" params={{ runId }}>
             {texts.seeRun}
           </TextLink>

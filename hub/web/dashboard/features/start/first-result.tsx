@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import type { JsonValue, Run } from '../../../../../shared/client/client.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
@@ -69,7 +70,17 @@ function Result({ run, nodeName }: { run: Run; nodeName: string }) {
 }
 
 /** The progress of the first run, and its result as soon as it arrives. */
-export function FirstResult({ runId, nodeName, onAgain }: { runId: string; nodeName: string; onAgain: () => void }) {
+export function FirstResult({
+  runId,
+  nodeName,
+  onAgain,
+  onSucceeded,
+}: {
+  runId: string;
+  nodeName: string;
+  onAgain: () => void;
+  onSucceeded: () => void;
+}) {
   const { words, format } = useLanguage();
   const texts = words.start;
   const cache = useQueryClient();
@@ -78,6 +89,10 @@ export function FirstResult({ runId, nodeName, onAgain }: { runId: string; nodeN
     if (events.some((event) => (event.type === 'run' && event.id === runId) || event.runId === runId))
       reread(cache, ['getAutomationRun']);
   });
+  const isDone = found.data?.status === 'succeeded';
+  useEffect(() => {
+    if (isDone) onSucceeded();
+  }, [isDone]);
   return (
     <Loaded of={found}>
       {(run) => (

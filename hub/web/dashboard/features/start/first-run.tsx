@@ -16,7 +16,7 @@ import { companionCommand } from './pairing-command.ts';
 const rereadNodeMs = 4_000;
 
 /** Says what a first workflow will do on a machine, runs it, and shows its result. */
-export function FirstRun({ node: paired }: { node: Node }) {
+export function FirstRun({ node: paired, onSucceeded }: { node: Node; onSucceeded: () => void }) {
   const { words, format } = useLanguage();
   const texts = words.start;
   const [workflowId, setWorkflowId] = useState<string | null>(null);
@@ -43,7 +43,7 @@ export function FirstRun({ node: paired }: { node: Node }) {
     return (
       <>
         <ErrorNote error={error} />
-        <FirstResult key={runId} runId={runId} nodeName={name} onAgain={startNow} />
+        <FirstResult key={runId} runId={runId} nodeName={name} onAgain={startNow} onSucceeded={onSucceeded} />
       </>
     );
   return (

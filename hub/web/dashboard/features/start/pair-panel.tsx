@@ -10,7 +10,7 @@ import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
 import { useNow } from '../../app/now.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
-import { RelativeTime } from '../../ui/time.tsx';
+import { LocalTime } from '../../ui/time.tsx';
 import { CopyButton } from '../../ui/value.tsx';
 import { CommandLine } from './command-line.tsx';
 import { PairForm } from './pair-form.tsx';
@@ -49,7 +49,7 @@ function Code({ pairing: { pairingCode, pairingUri, expiresAt, powers } }: { pai
           </p>
           <p className="text-sm text-text-muted">
             {before}
-            <RelativeTime at={expiresAt} />
+            <LocalTime at={expiresAt} />
             {after}
           </p>
           <a href={pairingUri} className="text-sm text-accent hover:underline">

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Check } from 'lucide-react';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Node } from '../../../../../shared/client/client.ts';
 import { query } from '../../app/api.ts';
@@ -60,10 +60,16 @@ function Machine({ hasNodes, onConnected }: { hasNodes: boolean; onConnected: (n
 
 /** The first minutes of a workspace: connect a machine, run a workflow on it, see the result. */
 export function StartCard({ onDismiss }: { onDismiss: () => void }) {
-  const texts = useWords().start;
+  const { common, start: texts } = useWords();
+  const [isDone, setDone] = useState(false);
   const [connected, setConnected] = useState<Node | null>(null);
   const { data: nodes } = useQuery(query('listAutomationNodes', { query: { limit: readNodes } }));
-  const node = connected ?? nodes?.data.find(({ status }) => status === 'online') ?? null;
+  const online = nodes?.data.find(({ status }) => status === 'online') ?? null;
+  // The machine stays the same when another one connects, or when it goes offline during the run.
+  useEffect(() => {
+    if (connected === null && online !== null) setConnected(online);
+  }, [connected, online]);
+  const node = connected ?? online;
   const hasNodes = nodes?.data.some(({ pairedAt }) => pairedAt !== null) === true;
   return (
     <Card className="mb-3.5 p-4">
@@ -72,8 +78,8 @@ export function StartCard({ onDismiss }: { onDismiss: () => void }) {
           <h2 className="text-lg">{texts.title}</h2>
           <p className="text-text-muted">{texts.intro}</p>
         </div>
-        <Button variant="quiet" size="small" className="ms-auto" onClick={onDismiss}>
-          {texts.dismiss}
+        <Button variant={isDone ? 'primary' : 'quiet'} size="small" className="ms-auto" onClick={onDismiss}>
+          {isDone ? common.done : texts.dismiss}
         </Button>
       </div>
       <ol className="flex flex-col gap-4">
@@ -82,8 +88,8 @@ export function StartCard({ onDismiss }: { onDismiss: () => void }) {
             <Machine hasNodes={hasNodes} onConnected={setConnected} />
           ) : undefined}
         </Step>
-        <Step position={2} title={texts.runStep} isDone={false}>
-          {node === null ? undefined : <FirstRun key={node.id} node={node} />}
+        <Step position={2} title={texts.runStep} isDone={isDone}>
+          {node === null ? undefined : <FirstRun key={node.id} node={node} onSucceeded={() => setDone(true)} />}
         </Step>
       </ol>
     </Card>

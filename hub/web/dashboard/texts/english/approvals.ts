@@ -16,7 +16,7 @@ export const approvals = {
   testRun: 'Test run',
   runProgramOn: 'Run a program on {node}',
   runProgram: 'Run a program',
-  asks: '{workflow} asks, step {step}.',
+  from: 'From {workflow}, step {step}.',
   seeRun: 'See the run',
 
   ifApproved: 'If you approve, exactly this runs',

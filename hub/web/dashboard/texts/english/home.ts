@@ -27,14 +27,14 @@ export const home = {
   failedTimes: 'Failed {count} times',
   offline: 'Offline',
   unreadPill: 'Unread',
-  unreadTitle: '{count} unread conversations',
+  unreadTitle: 'Unread conversations: {count}',
   unreadNote: 'Visitors wait for an answer',
   runsWait: '{count} runs wait for it',
   oneRunWaits: 'One run waits for it',
 
   chart: 'Runs, last 24 hours',
   chartText: 'By the time at which they were queued, in steps of two hours.',
-  bar: '{from} to {to}: {count} runs, {failed} failed',
+  bar: '{from} to {to}, runs: {count}, failed: {failed}',
   highest: 'Highest: {count}',
   noRuns: 'No runs in the last 24 hours.',
 
