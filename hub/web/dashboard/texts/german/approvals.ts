@@ -70,7 +70,7 @@ export const approvals: typeof english = {
   namedStep: 'Schritt {step}: {name}',
   node: 'Rechner',
   requested: 'Angefragt',
-  expiry: 'Läuft ab:',
+  expiry: 'Läuft ab',
   escalation: 'Weitere Genehmiger',
   escalationFrom: 'Ab {time} können weitere Personen entscheiden',
   escalationSince: 'Seit {time} können weitere Personen entscheiden',
