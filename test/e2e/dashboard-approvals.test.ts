@@ -98,7 +98,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(await fieldOf('Folder')).toBe('/home/ann');
     expect(await fieldOf('Variables')).toBe('TARGET= /srv/backup');
     expect(await fieldOf('Standard input')).toBe('yes');
-    expect(await fieldOf('Time limit')).toBe('1 min 30 sec, then the program is ended');
+    expect(await fieldOf('Time limit')).toBe('1 min 30 secs, then the program is ended');
     expect(await fieldOf('Requested by')).toBe(ann);
     const { requestHash, runId, workflowId } = await read(id);
     expect((await page.getByRole('main').innerText()).replaceAll(/\s/g, '')).toContain(requestHash);

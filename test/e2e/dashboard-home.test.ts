@@ -48,7 +48,7 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
   let hub: TestHub;
   let browser: Browser;
   beforeAll(async () => {
-    hub = await startHub();
+    hub = await startHub({ NODE_HEARTBEAT_SECONDS: '2' });
     browser = await startDashboardBrowser();
   });
   afterAll(async () => {

@@ -43,7 +43,7 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
       meta={
         <>
           {format(texts.from, { workflow: visibleLine(approval.workflowName), step: approval.stepIndex + 1 })}{' '}
-          <TextLink to="/runs/$runId" params={{ runId }}>
+          <TextLink isInText to="/runs/$runId" params={{ runId }}>
             {texts.seeRun}
           </TextLink>
         </>

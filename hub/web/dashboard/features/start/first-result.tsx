@@ -108,7 +108,7 @@ export function FirstResult({
           {run.waitsFor?.kind === 'approval' && (
             <p>
               {texts.needsApproval}{' '}
-              <TextLink to="/approvals/$approvalId" params={{ approvalId: run.waitsFor.approvalId }}>
+              <TextLink isInText to="/approvals/$approvalId" params={{ approvalId: run.waitsFor.approvalId }}>
                 {texts.seeApproval}
               </TextLink>
             </p>
