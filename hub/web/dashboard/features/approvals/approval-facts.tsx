@@ -2,6 +2,7 @@ import type { ApprovalDetail } from '../../../../../shared/client/client.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useNow } from '../../app/now.ts';
+import { useIsolate } from '../../ui/isolate.ts';
 import { Facts, Section, TextLink } from '../../ui/layout.tsx';
 import { StatusPill } from '../../ui/status.tsx';
 import { LocalTime, RelativeTime } from '../../ui/time.tsx';
@@ -15,6 +16,7 @@ export function ApprovalFacts({ approval }: { approval: ApprovalDetail }) {
   const texts = words.approvals;
   const now = useNow();
   const requesterText = useRequesterText();
+  const isolate = useIsolate();
   const { workflowId, runId, nodeId, escalateAt, expiresAt, approvers } = approval;
   const triggers: Readonly<Record<string, string>> = texts.triggers;
   const escalation =
@@ -30,7 +32,7 @@ export function ApprovalFacts({ approval }: { approval: ApprovalDetail }) {
       ? format(texts.step, { step: approval.stepIndex + 1 })
       : format(texts.namedStep, {
           step: approval.stepIndex + 1,
-          name: visibleLine(stepNameOf(approval.title, program.argv)),
+          name: isolate(visibleLine(stepNameOf(approval.title, program.argv))),
         });
   return (
     <Section title={texts.context}>
@@ -100,7 +102,9 @@ export function Votes({ approval: { votes, required } }: { approval: ApprovalDet
                 </span>
               </div>
               {note !== null && note !== '' && (
-                <p className="mt-0.5 wrap-anywhere whitespace-pre-line">{visibleText(note)}</p>
+                <p dir="auto" className="mt-0.5 wrap-anywhere whitespace-pre-line">
+                  {visibleText(note)}
+                </p>
               )}
             </li>
           ))}

@@ -5,6 +5,7 @@ import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts'
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { Page, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
@@ -21,6 +22,7 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
   const { words, format } = useLanguage();
   const texts = words.approvals;
   const title = useApprovalTitle()(approval);
+  const isolate = useIsolate();
   const { status, expiresAt, runId, message } = approval;
   return (
     <Page
@@ -42,7 +44,7 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
       }
       meta={
         <>
-          {format(texts.from, { workflow: visibleLine(approval.workflowName), step: approval.stepIndex + 1 })}{' '}
+          {format(texts.from, { workflow: isolate(visibleLine(approval.workflowName)), step: approval.stepIndex + 1 })}{' '}
           <TextLink isInText to="/runs/$runId" params={{ runId }}>
             {texts.seeRun}
           </TextLink>
@@ -51,7 +53,11 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
     >
       <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <div className="min-w-0">
-          {message !== '' && <p className="mb-3 wrap-anywhere whitespace-pre-line">{visibleText(message)}</p>}
+          {message !== '' && (
+            <p dir="auto" className="mb-3 wrap-anywhere whitespace-pre-line">
+              {visibleText(message)}
+            </p>
+          )}
           <RequestView approval={approval} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import type { ApprovalSummary } from '../../../../../shared/client/client.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { Pill, StatusPill } from '../../ui/status.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { useDeciderText, useRequesterText } from './decider.tsx';
@@ -28,6 +29,7 @@ export function ApprovalRow({ approval }: { approval: ApprovalSummary }) {
   const title = useApprovalTitle()(approval);
   const requesters = useRequesterText()(approval.requestedBy);
   const deciderText = useDeciderText();
+  const isolate = useIsolate();
   const { status, decider, decidedAt, note, expiresAt, required, approvedCount } = approval;
   return (
     <li className="border-b last:border-b-0">
@@ -50,7 +52,7 @@ export function ApprovalRow({ approval }: { approval: ApprovalSummary }) {
           <span className="text-sm text-text-muted wrap-anywhere">
             <Line
               parts={[
-                visibleLine(approval.workflowName),
+                isolate(visibleLine(approval.workflowName)),
                 requesters,
                 required > 1 && status === 'pending' && format(texts.progress, { count: approvedCount, required }),
                 <RelativeTime key="created" at={approval.createdAt} />,
@@ -74,7 +76,7 @@ export function ApprovalRow({ approval }: { approval: ApprovalSummary }) {
           )}
           {note !== null && note !== '' && (
             <span className="line-clamp-2 text-sm wrap-anywhere">
-              {format(texts.withNote, { note: visibleText(note) })}
+              {format(texts.withNote, { note: isolate(visibleText(note)) })}
             </span>
           )}
         </span>

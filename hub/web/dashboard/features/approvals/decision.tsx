@@ -9,6 +9,7 @@ import { reread } from '../../app/live-updates.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { Field, TextArea } from '../../ui/form.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { StatusPill } from '../../ui/status.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { useDeciderText } from './decider.tsx';
@@ -46,6 +47,7 @@ function Outcome({ approval, error }: { approval: ApprovalDetail; error: Error |
   const { words, format } = useLanguage();
   const texts = words.approvals;
   const deciderText = useDeciderText();
+  const isolate = useIsolate();
   const { status, decider, decidedAt, note, refusal } = approval;
   return (
     <div className="flex flex-col gap-2">
@@ -79,7 +81,7 @@ function Outcome({ approval, error }: { approval: ApprovalDetail; error: Error |
           </div>
           {note !== null && note !== '' && (
             <p className="mt-1 wrap-anywhere whitespace-pre-line">
-              {format(texts.withNote, { note: visibleText(note) })}
+              {format(texts.withNote, { note: isolate(visibleText(note)) })}
             </p>
           )}
         </div>

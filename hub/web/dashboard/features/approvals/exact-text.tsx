@@ -12,9 +12,11 @@ export function ExactText({ text, label }: { text: string; label: string }) {
   if (text === '') return <em className="text-text-muted">{emptyText}</em>;
   if (text.length > inlineCharacters) return <CodeBlock text={text} label={label} />;
   return (
-    <code dir="ltr" className="rounded-sm bg-surface-muted px-1 py-0.5 whitespace-pre-wrap wrap-anywhere">
-      {visibleText(text)}
-    </code>
+    <span dir="ltr" className="block w-fit max-w-full text-start">
+      <code className="rounded-sm bg-surface-muted px-1 py-0.5 whitespace-pre-wrap wrap-anywhere">
+        {visibleText(text)}
+      </code>
+    </span>
   );
 }
 

@@ -2,6 +2,7 @@ import { TriangleAlert } from 'lucide-react';
 import type { ApprovalDetail, JsonValue } from '../../../../../shared/client/client.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { Card } from '../../ui/layout.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 import { ExactLines, ExactText, RequestField } from './exact-text.tsx';
@@ -56,8 +57,8 @@ function Program({ program }: { program: ProgramCall }) {
         {variables.length === 0
           ? texts.noVariables
           : variables.map(([variable, value]) => (
-              <div key={variable} className="wrap-anywhere">
-                <code dir="ltr">{visibleLine(variable)}=</code>
+              <div key={variable} dir="ltr" className="flex items-baseline rtl:justify-end">
+                <code className="wrap-anywhere">{visibleLine(variable)}=</code>
                 <ExactText text={value} label={visibleLine(variable)} />
               </div>
             ))}
@@ -85,6 +86,7 @@ function Program({ program }: { program: ProgramCall }) {
 export function RequestView({ approval }: { approval: ApprovalDetail }) {
   const { words, format } = useLanguage();
   const texts = words.approvals;
+  const isolate = useIsolate();
   const call = callOf(approval);
   const title =
     approval.status === 'approved'
@@ -102,7 +104,9 @@ export function RequestView({ approval }: { approval: ApprovalDetail }) {
       {interpreter !== null && (
         <p className="mb-3 flex items-start gap-2 rounded-(--radius-medium) bg-warning-muted px-3.5 py-2.5 text-warning">
           <TriangleAlert size={17} className="mt-0.5 shrink-0" aria-hidden />
-          <span className="min-w-0 wrap-anywhere">{format(texts.readCode, { program: visibleLine(interpreter) })}</span>
+          <span className="min-w-0 wrap-anywhere">
+            {format(texts.readCode, { program: isolate(visibleLine(interpreter)) })}
+          </span>
         </p>
       )}
       <Card className="p-4">

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { LoadError } from '../../ui/error.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { Section } from '../../ui/layout.tsx';
 import { Loading } from '../../ui/loaded.tsx';
 import { Pill } from '../../ui/status.tsx';
@@ -36,7 +37,9 @@ function Need({
           <Pill tone={tone}>{pill}</Pill>
           <span className="w-full min-w-0 flex-1">
             <span className="block wrap-anywhere">{title}</span>
-            <span className="block truncate text-sm text-text-muted">{note}</span>
+            <span dir="auto" className="block truncate text-sm text-text-muted rtl:text-right">
+              {note}
+            </span>
           </span>
         </span>
         <ChevronRight size={18} className="shrink-0 text-text-muted rtl:-scale-x-100" aria-hidden />
@@ -50,6 +53,7 @@ export function Needs({ needs }: { needs: ReturnType<typeof useNeeds> }) {
   const { words, format } = useLanguage();
   const texts = words.home;
   const titleOf = useApprovalTitle();
+  const isolate = useIsolate();
   const { approvals, failures, nodes, unread, isLoading, error, retry } = needs;
   const isEmpty = approvals.length + failures.length + nodes.length + unread === 0;
   return (
@@ -72,7 +76,7 @@ export function Needs({ needs }: { needs: ReturnType<typeof useNeeds> }) {
               title={titleOf(approval)}
               note={
                 <>
-                  {visibleLine(approval.workflowName)}
+                  {isolate(visibleLine(approval.workflowName))}
                   {approval.expiresAt !== null && (
                     <>
                       {' · '}
@@ -90,7 +94,7 @@ export function Needs({ needs }: { needs: ReturnType<typeof useNeeds> }) {
               tone="danger"
               pill={count === 1 ? texts.failed : format(texts.failedTimes, { count })}
               title={visibleLine(latest.workflowName)}
-              note={visibleLine(latest.error === null ? '' : `${latest.error.code}: ${latest.error.message}`)}
+              note={isolate(visibleLine(latest.error === null ? '' : `${latest.error.code}: ${latest.error.message}`))}
               link={{ to: '/runs/$runId', params: { runId: latest.id } }}
             />
           ))}

@@ -7,6 +7,7 @@ import { useLanguage } from '../../app/language.tsx';
 import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { StatusPill } from '../../ui/status.tsx';
@@ -83,6 +84,7 @@ export function FirstResult({
 }) {
   const { words, format } = useLanguage();
   const texts = words.start;
+  const isolate = useIsolate();
   const cache = useQueryClient();
   const found = useQuery(query('getAutomationRun', { params: { id: runId } }));
   useWorkspaceEvents((events) => {
@@ -119,7 +121,7 @@ export function FirstResult({
           </div>
           {run.status === 'succeeded' && (
             <p role="status" className="font-semibold text-success wrap-anywhere">
-              {format(texts.succeeded, { name: nodeName })}
+              {format(texts.succeeded, { name: isolate(nodeName) })}
             </p>
           )}
           <div className="flex flex-wrap items-center gap-3">

@@ -7,6 +7,7 @@ import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { CommandLine } from './command-line.tsx';
 import { FirstResult } from './first-result.tsx';
 import { canCapture, firstWorkflow } from './first-workflow.ts';
@@ -19,6 +20,7 @@ const rereadNodeMs = 4_000;
 export function FirstRun({ node: paired, onSucceeded }: { node: Node; onSucceeded: () => void }) {
   const { words, format } = useLanguage();
   const texts = words.start;
+  const isolate = useIsolate();
   const [workflowId, setWorkflowId] = useState<string | null>(null);
   const [runId, setRunId] = useState<string | null>(null);
   const { data: node = paired } = useQuery({
@@ -48,7 +50,7 @@ export function FirstRun({ node: paired, onSucceeded }: { node: Node; onSucceede
     );
   return (
     <>
-      <p className="mb-1">{format(texts.willHappen, { name })}:</p>
+      <p className="mb-1">{format(texts.willHappen, { name: isolate(name) })}:</p>
       <ol className="mb-2 list-decimal ps-5">
         <li>{texts.willPing}</li>
         <li>{canCapture(node) ? texts.willCapture : texts.willList}</li>

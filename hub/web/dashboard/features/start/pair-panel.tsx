@@ -10,6 +10,7 @@ import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
 import { useNow } from '../../app/now.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { LocalTime } from '../../ui/time.tsx';
 import { CopyButton } from '../../ui/value.tsx';
 import { CommandLine } from './command-line.tsx';
@@ -81,6 +82,7 @@ function Waiting({
 }) {
   const { words, format } = useLanguage();
   const texts = words.start;
+  const isolate = useIsolate();
   const cache = useQueryClient();
   const now = useNow();
   const { nodeId, expiresAt } = pairing;
@@ -93,7 +95,7 @@ function Waiting({
     if (isOnline) onConnected(node);
   }, [isOnline]);
   const isPaired = node !== undefined && node.pairedAt !== null;
-  const name = node === undefined ? '' : visibleLine(node.name);
+  const name = node === undefined ? '' : isolate(visibleLine(node.name));
   if (!isPaired && Date.parse(expiresAt) <= now)
     return (
       <div className="flex flex-wrap items-center gap-3">

@@ -15,7 +15,7 @@ export const home: typeof english = {
   oneApproval: 'Genehmigung wartet auf Sie',
   runs: 'beendete Läufe in 24 Stunden',
   runsWithRate: 'beendete Läufe in 24 Stunden, {rate} erfolgreich',
-  inProgress: 'laufende Läufe',
+  inProgress: 'aktive Läufe',
   about: 'Etwa {count}',
   atLeast: '{count}+',
   onlineOf: '{online} von {total}',
