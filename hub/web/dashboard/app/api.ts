@@ -1,8 +1,10 @@
 import { infiniteQueryOptions, queryOptions, useMutation } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { ApiError, createClient } from '../../../../shared/client/client.ts';
 import type { Input, JsonOperationId } from '../../../../shared/client/client.ts';
 import { operations } from '../../../../shared/client/operations.ts';
 import type { OperationId, Operations } from '../../../../shared/client/operations.ts';
+import { background } from '../../../../shared/web/background.ts';
 
 /** The response of an operation. */
 export type Answer<Id extends OperationId> = Operations[Id]['answer'];
@@ -97,11 +99,21 @@ export function useAction<Id extends JsonOperationId>(
       await onDone?.(answer, input);
     },
   });
+  const running = useRef(new Map<string, Promise<Answer<Id>>>());
+  const run = (input?: Input<Id>, ifMatch?: number): Promise<Answer<Id>> => {
+    // The second click of a double click can arrive before the button is disabled.
+    const gesture = JSON.stringify(input ?? null);
+    const started =
+      running.current.get(gesture) ??
+      mutation.mutateAsync({ input, key: newKey(), ifMatch }).finally(() => running.current.delete(gesture));
+    running.current.set(gesture, started);
+    return started;
+  };
   return {
     ...mutation,
-    /** Starts the operation. A failure is in `error`. */
-    start: (input?: Input<Id>, ifMatch?: number) => mutation.mutate({ input, key: newKey(), ifMatch }),
-    /** Starts the operation. @throws the failure. */
-    run: (input?: Input<Id>, ifMatch?: number) => mutation.mutateAsync({ input, key: newKey(), ifMatch }),
+    /** Starts the operation, unless the same is running. A failure is in `error`. */
+    start: (input?: Input<Id>, ifMatch?: number) => background(run(input, ifMatch).catch(() => undefined)),
+    /** Starts the operation, or joins the same that is running. @throws the failure. */
+    run,
   };
 }

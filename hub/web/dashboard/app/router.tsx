@@ -3,6 +3,7 @@ import { callFiltersOf } from '../features/calls/filters.ts';
 import { readRunSearch } from '../features/runs/filters.ts';
 import { readWorkflowSearch, readWorkflowsSearch } from '../features/workflows/search.ts';
 import { parseRunSearch } from '../features/run/run-search.ts';
+import { readApprovalsSearch } from '../features/approvals/search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -29,6 +30,7 @@ const run = createRoute({
 const approvals = createRoute({
   getParentRoute: () => root,
   path: '/approvals',
+  validateSearch: readApprovalsSearch,
   component: lazyRouteComponent(() => import('../features/approvals/approvals-page.tsx'), 'ApprovalsPage'),
 });
 const approval = createRoute({

@@ -13,6 +13,7 @@ import { schedules } from './arabic/schedules.ts';
 import { sequences } from './arabic/sequences.ts';
 import { sessions } from './arabic/sessions.ts';
 import { settings } from './arabic/settings.ts';
+import { start } from './arabic/start.ts';
 import { workflows } from './arabic/workflows.ts';
 import type { Words } from './english.ts';
 
@@ -33,4 +34,5 @@ export const arabic: Words = {
   knowledge,
   calls,
   settings,
+  start,
 };

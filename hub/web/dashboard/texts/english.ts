@@ -13,6 +13,7 @@ import { schedules } from './english/schedules.ts';
 import { sequences } from './english/sequences.ts';
 import { sessions } from './english/sessions.ts';
 import { settings } from './english/settings.ts';
+import { start } from './english/start.ts';
 import { workflows } from './english/workflows.ts';
 
 /** Texts of the dashboard in English. The other languages have the same tables. */
@@ -33,6 +34,7 @@ export const english = {
   knowledge,
   calls,
   settings,
+  start,
 };
 
 /** The texts of the dashboard. Each feature has its own table. */

@@ -14,6 +14,7 @@ import { schedules } from './german/schedules.ts';
 import { sequences } from './german/sequences.ts';
 import { sessions } from './german/sessions.ts';
 import { settings } from './german/settings.ts';
+import { start } from './german/start.ts';
 import { workflows } from './german/workflows.ts';
 
 export const german: Words = {
@@ -33,4 +34,5 @@ export const german: Words = {
   knowledge,
   calls,
   settings,
+  start,
 };

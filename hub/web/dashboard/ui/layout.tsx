@@ -50,10 +50,14 @@ export function Page({ title, documentTitle, crumbs, aside, meta, actions, child
   );
 }
 
-/** A link within the dashboard. */
-export function TextLink({ children, ...link }: LinkProps & { children: ReactNode }) {
+/** A link within the dashboard. Within a sentence it is underlined, because its colour alone does not mark it. */
+export function TextLink({
+  children,
+  isInText = false,
+  ...link
+}: LinkProps & { children: ReactNode; isInText?: boolean }) {
   return (
-    <Link className="text-accent no-underline hover:underline" {...link}>
+    <Link className={`text-accent ${isInText ? 'underline' : 'no-underline hover:underline'}`} {...link}>
       {children}
     </Link>
   );

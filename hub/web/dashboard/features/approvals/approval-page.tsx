@@ -1,7 +1,89 @@
-import { useWords } from '../../app/language.tsx';
-import { Page } from '../../ui/layout.tsx';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import type { ApprovalDetail } from '../../../../../shared/client/client.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
+import { query } from '../../app/api.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
+import { Page, TextLink } from '../../ui/layout.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { Pill, StatusPill } from '../../ui/status.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
+import { ApprovalFacts, RequestHash, Votes } from './approval-facts.tsx';
+import { Decision } from './decision.tsx';
+import { RequestView } from './request-view.tsx';
+import { useApprovalTitle } from './title.tsx';
 
+/** A vote that decides nothing sends no event, so approvals that require several are read again. */
+const rereadVotesMs = 15_000;
+
+function Approval({ approval }: { approval: ApprovalDetail }) {
+  const { words, format } = useLanguage();
+  const texts = words.approvals;
+  const title = useApprovalTitle()(approval);
+  const isolate = useIsolate();
+  const { status, expiresAt, runId, message } = approval;
+  return (
+    <Page
+      title={title}
+      crumbs={[{ label: words.common.approvals, link: { to: '/approvals' } }]}
+      aside={
+        <>
+          {status === 'pending' && expiresAt !== null ? (
+            <Pill tone="warning">
+              <span>
+                {texts.expiry} <RelativeTime at={expiresAt} />
+              </span>
+            </Pill>
+          ) : (
+            <StatusPill status={status} />
+          )}
+          {approval.environment === 'test' && <Pill tone="neutral">{texts.testRun}</Pill>}
+        </>
+      }
+      meta={
+        <>
+          {format(texts.from, { workflow: isolate(visibleLine(approval.workflowName)), step: approval.stepIndex + 1 })}{' '}
+          <TextLink isInText to="/runs/$runId" params={{ runId }}>
+            {texts.seeRun}
+          </TextLink>
+        </>
+      }
+    >
+      <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_22rem]">
+        <div className="min-w-0">
+          {message !== '' && (
+            <p dir="auto" className="mb-3 wrap-anywhere whitespace-pre-line">
+              {visibleText(message)}
+            </p>
+          )}
+          <RequestView approval={approval} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          <ApprovalFacts approval={approval} />
+          <Votes approval={approval} />
+          <RequestHash hash={approval.requestHash} />
+        </div>
+      </div>
+      <Decision key={approval.id} approval={approval} />
+    </Page>
+  );
+}
+
+/** An approval: what exactly runs, who asked for it, and the decision. */
 export function ApprovalPage() {
-  const { common } = useWords();
-  return <Page title={common.approvals}>{null}</Page>;
+  const { approvalId } = useParams({ from: '/approvals/$approvalId' });
+  const cache = useQueryClient();
+  const approval = useQuery({
+    ...query('getAutomationApproval', { params: { id: approvalId } }),
+    // Who can decide changes with time and with other decisions.
+    staleTime: 0,
+    refetchInterval: ({ state: { data } }) => (data?.status === 'pending' && data.required > 1 ? rereadVotesMs : false),
+  });
+  useWorkspaceEvents((events) => {
+    if (events.some(({ type, id }) => type === 'approval' && id === approvalId))
+      reread(cache, ['getAutomationApproval']);
+  });
+  return <Loaded of={approval}>{(data) => <Approval approval={data} />}</Loaded>;
 }

@@ -1,2 +1,49 @@
-/** Texts of the home pages. */
-export const home = {};
+/** Texts of the home page. */
+export const home = {
+  morning: 'Good morning',
+  afternoon: 'Good afternoon',
+  evening: 'Good evening',
+  greeting: '{greeting}, {name}',
+  needsNothing: 'Nothing needs you.',
+  needsOne: 'One thing needs you.',
+  needsMany: '{count} things need you.',
+  pair: 'Connect a machine',
+
+  approvals: 'approvals wait for you',
+  oneApproval: 'approval waits for you',
+  runs: 'runs ended in 24 hours',
+  runsWithRate: 'runs ended in 24 hours, {rate} succeeded',
+  inProgress: 'runs in progress',
+  about: 'About {count}',
+  atLeast: '{count}+',
+  onlineOf: '{online} of {total}',
+  nodesOnline: 'nodes online',
+  unread: 'unread conversations',
+
+  needs: 'Needs a person',
+  needsEmpty: 'No approvals, failures or waiting machines.',
+  approve: 'Approve',
+  failed: 'Failed',
+  failedTimes: 'Failed {count} times',
+  offline: 'Offline',
+  unreadPill: 'Unread',
+  unreadTitle: 'Unread conversations: {count}',
+  unreadNote: 'Visitors wait for an answer',
+  runsWait: '{count} runs wait for it',
+  oneRunWaits: 'One run waits for it',
+
+  chart: 'Runs, last 24 hours',
+  chartText: 'By the time at which they were queued, in steps of two hours.',
+  bar: '{from} to {to}, runs: {count}, failed: {failed}',
+  highest: 'Highest: {count}',
+  noRuns: 'No runs in the last 24 hours.',
+
+  pictures: 'Latest from your machines',
+  pictureOf: 'Picture from {node}',
+  noPictures: 'The newest runs took no pictures.',
+
+  next: 'Next',
+  nextEmpty: 'No workflow has a schedule.',
+  nextPartly: 'Among the {count} workflows that changed last.',
+  allSchedules: 'All schedules',
+};

@@ -1,0 +1,192 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { ApiError } from '../../../../../shared/client/client.ts';
+import type { ApprovalDetail } from '../../../../../shared/client/client.ts';
+import { visibleText } from '../../../../../shared/visible-text.ts';
+import { keyOf, query, useAction } from '../../app/api.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { reread } from '../../app/live-updates.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ErrorNote } from '../../ui/error.tsx';
+import { Field, TextArea } from '../../ui/form.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
+import { StatusPill } from '../../ui/status.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
+import { useDeciderText } from './decider.tsx';
+
+/** Pending approvals among which the next one is searched. The navigation reads the same response. */
+const searchedApprovals = 100;
+const maxNoteCharacters = 2_000;
+
+const wasDecidedBefore = (error: Error | null) =>
+  error instanceof ApiError && error.code === 'approval_already_decided';
+
+/** The way to the next approval that the user can decide. */
+function Next({ afterId }: { afterId: string }) {
+  const texts = useLanguage().words.approvals;
+  const { data } = useQuery(
+    query('listAutomationApprovalSummaries', { query: { status: 'pending', limit: searchedApprovals } }),
+  );
+  const next = data?.data.find(({ id, canDecide }) => canDecide && id !== afterId);
+  if (next !== undefined)
+    return (
+      <ButtonLink variant="primary" to="/approvals/$approvalId" params={{ approvalId: next.id }}>
+        {texts.nextApproval}
+      </ButtonLink>
+    );
+  return (
+    <>
+      {data !== undefined && <span className="text-text-muted">{texts.allDone}</span>}
+      <ButtonLink to="/approvals">{texts.backToList}</ButtonLink>
+    </>
+  );
+}
+
+/** How the approval ended, or why the user cannot decide it. */
+function Outcome({ approval, error }: { approval: ApprovalDetail; error: Error | null }) {
+  const { words, format } = useLanguage();
+  const texts = words.approvals;
+  const deciderText = useDeciderText();
+  const isolate = useIsolate();
+  const { status, decider, decidedAt, note, refusal } = approval;
+  return (
+    <div className="flex flex-col gap-2">
+      {wasDecidedBefore(error) && status !== 'pending' && (
+        <p role="alert" className="text-danger">
+          {texts.notRecorded}
+        </p>
+      )}
+      {status === 'pending' ? (
+        <>
+          <p className="font-semibold">{texts.cannotDecide}</p>
+          {refusal !== null && (
+            <>
+              {refusal.code in texts.refusals && <p>{texts.refusals[refusal.code]}</p>}
+              <p className="text-text-muted wrap-anywhere">{refusal.message}</p>
+            </>
+          )}
+        </>
+      ) : (
+        <div>
+          <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+            <StatusPill status={status} />
+            {decider !== null && (
+              <span className="min-w-0 wrap-anywhere">{format(texts.by, { who: deciderText(decider) })}</span>
+            )}
+            {decidedAt !== null && (
+              <span className="text-text-muted">
+                <RelativeTime at={decidedAt} />
+              </span>
+            )}
+          </div>
+          {note !== null && note !== '' && (
+            <p className="mt-1 wrap-anywhere whitespace-pre-line">
+              {format(texts.withNote, { note: isolate(visibleText(note)) })}
+            </p>
+          )}
+        </div>
+      )}
+      <div className="flex flex-wrap items-center gap-2">
+        <Next afterId={approval.id} />
+      </div>
+    </div>
+  );
+}
+
+/** Decides an approval, or shows who decided it. It stays at the lower edge of the screen, in reach of a thumb. */
+export function Decision({ approval }: { approval: ApprovalDetail }) {
+  const texts = useLanguage().words.approvals;
+  const cache = useQueryClient();
+  const [note, setNote] = useState('');
+  const [hasNote, setHasNote] = useState(false);
+  const panel = useRef<HTMLDivElement>(null);
+  const { id, canDecide, status } = approval;
+  const rereadAll = () => reread(cache, ['getAutomationApproval', 'listAutomationApprovalSummaries']);
+  const { start, isPending, isSuccess, error, variables } = useAction('decideAutomationApproval', {
+    onDone(answer) {
+      cache.setQueryData<ApprovalDetail>(keyOf('getAutomationApproval', { params: { id } }), (old) =>
+        old === undefined ? undefined : { ...old, ...answer, canDecide: false },
+      );
+      rereadAll();
+    },
+  });
+  // Who decided first is part of the approval, and the error does not name them.
+  useEffect(() => {
+    if (error !== null) rereadAll();
+  }, [error]);
+  // The buttons are gone, so the focus moves to what replaced them.
+  useEffect(() => {
+    if (isSuccess) panel.current?.focus();
+  }, [isSuccess]);
+  const decide = (decision: 'approved' | 'rejected') =>
+    start({ params: { id }, body: { decision, ...(note.trim() === '' ? {} : { note: note.trim() }) } });
+  const chosen = variables?.input?.body.decision;
+  const showsButtons = canDecide || isPending;
+  return (
+    <div
+      ref={panel}
+      tabIndex={-1}
+      role="region"
+      aria-label={texts.decide}
+      className="sticky bottom-0 z-5 -mx-4 mt-4 -mb-4 border-t bg-surface px-4 pt-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] outline-none md:mx-0 md:rounded-t-(--radius-large) md:border-x"
+    >
+      {isSuccess && status === 'pending' && (
+        <p role="status" className="mb-2 font-semibold text-success">
+          {texts.voteRecorded}
+        </p>
+      )}
+      {!showsButtons ? (
+        <Outcome approval={approval} error={error} />
+      ) : (
+        <>
+          <ErrorNote error={error} />
+          {hasNote ? (
+            <Field label={texts.note} hint={texts.noteHint} isOptional>
+              {(attributes) => (
+                <TextArea
+                  {...attributes}
+                  rows={2}
+                  maxLength={maxNoteCharacters}
+                  autoFocus
+                  value={note}
+                  disabled={isPending}
+                  onChange={(event) => setNote(event.target.value)}
+                />
+              )}
+            </Field>
+          ) : (
+            <Button
+              variant="quiet"
+              size="small"
+              className="-ms-2 mb-1.5 md:float-start md:mt-2"
+              disabled={isPending}
+              onClick={() => setHasNote(true)}
+            >
+              {texts.addNote}
+            </Button>
+          )}
+          <div className="grid grid-cols-2 gap-2.5 md:ms-auto md:w-88">
+            <Button
+              variant="danger"
+              className="min-h-12"
+              disabled={isPending}
+              aria-busy={(isPending && chosen === 'rejected') || undefined}
+              onClick={() => decide('rejected')}
+            >
+              {texts.reject}
+            </Button>
+            <Button
+              variant="primary"
+              className="min-h-12"
+              disabled={isPending}
+              aria-busy={(isPending && chosen === 'approved') || undefined}
+              onClick={() => decide('approved')}
+            >
+              {texts.approve}
+            </Button>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}

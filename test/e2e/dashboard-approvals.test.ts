@@ -1,0 +1,270 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
+import { startCompanion } from '../fixtures/companion.ts';
+import type { TestCompanion } from '../fixtures/companion.ts';
+import type { Client } from '../fixtures/contract-client.ts';
+import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+
+const password = 'correct horse battery';
+const bob = 'bob@harbour.example';
+const hostile = '<img src=x onerror=alert(1)> \u202Eevil';
+
+const hasNoSidewaysScroll = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth');
+
+describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)', () => {
+  let hub: TestHub;
+  let browser: Browser;
+  let machine: TestCompanion;
+  let ann: string;
+  /** Ann writes and starts the workflows, so the rules let Bob decide programs, and not Ann. */
+  let sessions: { ann: string; bob: string };
+  let api: Client;
+  let bobApi: Client;
+  let nodeId: string;
+  beforeAll(async () => {
+    hub = await startHub();
+    const workspace = await hub.workspace('Harbour');
+    const { tenantId, session } = workspace;
+    ann = workspace.email;
+    api = session;
+    await api.call('addMember', { params: { tenantId }, body: { email: bob, password, role: 'agent' } });
+    const { token } = await hub.client().call('logIn', { body: { email: bob, password } });
+    sessions = { ann: workspace.jwt, bob: token };
+    bobApi = hub.client(token);
+    machine = await startCompanion(hub, workspace, { start: false });
+    ({ nodeId } = machine);
+    await api.call('updateAutomationNode', { params: { id: nodeId }, body: { name: 'office-pc' } });
+    browser = await startDashboardBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await machine?.[Symbol.asyncDispose]();
+    await hub?.[Symbol.asyncDispose]();
+  });
+
+  const open = (path: string, options: Partial<Parameters<typeof openDashboard>[2]> = {}) =>
+    openDashboard(browser, path, { hubUrl: hub.url, session: sessions.bob, ...options });
+
+  /** Starts a run that waits for an approval. @returns the id of the approval. */
+  async function ask(
+    name: string,
+    stepsJson: Parameters<typeof api.call<'createAutomationWorkflow'>>[1]['body']['stepsJson'],
+  ): Promise<string> {
+    const { id } = await api.call('createAutomationWorkflow', { body: { name, stepsJson } });
+    const started = await api.call('runAutomationWorkflow', { params: { id } });
+    const runId = 'runId' in started ? started.runId : '';
+    await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    const { data } = await api.call('listAutomationApprovals', { query: { runId } });
+    expect(data).toHaveLength(1);
+    return data[0]?.id ?? '';
+  }
+  const askForProgram = (name: string, argv: string[], input: object = {}) =>
+    ask(name, [{ type: 'skill', skillId: 'system.run', name: 'Pack the logs', input: { nodeId, argv, ...input } }]);
+  const question = (name: string, title: string, more: object = {}) =>
+    ask(name, [
+      { type: 'approval', title, ...more },
+      { type: 'log', message: 'Hello' },
+    ]);
+  const read = (id: string) => api.call('getAutomationApproval', { params: { id } });
+  const postsOf = (page: Page) => {
+    const posts: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() !== 'GET') posts.push(`${request.method()} ${new URL(request.url()).pathname}`);
+    });
+    return posts;
+  };
+
+  test('what will run is shown field by field, and hostile text stays text', async () => {
+    const id = await askForProgram('harbour-report', ['sh', '-c', `tar czf /tmp/logs.tgz\n${hostile}`, ''], {
+      cwd: '/home/ann',
+      env: { TARGET: ' /srv/backup' },
+      stdin: 'yes',
+      timeoutMs: 90_000,
+    });
+    await using tab = await open(`/app/approvals/${id}`);
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Run a program on office-pc' }).waitFor();
+    await page.getByText('sh runs text in the arguments as code.').waitFor();
+    const fieldOf = (name: string) =>
+      page.locator(`dt:text-is("${name}") + dd`).evaluate((cell) => (cell as HTMLElement).innerText);
+    const lines = await page
+      .locator('dt:text-is("Arguments") + dd li')
+      .evaluateAll((items) => items.map((item) => (item as HTMLElement).innerText.replace(/^\d+\s*/, '')));
+    expect(lines).toEqual(['-c', 'tar czf /tmp/logs.tgz\n<img src=x onerror=alert(1)> ⟨U+202E⟩evil', 'Empty text']);
+    expect(await fieldOf('Program')).toBe('sh');
+    expect(await fieldOf('Folder')).toBe('/home/ann');
+    expect(await fieldOf('Variables')).toBe('TARGET= /srv/backup');
+    expect(await fieldOf('Standard input')).toBe('yes');
+    expect(await fieldOf('Time limit')).toBe('1 min 30 secs, then the program is ended');
+    expect(await fieldOf('Requested by')).toBe(ann);
+    const { requestHash, runId, workflowId } = await read(id);
+    expect((await page.getByRole('main').innerText()).replaceAll(/\s/g, '')).toContain(requestHash);
+    for (const [name, href] of [
+      ['See the run', `/app/runs/${runId}`],
+      ['Step 1: Pack the logs', `/app/runs/${runId}`],
+      ['harbour-report', `/app/workflows/${workflowId}`],
+      ['office-pc', `/app/nodes/${nodeId}`],
+    ] as const)
+      expect(await page.getByRole('link', { name, exact: true }).getAttribute('href')).toBe(href);
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a thumb decides on a phone, once, and the buttons wait for the hub', async () => {
+    const id = await askForProgram('disk-check', ['df', '-h', '/']);
+    await using tab = await open(`/app/approvals/${id}`, { viewport: { width: 360, height: 740 }, hasTouch: true });
+    const { page } = tab;
+    const posts = postsOf(page);
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    const reject = page.getByRole('button', { name: 'Reject', exact: true });
+    for (const button of [approve, reject]) {
+      const box = await button.boundingBox();
+      expect(box?.height).toBeGreaterThanOrEqual(44);
+      expect(box?.y).toBeGreaterThan(740 / 2);
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(740);
+    }
+    expect(await hasNoSidewaysScroll(page)).toBe(true);
+    await page.getByRole('button', { name: 'Add a note' }).tap();
+    await page.getByLabel('Note').fill('Looks right');
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/decide', async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+    await approve.tap();
+    await expect.poll(() => approve.isDisabled()).toBe(true);
+    expect(await reject.isDisabled()).toBe(true);
+    // The second tap of an impatient thumb.
+    await approve.tap({ force: true });
+    expect((await read(id)).status).toBe('pending');
+    answer.resolve();
+    const outcome = page.getByRole('region', { name: 'Your decision' });
+    await outcome.getByText('by bob@harbour.example').waitFor();
+    await outcome.getByText('Note: Looks right').waitFor();
+    expect(await approve.count()).toBe(0);
+    expect(posts).toEqual([`POST /v1/automations/approvals/${id}/decide`]);
+    expect(await read(id)).toMatchObject({ status: 'approved', note: 'Looks right', decider: { name: bob } });
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('opening an address decides nothing, whatever it contains', async () => {
+    const id = await question('greet', 'Greet Ann?');
+    await using tab = await open('/app');
+    const { page } = tab;
+    const posts = postsOf(page);
+    for (const path of [`?decision=approved&note=x`, '?approve=true', '#approve'])
+      await page.goto(`${hub.url}/app/approvals/${id}${path}`);
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    expect(posts).toEqual([]);
+    expect((await read(id)).status).toBe('pending');
+  });
+
+  test('who may not decide reads why, and who can', async () => {
+    const id = await askForProgram('own-command', ['uname']);
+    await using tab = await open(`/app/approvals/${id}`, { session: sessions.ann });
+    const panel = tab.page.getByRole('region', { name: 'Your decision' });
+    await panel.getByText('You cannot decide this approval').waitFor();
+    const { refusal } = await read(id);
+    await panel.getByText(refusal?.message ?? 'no refusal').waitFor();
+    expect(await panel.getByRole('button').count()).toBe(0);
+  });
+
+  test('a second approver learns who decided first', async () => {
+    const id = await question('late', 'Too late?');
+    await using tab = await open(`/app/approvals/${id}`, { session: sessions.ann });
+    const { page } = tab;
+    // Without live events, the page still shows the buttons.
+    await page.route('**/events', (route) => route.abort());
+    await page.reload();
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await bobApi.call('decideAutomationApproval', {
+      params: { id },
+      body: { decision: 'rejected', note: 'Not today' },
+    });
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    const panel = page.getByRole('region', { name: 'Your decision' });
+    await panel.getByText('Your decision was not recorded').waitFor();
+    await panel.getByText('by bob@harbour.example').waitFor();
+    await panel.getByText('Note: Not today').waitFor();
+    expect((await read(id)).status).toBe('rejected');
+  });
+
+  test('the list shows what the user can decide first, and follows new approvals and decisions of others', async () => {
+    const mine = await question('for-bob', 'A question for Bob', { approvers: [bob] });
+    await question('for-ann', 'A question for Ann', { approvers: [ann, 'cara@harbour.example'], required: 2 });
+    await using tab = await open('/app/approvals');
+    const { page } = tab;
+    const groupOf = (heading: string) =>
+      page.locator(`h2:text-is("${heading}") + section`).getByRole('link').allInnerTexts();
+    await page.getByRole('link', { name: /A question for Ann/ }).waitFor();
+    expect((await groupOf('You can decide')).join()).toContain('A question for Bob');
+    const others = (await groupOf('Others decide')).join();
+    expect(others).toContain('A question for Ann');
+    expect(others).toContain('0 of 2 approvals');
+    await question('new', 'A new question');
+    await page.getByRole('link', { name: /A new question/ }).waitFor();
+    await bobApi.call('decideAutomationApproval', { params: { id: mine }, body: { decision: 'approved' } });
+    await page.getByRole('link', { name: /A question for Bob/ }).waitFor({ state: 'detached' });
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('the history names who decided, also by a link that an admin created', async () => {
+    const id = await bobQuestion();
+    const { links } = await api.call('growthCreateApprovalLinks', { params: { id } });
+    const decided = await fetch(links[0]?.url ?? '', {
+      method: 'POST',
+      headers: { origin: hub.url },
+      body: new URLSearchParams({ decision: 'approved', note: 'By link' }),
+    });
+    expect(decided.status).toBe(200);
+    await using tab = await open('/app/approvals?status=approved');
+    const { page } = tab;
+    const row = page.getByRole('link', { name: /A question with a link/ });
+    await row.waitFor();
+    const text = await row.innerText();
+    expect(text).toContain(`Approved by cara@harbour.example, with a link that ${ann} created`);
+    expect(text).toContain('Note: By link');
+    expect(await page.getByRole('link', { name: 'Approved', exact: true }).getAttribute('aria-current')).toBe('page');
+    await page.getByRole('link', { name: 'Expired', exact: true }).click();
+    await page.getByText('No approvals with this status').waitFor();
+    expect(new URL(page.url()).search).toBe('?status=expired');
+  });
+
+  /** A question whose links Ann can create: Bob wrote and started it. */
+  async function bobQuestion(): Promise<string> {
+    const { id } = await bobApi.call('createAutomationWorkflow', {
+      body: {
+        name: 'with-link',
+        stepsJson: [{ type: 'approval', title: 'A question with a link', approvers: ['cara@harbour.example'] }],
+      },
+    });
+    const started = await bobApi.call('runAutomationWorkflow', { params: { id } });
+    const runId = 'runId' in started ? started.runId : '';
+    await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    const { data } = await api.call('listAutomationApprovals', { query: { runId } });
+    return data[0]?.id ?? '';
+  }
+
+  test.each([
+    ['light', 1280],
+    ['dark', 320],
+  ] as const)('list and approval are accessible with the %s theme at %i pixels', async (colorScheme, width) => {
+    const id = await askForProgram(`theme-${colorScheme}`, ['sh', '-c', `echo ${'long'.repeat(200)}`]);
+    await using tab = await open('/app/approvals?status=all', { colorScheme, viewport: { width, height: 740 } });
+    const { page } = tab;
+    await page
+      .getByRole('link', { name: /Run a program/ })
+      .first()
+      .waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await hasNoSidewaysScroll(page)).toBe(true);
+    await page.goto(`${hub.url}/app/approvals/${id}`);
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await hasNoSidewaysScroll(page)).toBe(true);
+    expect(tab.complaints).toEqual([]);
+  });
+});
