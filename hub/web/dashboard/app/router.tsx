@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { readNodeSearch, readNodesSearch } from '../features/nodes/node-search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -33,11 +34,13 @@ const approval = createRoute({
 const nodes = createRoute({
   getParentRoute: () => root,
   path: '/nodes',
+  validateSearch: readNodesSearch,
   component: lazyRouteComponent(() => import('../features/nodes/nodes-page.tsx'), 'NodesPage'),
 });
 const node = createRoute({
   getParentRoute: () => root,
   path: '/nodes/$nodeId/{-$tab}',
+  validateSearch: readNodeSearch,
   component: lazyRouteComponent(() => import('../features/nodes/node-page.tsx'), 'NodePage'),
 });
 const inbox = createRoute({

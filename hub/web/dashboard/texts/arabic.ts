@@ -3,6 +3,7 @@ import { agents } from './arabic/agents.ts';
 import { approvals } from './arabic/approvals.ts';
 import { calls } from './arabic/calls.ts';
 import { common } from './arabic/common.ts';
+import { forms } from './arabic/forms.ts';
 import { home } from './arabic/home.ts';
 import { inbox } from './arabic/inbox.ts';
 import { knowledge } from './arabic/knowledge.ts';
@@ -18,6 +19,7 @@ import { workflows } from './arabic/workflows.ts';
 
 export const arabic: Words = {
   common,
+  forms,
   home,
   runs,
   run,
