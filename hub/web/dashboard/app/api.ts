@@ -67,7 +67,7 @@ export function retryDelay(attempt: number, error: unknown): number {
   return Math.min(500 * 2 ** attempt, 8_000);
 }
 
-interface Gesture<Id extends OperationId> {
+export interface Gesture<Id extends OperationId> {
   input: Input<Id> | undefined;
   key: string;
 }

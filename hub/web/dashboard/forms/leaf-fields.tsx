@@ -3,9 +3,16 @@ import { useLanguage } from '../app/language.tsx';
 import { Field, Input, Select, TextArea } from '../ui/form.tsx';
 import type { SchemaFieldProps } from './field-props.ts';
 import { kindOf } from './schema.ts';
+import type { JsonSchema } from './schema.ts';
 
 /** Texts that may be longer than this are edited in a field of several lines. */
 const lineCharacters = 20_000;
+
+/** A field with a default has a value. */
+const isOptional = (schema: JsonSchema, isRequired: boolean) => !isRequired && schema.default === undefined;
+/** The hub describes fields in English. */
+const hintOf = ({ description }: JsonSchema, label: string) =>
+  description === undefined || description === label ? undefined : <bdi lang="en">{description}</bdi>;
 
 export function TextField({
   schema,
@@ -20,7 +27,12 @@ export function TextField({
   const isLong = !isLine && (schema.maxLength ?? Infinity) > lineCharacters;
   const Control = isLong ? TextArea : Input;
   return (
-    <Field label={label} hint={schema.description} error={messages[path] ?? null} isOptional={!isRequired}>
+    <Field
+      label={label}
+      hint={hintOf(schema, label)}
+      error={messages[path] ?? null}
+      isOptional={isOptional(schema, isRequired)}
+    >
       {(attributes) => (
         <Control
           {...attributes}
@@ -40,7 +52,12 @@ export function TextField({
 
 export function NumberField({ schema, value, onChange, label, isRequired, messages, path }: SchemaFieldProps) {
   return (
-    <Field label={label} hint={schema.description} error={messages[path] ?? null} isOptional={!isRequired}>
+    <Field
+      label={label}
+      hint={hintOf(schema, label)}
+      error={messages[path] ?? null}
+      isOptional={isOptional(schema, isRequired)}
+    >
       {(attributes) => (
         <Input
           {...attributes}
@@ -60,7 +77,12 @@ export function ChoiceField({ schema, value, onChange, label, isRequired, messag
   const options = schema.enum ?? [];
   const isUnset = value === undefined;
   return (
-    <Field label={label} hint={schema.description} error={messages[path] ?? null} isOptional={!isRequired}>
+    <Field
+      label={label}
+      hint={hintOf(schema, label)}
+      error={messages[path] ?? null}
+      isOptional={isOptional(schema, isRequired)}
+    >
       {(attributes) => (
         <Select
           {...attributes}
@@ -83,7 +105,7 @@ export function ChoiceField({ schema, value, onChange, label, isRequired, messag
 export function CheckField({ schema, value, onChange, label, messages, path }: SchemaFieldProps) {
   const isConstant = kindOf(schema) === 'constant';
   return (
-    <Field label={label} hint={schema.description} error={messages[path] ?? null}>
+    <Field label={label} hint={hintOf(schema, label)} error={messages[path] ?? null}>
       {(attributes) => (
         <input
           {...attributes}
@@ -111,7 +133,12 @@ export function JsonField({ schema, value, onChange, label, isRequired, messages
   const [text, setText] = useState(() => (value === undefined ? '' : JSON.stringify(value, null, 2)));
   const error = parse(text) === null ? words.forms.notJson : (messages[path] ?? null);
   return (
-    <Field label={label} hint={schema.description ?? words.forms.asJson} error={error} isOptional={!isRequired}>
+    <Field
+      label={label}
+      hint={hintOf(schema, label) ?? words.forms.asJson}
+      error={error}
+      isOptional={isOptional(schema, isRequired)}
+    >
       {(attributes) => (
         <TextArea
           {...attributes}

@@ -32,7 +32,7 @@ export function Group({
       </legend>
       {hasNote && (
         <p id={id} className={`mb-1 text-sm ${error === undefined ? 'text-text-muted' : 'text-danger'}`}>
-          {error ?? hint}
+          {error ?? <bdi lang="en">{hint}</bdi>}
         </p>
       )}
       {children}

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { visibleJson, visibleLine } from '../../../../shared/visible-text.ts';
 import { useLanguage } from '../app/language.tsx';
 import { CodeBlock } from './value.tsx';
 
@@ -13,7 +14,7 @@ const hasChildren = (value: unknown): value is object => isBranch(value) && Obje
 function Leaf({ value }: { value: unknown }) {
   const color =
     typeof value === 'string' ? 'text-success' : typeof value === 'number' ? 'text-accent' : 'text-text-muted';
-  return <span className={`wrap-anywhere whitespace-pre-wrap ${color}`}>{JSON.stringify(value)}</span>;
+  return <span className={`wrap-anywhere whitespace-pre-wrap ${color}`}>{visibleJson(value)}</span>;
 }
 
 function Branch({ name, value, depth }: { name: string | null; value: object; depth: number }) {
@@ -25,7 +26,7 @@ function Branch({ name, value, depth }: { name: string | null; value: object; de
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="rounded-sm hover:bg-hover">
-        {name !== null && <span>{name}: </span>}
+        {name !== null && <span>{visibleLine(name)}: </span>}
         <span className="text-text-muted">{summary}</span>
       </summary>
       {isOpen && (
@@ -52,7 +53,7 @@ function Node({ name, value, depth }: { name: string | null; value: unknown; dep
   if (hasChildren(value)) return <Branch name={name} value={value} depth={depth} />;
   return (
     <div className="ps-4">
-      {name !== null && <span>{name}: </span>}
+      {name !== null && <span>{visibleLine(name)}: </span>}
       <Leaf value={value} />
     </div>
   );

@@ -1,23 +1,21 @@
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef } from 'react';
 import type { Node, NodeCommand } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
-import { pagedQuery, query } from '../../app/api.ts';
+import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
-import { Button } from '../../ui/button.tsx';
-import { LoadError } from '../../ui/error.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Card, Empty, TextLink } from '../../ui/layout.tsx';
-import { Loading } from '../../ui/loaded.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
 import { Pill } from '../../ui/status.tsx';
 import type { Tone } from '../../ui/status.tsx';
-import { Cell, Row, Table } from '../../ui/table.tsx';
 import { Duration, LocalTime } from '../../ui/time.tsx';
 import { commandStatuses } from './node-search.ts';
 import type { CommandStatus } from './node-search.ts';
+import { Pager, StackedCell, StackedRow, StackedTable } from './stacked-table.tsx';
 
 const tones: Record<CommandStatus, Tone> = {
   pending: 'warning',
@@ -27,6 +25,9 @@ const tones: Record<CommandStatus, Tone> = {
   withdrawn: 'neutral',
 };
 const rereadMs = 1_000;
+const pageRows = 50;
+const columns =
+  'md:grid-cols-[minmax(10rem,3fr)_minmax(7rem,1fr)_minmax(5rem,0.8fr)_minmax(5rem,0.8fr)_minmax(8rem,1.2fr)_minmax(6rem,0.8fr)]';
 
 /** Reads the commands again after events of runs, at most once a second. */
 function useLiveCommands(): void {
@@ -72,48 +73,52 @@ function CommandRow({ command }: { command: NodeCommand }) {
   const { nodes, common } = words;
   const { error, handedOutAt, finishedAt } = command;
   return (
-    <Row>
-      <Cell
-        {...(error === null
-          ? {}
-          : { note: <span className="wrap-anywhere">{visibleLine(`${error.code}: ${error.message}`)}</span> })}
-      >
+    <StackedRow columns={columns}>
+      <div role="rowheader" className="min-w-0 pb-1 wrap-anywhere md:pb-0">
         <code>{visibleLine(command.type)}</code>
-      </Cell>
-      <Cell>
+        {error !== null && (
+          <div className="text-sm text-text-muted">
+            <bdi>{visibleLine(`${error.code}: ${error.message}`)}</bdi>
+          </div>
+        )}
+      </div>
+      <StackedCell label={nodes.status}>
         <Pill tone={tones[command.status]}>{nodes.commandStatus[command.status]}</Pill>
-      </Cell>
-      <Cell className="whitespace-nowrap">
+      </StackedCell>
+      <StackedCell label={nodes.sent}>
         <LocalTime at={command.createdAt} />
-      </Cell>
-      <Cell className="whitespace-nowrap">
+      </StackedCell>
+      <StackedCell label={nodes.took}>
         {handedOutAt === null ? common.none : <Duration from={handedOutAt} to={finishedAt} />}
-      </Cell>
-      <Cell {...(command.attempt > 1 ? { note: format(nodes.attempt, { number: command.attempt }) } : {})}>
+      </StackedCell>
+      <StackedCell label={nodes.run}>
         <TextLink to="/runs/$runId" params={{ runId: command.runId }}>
           {format(nodes.runStep, { run: command.runId.slice(0, 13), step: command.stepIndex + 1 })}
         </TextLink>
-      </Cell>
-      <Cell>{command.type === 'system.run' ? nodes.byPerson : common.none}</Cell>
-    </Row>
+        {command.attempt > 1 && (
+          <div className="text-sm text-text-muted">{format(nodes.attempt, { number: command.attempt })}</div>
+        )}
+      </StackedCell>
+      <StackedCell label={nodes.approval}>{command.type === 'system.run' ? nodes.byPerson : common.none}</StackedCell>
+    </StackedRow>
   );
 }
 
 /** What the workspace sent to a machine, newest first. */
 export function CommandsTab({ node }: { node: Node }) {
   const { words } = useLanguage();
-  const { nodes, common } = words;
+  const { nodes } = words;
   const from = '/nodes/$nodeId/{-$tab}';
-  const { status } = useSearch({ from });
+  const { status, cursor } = useSearch({ from });
   const navigate = useNavigate({ from });
   useLiveCommands();
-  const list = useInfiniteQuery(
-    pagedQuery('listAutomationNodeCommands', {
+  const filter = status === undefined ? {} : { status };
+  const list = useQuery(
+    query('listAutomationNodeCommands', {
       params: { id: node.id },
-      query: { limit: 50, ...(status === undefined ? {} : { status }) },
+      query: { limit: pageRows, ...filter, ...(cursor === undefined ? {} : { cursor }) },
     }),
   );
-  const rows = list.data?.pages.flatMap(({ data }) => data);
   return (
     <>
       <WaitingApprovals nodeId={node.id} />
@@ -140,31 +145,41 @@ export function CommandsTab({ node }: { node: Node }) {
             ))}
           </Select>
         </div>
-        {rows === undefined &&
-          (list.error === null ? <Loading /> : <LoadError error={list.error} onRetry={list.refetch} />)}
-        {rows?.length === 0 && (
-          <Empty title={status === undefined ? nodes.noCommands : nodes.noCommandsInStatus}>
-            {status === undefined && (
-              <TextLink to={from} params={{ nodeId: node.id, tab: 'console' }}>
-                {nodes.tryCommand}
-              </TextLink>
-            )}
-          </Empty>
-        )}
-        {rows !== undefined && rows.length > 0 && (
-          <Table head={[nodes.command, nodes.status, nodes.sent, nodes.took, nodes.run, nodes.approval]}>
-            {rows.map((command) => (
-              <CommandRow key={command.id} command={command} />
-            ))}
-          </Table>
-        )}
-        {list.hasNextPage && (
-          <div className="border-t p-2 text-center">
-            <Button variant="quiet" isBusy={list.isFetchingNextPage} onClick={() => background(list.fetchNextPage())}>
-              {common.more}
-            </Button>
-          </div>
-        )}
+        <Loaded of={list}>
+          {({ data: rows, meta }) => (
+            <>
+              {rows.length === 0 && (
+                <Empty title={status === undefined ? nodes.noCommands : nodes.noCommandsInStatus}>
+                  {status === undefined && (
+                    <TextLink to={from} params={{ nodeId: node.id, tab: 'console' }}>
+                      {nodes.tryCommand}
+                    </TextLink>
+                  )}
+                </Empty>
+              )}
+              {rows.length > 0 && (
+                <StackedTable
+                  label={nodes.commands}
+                  columns={columns}
+                  head={[nodes.command, nodes.status, nodes.sent, nodes.took, nodes.run, nodes.approval]}
+                >
+                  {rows.map((command) => (
+                    <CommandRow key={command.id} command={command} />
+                  ))}
+                </StackedTable>
+              )}
+              <Pager
+                cursor={cursor}
+                next={meta.nextCursor}
+                linkTo={(at) => ({
+                  to: from,
+                  params: { nodeId: node.id, tab: 'commands' },
+                  search: { ...filter, ...(at === undefined ? {} : { cursor: at }) },
+                })}
+              />
+            </>
+          )}
+        </Loaded>
       </Card>
     </>
   );

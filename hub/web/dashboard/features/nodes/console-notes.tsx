@@ -3,6 +3,8 @@ import { useLanguage } from '../../app/language.tsx';
 import { TextLink } from '../../ui/layout.tsx';
 import { powerOf, powerState } from './powers.ts';
 
+/** Whether a command changes nothing on the machine. */
+const readsOnly = (id: string) => id.startsWith('node.') || id === 'browser.pages';
 /** Commands that work without a page of the same run. */
 const needNoPage = new Set(['browser.navigate', 'browser.pages']);
 
@@ -21,6 +23,7 @@ export function ConsoleNotes({ node, skill }: { node: Node; skill: Skill }) {
   ];
   const effects = [
     nodes.realMachine,
+    readsOnly(skill.id) ? nodes.readsOnly : nodes.canChange,
     ...(skill.id === 'browser.navigate' ? [nodes.pageEnds] : []),
     ...(skill.needsApproval ? [nodes.needsApproval] : []),
     ...(state?.device?.asksOwner === true ? [nodes.ownerIsAsked] : []),

@@ -39,7 +39,9 @@ export function FactsHistory({ nodeId }: { nodeId: string }) {
               </span>
               <div className="min-w-0 wrap-anywhere">
                 {lines.map((line) => (
-                  <div key={line}>{line}</div>
+                  <div key={line} dir="auto" className="text-start">
+                    {line}
+                  </div>
                 ))}
               </div>
             </li>

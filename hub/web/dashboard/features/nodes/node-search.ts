@@ -4,6 +4,8 @@ export const commandStatuses = ['pending', 'leased', 'succeeded', 'failed', 'wit
 export type CommandStatus = (typeof commandStatuses)[number];
 
 export interface NodeSearch {
+  /** Commands: where the page of the list begins. */
+  cursor?: string;
   /** Commands: only those in this status. */
   status?: CommandStatus;
   /** Console: the chosen command. */
@@ -12,10 +14,11 @@ export interface NodeSearch {
   run?: string;
 }
 
-export function readNodeSearch({ status, skill, run }: Record<string, unknown>): NodeSearch {
+export function readNodeSearch({ status, skill, run, cursor }: Record<string, unknown>): NodeSearch {
   const known = commandStatuses.find((name) => name === status);
   return {
     ...(known === undefined ? {} : { status: known }),
+    ...(typeof cursor === 'string' ? { cursor } : {}),
     ...(typeof skill === 'string' ? { skill } : {}),
     ...(typeof run === 'string' ? { run } : {}),
   };
@@ -25,11 +28,13 @@ export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const
 export type NodeStatus = (typeof nodeStatuses)[number];
 
 export interface NodesSearch {
+  /** Where the page of the list begins. */
+  cursor?: string;
   /** Only nodes in this status. */
   status?: NodeStatus;
 }
 
-export function readNodesSearch({ status }: Record<string, unknown>): NodesSearch {
+export function readNodesSearch({ status, cursor }: Record<string, unknown>): NodesSearch {
   const known = nodeStatuses.find((name) => name === status);
-  return known === undefined ? {} : { status: known };
+  return { ...(known === undefined ? {} : { status: known }), ...(typeof cursor === 'string' ? { cursor } : {}) };
 }

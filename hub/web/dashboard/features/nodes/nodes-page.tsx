@@ -1,26 +1,27 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Node } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
-import { pagedQuery, query } from '../../app/api.ts';
+import { query } from '../../app/api.ts';
 import { useLanguage, useWords } from '../../app/language.tsx';
 import { useIsAdmin } from '../../app/session.tsx';
-import { Button, ButtonLink } from '../../ui/button.tsx';
-import { LoadError } from '../../ui/error.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
-import { Loading } from '../../ui/loaded.tsx';
-import { Cell, Row, Table } from '../../ui/table.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { NodeStatusPills, PowersAtAGlance, systemName } from './node-labels.tsx';
 import { nodeStatuses } from './node-search.ts';
 import type { NodeStatus } from './node-search.ts';
+import { Pager, StackedCell, StackedRow, StackedTable } from './stacked-table.tsx';
 
 /** Events report that a node comes or goes. The switches of its owner arrive with its heartbeats. */
 export const rereadNodesMs = 15_000;
 /** Waiting approvals and runs that are counted at most. */
 const counted = 100;
+/** A row has many elements, and a page at most 3,000. */
+const pageRows = 40;
 
 /** What waits for each node: runs with a command for it, and approvals of its programs. */
 function useWaiting(): (nodeId: string) => { runs: number; approvals: number } {
@@ -39,50 +40,63 @@ function useWaiting(): (nodeId: string) => { runs: number; approvals: number } {
   });
 }
 
+const columns =
+  'md:grid-cols-[minmax(8rem,1.5fr)_minmax(7rem,1fr)_minmax(9rem,1.5fr)_minmax(6rem,1fr)_9.5rem_minmax(6rem,1fr)]';
+
 function NodeRow({ node, waiting }: { node: Node; waiting: { runs: number; approvals: number } }) {
   const { words, format } = useLanguage();
   const { nodes, common } = words;
+  const { device } = node;
+  const commands = { to: '/nodes/$nodeId/{-$tab}', params: { nodeId: node.id, tab: 'commands' } } as const;
   return (
-    <Row>
-      <Cell {...(node.device === null ? {} : { note: visibleLine(node.device.name) })} className="max-w-80">
-        <span className="font-semibold wrap-anywhere">
+    <StackedRow columns={columns}>
+      <div role="rowheader" className="min-w-0 pb-1 wrap-anywhere md:pb-0">
+        <div className="font-semibold">
           <TextLink to="/nodes/$nodeId/{-$tab}" params={{ nodeId: node.id }}>
-            {visibleLine(node.name)}
+            <bdi>{visibleLine(node.name)}</bdi>
           </TextLink>
-        </span>
-      </Cell>
-      <Cell>
+        </div>
+        {device !== null && <bdi className="text-sm text-text-muted">{visibleLine(device.name)}</bdi>}
+      </div>
+      <StackedCell label={nodes.status}>
         <NodeStatusPills node={node} />
-      </Cell>
-      <Cell
-        {...(node.device === null
-          ? {}
-          : { note: format(nodes.companionVersion, { version: visibleLine(node.device.appVersion) }) })}
-      >
-        {node.device === null ? common.none : systemName(node.device)}
-      </Cell>
-      <Cell className="whitespace-nowrap">
+      </StackedCell>
+      <StackedCell label={nodes.system}>
+        {device === null ? (
+          common.none
+        ) : (
+          <span className="wrap-anywhere">
+            <bdi>{systemName(device)}</bdi>
+            <span className="block text-sm text-text-muted">
+              {format(nodes.companionVersion, { version: visibleLine(device.appVersion) })}
+            </span>
+          </span>
+        )}
+      </StackedCell>
+      <StackedCell label={nodes.lastSeen}>
         {node.lastSeenAt === null ? nodes.never : <RelativeTime at={node.lastSeenAt} />}
-      </Cell>
-      <Cell>{node.status !== 'pending' && <PowersAtAGlance node={node} />}</Cell>
-      <Cell>
+      </StackedCell>
+      <StackedCell label={nodes.powers}>
+        {node.status === 'pending' || node.status === 'revoked' ? common.none : <PowersAtAGlance node={node} />}
+      </StackedCell>
+      <StackedCell label={nodes.waiting}>
         {waiting.approvals > 0 && (
           <div>
-            <TextLink to="/nodes/$nodeId/{-$tab}" params={{ nodeId: node.id, tab: 'commands' }}>
+            <TextLink {...commands}>
               {format(waiting.approvals === 1 ? nodes.oneApproval : nodes.approvals, { count: waiting.approvals })}
             </TextLink>
           </div>
         )}
         {waiting.runs > 0 && (
           <div>
-            <TextLink to="/nodes/$nodeId/{-$tab}" params={{ nodeId: node.id, tab: 'commands' }}>
+            <TextLink {...commands}>
               {format(waiting.runs === 1 ? nodes.oneRun : nodes.runs, { count: waiting.runs })}
             </TextLink>
           </div>
         )}
         {waiting.approvals + waiting.runs === 0 && <span className="text-text-muted">{nodes.nothingWaits}</span>}
-      </Cell>
-    </Row>
+      </StackedCell>
+    </StackedRow>
   );
 }
 
@@ -101,13 +115,15 @@ export function NodesPage() {
   const { nodes, common } = words;
   const isAdmin = useIsAdmin();
   const navigate = useNavigate({ from: '/nodes' });
-  const { status } = useSearch({ from: '/nodes' });
+  const { status, cursor } = useSearch({ from: '/nodes' });
   const waitingFor = useWaiting();
-  const list = useInfiniteQuery({
-    ...pagedQuery('listAutomationNodes', { query: { limit: 50, ...(status === undefined ? {} : { status }) } }),
+  const filter = status === undefined ? {} : { status };
+  const list = useQuery({
+    ...query('listAutomationNodes', {
+      query: { limit: pageRows, ...filter, ...(cursor === undefined ? {} : { cursor }) },
+    }),
     refetchInterval: rereadNodesMs,
   });
-  const rows = list.data?.pages.flatMap(({ data }) => data);
   return (
     <Page title={common.nodes} meta={nodes.about} actions={isAdmin && <PairLink />}>
       <Card>
@@ -130,31 +146,37 @@ export function NodesPage() {
             ))}
           </Select>
         </div>
-        {rows === undefined &&
-          (list.error === null ? <Loading /> : <LoadError error={list.error} onRetry={list.refetch} />)}
-        {rows?.length === 0 &&
-          (status === undefined ? (
-            <Empty title={nodes.empty}>
-              <p className="mb-3">{isAdmin ? nodes.emptyText : nodes.emptyForAgents}</p>
-              {isAdmin && <PairLink />}
-            </Empty>
-          ) : (
-            <Empty title={nodes.emptyFilter} />
-          ))}
-        {rows !== undefined && rows.length > 0 && (
-          <Table head={[nodes.name, nodes.status, nodes.system, nodes.lastSeen, nodes.powers, nodes.waiting]}>
-            {rows.map((node) => (
-              <NodeRow key={node.id} node={node} waiting={waitingFor(node.id)} />
-            ))}
-          </Table>
-        )}
-        {list.hasNextPage && (
-          <div className="border-t p-2 text-center">
-            <Button variant="quiet" isBusy={list.isFetchingNextPage} onClick={() => background(list.fetchNextPage())}>
-              {common.more}
-            </Button>
-          </div>
-        )}
+        <Loaded of={list}>
+          {({ data: rows, meta }) => (
+            <>
+              {rows.length === 0 &&
+                (status === undefined ? (
+                  <Empty title={nodes.empty}>
+                    <p className="mb-3">{isAdmin ? nodes.emptyText : nodes.emptyForAgents}</p>
+                    {isAdmin && <PairLink />}
+                  </Empty>
+                ) : (
+                  <Empty title={nodes.emptyFilter} />
+                ))}
+              {rows.length > 0 && (
+                <StackedTable
+                  label={common.nodes}
+                  columns={columns}
+                  head={[nodes.name, nodes.status, nodes.system, nodes.lastSeen, nodes.powers, nodes.waiting]}
+                >
+                  {rows.map((node) => (
+                    <NodeRow key={node.id} node={node} waiting={waitingFor(node.id)} />
+                  ))}
+                </StackedTable>
+              )}
+              <Pager
+                cursor={cursor}
+                next={meta.nextCursor}
+                linkTo={(at) => ({ to: '/nodes', search: { ...filter, ...(at === undefined ? {} : { cursor: at }) } })}
+              />
+            </>
+          )}
+        </Loaded>
       </Card>
     </Page>
   );

@@ -11,15 +11,15 @@ import { systemName } from './node-labels.tsx';
 import { OwnerCommand, PausedNote } from './permissions-tab.tsx';
 import { powerIcons, powerState, powers } from './powers.ts';
 
-/** A share of a whole, as a bar with its text. */
-function Share({ part, text }: { part: number; text: ReactNode }) {
+/** A share of a whole, as a bar with its text. A store that is nearly full is red; a busy processor is not. */
+function Share({ part, text, isBusy = false }: { part: number; text: ReactNode; isBusy?: boolean }) {
   const percent = Math.max(0, Math.min(100, part * 100));
   return (
     <div>
       <div>{text}</div>
       <div className="mt-0.5 h-1.5 max-w-60 overflow-hidden rounded-full bg-surface-muted">
         <div
-          className={`h-full rounded-full ${percent > 90 ? 'bg-danger' : 'bg-accent'}`}
+          className={`h-full rounded-full ${percent > 90 && !isBusy ? 'bg-danger' : 'bg-accent'}`}
           style={{ width: `${percent}%` }}
         />
       </div>
@@ -33,14 +33,15 @@ function Machine({ node }: { node: Node }) {
   const { device, facts } = node;
   if (device === null) return <p className="text-text-muted">{nodes.notPairedText}</p>;
   const rows: [string, ReactNode][] = [
-    [nodes.hostName, visibleLine(device.name)],
-    [nodes.system, systemName(device)],
+    [nodes.hostName, <bdi key="name">{visibleLine(device.name)}</bdi>],
+    [nodes.system, <bdi key="system">{systemName(device)}</bdi>],
   ];
   if (facts?.cpu !== undefined)
     rows.push([
       nodes.processor,
       <Share
         key="cpu"
+        isBusy
         part={facts.cpu.loadPercent / 100}
         text={format(nodes.processorText, {
           model: visibleLine(facts.cpu.model),
@@ -101,7 +102,7 @@ function PowersSummary({ node }: { node: Node }) {
         </TextLink>
       }
     >
-      <ul className="grid grid-cols-[repeat(auto-fill,minmax(9.5rem,1fr))] gap-2">
+      <ul className="grid grid-cols-[repeat(auto-fill,minmax(8.5rem,1fr))] gap-2">
         {powers.map((power) => {
           const { verdict, obstacles } = powerState(node, power);
           const Icon = powerIcons[power];

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react';
 import type { Node } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -13,26 +12,15 @@ import { CopyButton } from '../../ui/value.tsx';
 import { useUpdateNode } from './node-actions.tsx';
 import { hubSwitchOf, powerIcons, powerState, powers, trialOf } from './powers.ts';
 import type { Power, PowerState } from './powers.ts';
+import { StackedCell, StackedRow, StackedTable } from './stacked-table.tsx';
 
-const columns = 'md:grid md:grid-cols-[minmax(9rem,1.2fr)_7rem_minmax(8rem,1fr)_minmax(10rem,1.6fr)_minmax(8rem,1fr)]';
-
-/** A cell with the name of its column, which small screens show. */
-function Part({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div role="cell" className="flex min-w-0 gap-2 py-0.5 md:block md:py-0">
-      <span aria-hidden className="w-20 shrink-0 text-sm text-text-muted md:hidden">
-        {label}
-      </span>
-      <div className="min-w-0 flex-1">{children}</div>
-    </div>
-  );
-}
+const columns = 'md:grid-cols-[minmax(9rem,1.2fr)_7rem_minmax(8rem,1fr)_minmax(10rem,1.6fr)_minmax(8rem,1fr)]';
 
 /** A command for the owner, to copy. */
 export function OwnerCommand({ command }: { command: string }) {
   return (
     <span className="flex items-start gap-1">
-      <code className="min-w-0 rounded-sm bg-surface-muted px-1.5 py-0.5 text-sm wrap-anywhere">
+      <code dir="ltr" className="min-w-0 rounded-sm bg-surface-muted px-1.5 py-0.5 text-sm wrap-anywhere">
         {visibleLine(command)}
       </code>
       <span className="-my-1.5 shrink-0">
@@ -115,10 +103,14 @@ function SystemPart({ state: { device } }: { state: PowerState }) {
   return (
     <>
       <span className={`font-semibold ${systemTones[state]}`}>{nodes.systemState[state]}</span>
-      {detail !== '' && <div className="text-sm text-text-muted wrap-anywhere">{visibleLine(detail)}</div>}
+      {detail !== '' && (
+        <div className="text-sm text-text-muted wrap-anywhere">
+          <bdi>{visibleLine(detail)}</bdi>
+        </div>
+      )}
       {remedy !== null && (
         <div className="mt-1 text-sm wrap-anywhere">
-          {visibleLine(remedy.text)}
+          <bdi>{visibleLine(remedy.text)}</bdi>
           {remedy.command !== null && <OwnerCommand command={remedy.command} />}
         </div>
       )}
@@ -192,22 +184,12 @@ export function PermissionsTab({ node }: { node: Node }) {
         </p>
       )}
       <Card>
-        <div role="table" aria-label={nodes.permissions}>
-          <div
-            role="row"
-            className={`${columns} sr-only gap-4 border-b px-4 py-2 text-sm text-text-muted md:not-sr-only md:px-4! md:py-2!`}
-          >
-            {head.map((text) => (
-              <span key={text} role="columnheader" className="font-semibold">
-                {text}
-              </span>
-            ))}
-          </div>
+        <StackedTable label={nodes.permissions} columns={columns} head={head}>
           {powers.map((power) => {
             const state = powerState(node, power);
             const Icon = powerIcons[power];
             return (
-              <div key={power} role="row" className={`${columns} gap-4 border-b px-4 py-3 last:border-b-0`}>
+              <StackedRow key={power} columns={columns}>
                 <div role="rowheader" className="flex gap-2.5 pb-1 md:pb-0">
                   <Icon size={18} aria-hidden className="mt-0.5 shrink-0 text-text-muted" />
                   <div>
@@ -215,22 +197,22 @@ export function PermissionsTab({ node }: { node: Node }) {
                     <div className="text-sm text-text-muted">{nodes.power[power].about}</div>
                   </div>
                 </div>
-                <Part label={nodes.hub}>
+                <StackedCell label={nodes.hub}>
                   <HubPart node={node} power={power} state={state} />
-                </Part>
-                <Part label={nodes.owner}>
+                </StackedCell>
+                <StackedCell label={nodes.owner}>
                   <OwnerPart node={node} power={power} state={state} />
-                </Part>
-                <Part label={nodes.systemColumn}>
+                </StackedCell>
+                <StackedCell label={nodes.systemColumn}>
                   <SystemPart state={state} />
-                </Part>
-                <Part label={nodes.works}>
+                </StackedCell>
+                <StackedCell label={nodes.works}>
                   <Verdict node={node} power={power} state={state} />
-                </Part>
-              </div>
+                </StackedCell>
+              </StackedRow>
             );
           })}
-        </div>
+        </StackedTable>
       </Card>
       <p className="mt-3 max-w-prose text-sm text-text-muted">{nodes.permissionsHelp}</p>
     </>

@@ -3,7 +3,7 @@ import type { forms as english } from '../english/forms.ts';
 /** Texts of forms that are made from a JSON Schema. */
 export const forms: typeof english = {
   notSet: 'غير محدد',
-  kind: 'البحث بواسطة',
+  kind: 'طريقة التحديد',
   set: 'تحديد {name}',
   item: 'العنصر {number}',
   removeItem: 'إزالة العنصر {number}',

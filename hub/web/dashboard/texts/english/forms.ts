@@ -1,7 +1,7 @@
 /** Texts of forms that are made from a JSON Schema. Property names without a label are shown as words. */
 export const forms = {
   notSet: 'Not set',
-  kind: 'Found by',
+  kind: 'Given as',
   set: 'Set {name}',
   item: 'Entry {number}',
   removeItem: 'Remove entry {number}',

@@ -3,7 +3,7 @@ import type { forms as english } from '../english/forms.ts';
 /** Texts of forms that are made from a JSON Schema. */
 export const forms: typeof english = {
   notSet: 'Nicht festgelegt',
-  kind: 'Gefunden über',
+  kind: 'Angegeben als',
   set: '{name} festlegen',
   item: 'Eintrag {number}',
   removeItem: 'Eintrag {number} entfernen',
