@@ -58,6 +58,7 @@ export function MapField({ schema, value, onChange, label, path, messages, isReq
             <Input
               aria-label={format(words.forms.nameOf, { number: index + 1 })}
               aria-invalid={messages[propertyPath(path, name)] === undefined ? undefined : true}
+              placeholder={words.forms.labels.name}
               value={name}
               spellCheck={false}
               onChange={({ target }) => change(rows.with(index, [target.value, text]))}
@@ -70,6 +71,7 @@ export function MapField({ schema, value, onChange, label, path, messages, isReq
           </div>
           <Input
             aria-label={format(words.forms.valueOf, { number: index + 1 })}
+            placeholder={words.forms.labels.value}
             value={text}
             spellCheck={false}
             onChange={({ target }) => change(rows.with(index, [name, target.value]))}

@@ -53,10 +53,10 @@ function WaitingApprovals({ nodeId }: { nodeId: string }) {
       <h2 className="mb-1">{nodes.waitingApproval}</h2>
       <ul>
         {waiting.slice(0, 5).map(({ id, title, createdAt }) => (
-          <li key={id} className="wrap-anywhere">
+          <li key={id} className="flex flex-wrap items-baseline gap-x-3 wrap-anywhere">
             <TextLink to="/approvals/$approvalId" params={{ approvalId: id }}>
               {visibleLine(title)}
-            </TextLink>{' '}
+            </TextLink>
             <span className="text-sm text-text-muted">
               <LocalTime at={createdAt} />
             </span>

@@ -44,12 +44,14 @@ function ArtifactView({ artifact }: { artifact: Artifact }) {
         // A recording of a machine has no captions.
         <audio controls src={address} aria-label={label} className="w-full" />
       )}
-      <figcaption className="mt-1 text-sm text-text-muted wrap-anywhere">
+      <figcaption className="mt-1 flex flex-wrap gap-x-3 text-sm text-text-muted wrap-anywhere">
         <a className="text-accent" href={address} download={label}>
           {label}
-        </a>{' '}
-        · {visibleLine(contentType)} · {bytes(artifact.bytes)}
-        {width !== null && height !== null && ` · ${width} × ${height}`} · {words.nodes.storedWithRun}
+        </a>
+        <span>
+          {visibleLine(contentType)} · {bytes(artifact.bytes)}
+          {width !== null && height !== null && ` · ${width} × ${height}`} · {words.nodes.storedWithRun}
+        </span>
       </figcaption>
     </figure>
   );
@@ -117,8 +119,8 @@ function RunState({ run }: { run: Run }) {
         </p>
       )}
       {approvalId !== null && approvalId !== undefined && (
-        <p role="status" className="mb-3 rounded-(--radius-medium) bg-warning-muted px-3 py-2">
-          {nodes.waitsForApproval}{' '}
+        <p role="status" className="mb-3 flex flex-wrap gap-x-3 rounded-(--radius-medium) bg-warning-muted px-3 py-2">
+          {nodes.waitsForApproval}
           <TextLink to="/approvals/$approvalId" params={{ approvalId }}>
             {nodes.openApproval}
           </TextLink>

@@ -34,8 +34,8 @@ export function LastPicture({ nodeId }: { nodeId: string }) {
           className="h-auto w-full rounded-(--radius-medium) border"
         />
       </a>
-      <p className="mt-2 text-sm text-text-muted">
-        <RelativeTime at={picture.createdAt} /> ·{' '}
+      <p className="mt-2 flex flex-wrap gap-x-3 text-sm text-text-muted">
+        <RelativeTime at={picture.createdAt} />
         <TextLink to="/runs/$runId" params={{ runId: command.runId }}>
           {nodes.openRun}
         </TextLink>

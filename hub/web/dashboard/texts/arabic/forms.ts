@@ -48,6 +48,7 @@ export const forms: typeof english = {
     selector: 'محدِّد CSS',
     role: 'الدور',
     name: 'الاسم',
+    value: 'القيمة',
     text: 'النص',
     ref: 'مرجع من لقطة',
     frame: 'الإطار',

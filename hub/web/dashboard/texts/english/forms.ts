@@ -46,6 +46,7 @@ export const forms = {
     selector: 'CSS selector',
     role: 'Role',
     name: 'Name',
+    value: 'Value',
     text: 'Text',
     ref: 'Ref of a snapshot',
     frame: 'Frame',

@@ -48,6 +48,7 @@ export const forms: typeof english = {
     selector: 'CSS-Selektor',
     role: 'Rolle',
     name: 'Name',
+    value: 'Wert',
     text: 'Text',
     ref: 'Ref einer Momentaufnahme',
     frame: 'Frame',
