@@ -172,8 +172,8 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     const group = page.getByRole('group', { name: 'Program and arguments' });
     await group.waitFor();
     await run.click();
-    await page.getByText('must name a program').waitFor();
-    expect(await group.textContent()).toContain('must name a program');
+    await page.getByText('the program must not be empty').waitFor();
+    expect(await group.textContent()).toContain('the program must not be empty');
     expect(tab.complaints).toEqual([]);
   });
 

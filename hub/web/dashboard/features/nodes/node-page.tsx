@@ -16,10 +16,11 @@ import { CommandsTab } from './commands-tab.tsx';
 import { ConsoleTab } from './console-tab.tsx';
 import { NodeActions } from './node-actions.tsx';
 import { NodeStatusPills, systemName } from './node-labels.tsx';
-import { rereadNodesMs } from './nodes-page.tsx';
 import { OverviewTab } from './overview-tab.tsx';
 import { PermissionsTab } from './permissions-tab.tsx';
 
+/** No event reports a switch of the owner, which the companion sends at once. */
+const rereadMs = 5_000;
 const tabs = { permissions: PermissionsTab, commands: CommandsTab, console: ConsoleTab };
 const isTab = (name: string): name is keyof typeof tabs => Object.hasOwn(tabs, name);
 
@@ -57,7 +58,7 @@ export function NodePage() {
   const { nodes, common } = words;
   const cache = useQueryClient();
   const input = { params: { id: nodeId } };
-  const node = useQuery({ ...query('getAutomationNode', input), refetchInterval: rereadNodesMs });
+  const node = useQuery({ ...query('getAutomationNode', input), refetchInterval: rereadMs });
   useWorkspaceEvents((events) => {
     if (events.some(({ type, id }) => type === 'node' && id === nodeId))
       background(cache.invalidateQueries({ queryKey: keyOf('getAutomationNode', input) }));
