@@ -9,7 +9,7 @@ import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { RunningCommand } from './dispatcher.ts';
 import type { CompanionEvent } from './event-log.ts';
-import { appVersion, describeDevice, FactReader } from './facts.ts';
+import { appVersion, describeDevice, describeDevicePowers, FactReader } from './facts.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import { HubConnection } from './hub-connection.ts';
@@ -17,6 +17,7 @@ import { answerTooLarge, HubError } from './hub-error.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
 import { recordSettingsHash } from './owner-changes.ts';
+import { PermissionReader } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import { resultDenial } from './result-denial.ts';
@@ -56,6 +57,8 @@ const requestTimeoutMs = 20_000;
 /** Duration of a poll over a channel, in seconds. It is long because a waiting poll costs nothing there. */
 const channelPollSeconds = 600;
 const settingsCheckMs = 250;
+/** How long heartbeats use a list of the devices of this machine, in milliseconds. */
+const devicesFreshMs = 60_000;
 const stopDeadlineMs = 8_000;
 
 const isAbort = (signal: AbortSignal) => signal.aborted;
@@ -87,6 +90,7 @@ export class Companion {
   readonly #guard = new ProcessGuard((commandId) => this.#noteLeft(commandId));
   readonly #dispatcher: Dispatcher;
   readonly #facts: FactReader;
+  readonly #permissions: PermissionReader;
   readonly #stopping = new AbortController();
   /** Aborts some time after a stop, so that results can still be sent. Unsent results stay in the journal. */
   readonly #givingUp = new AbortController();
@@ -156,6 +160,7 @@ export class Companion {
       onWithheld: (finished, reason) => this.#noteWithheld(finished, reason),
     });
     this.#facts = new FactReader(this.#guard);
+    this.#permissions = new PermissionReader(this.#guard, options.host ?? undefined, devicesFreshMs);
     this.#dispatcher = new Dispatcher({
       folder,
       journal: this.#journal,
@@ -193,6 +198,7 @@ export class Companion {
     this.#journal.open();
     await using _guard = this.#guard;
     await using dispatcher = this.#dispatcher;
+    using _permissions = this.#permissions;
     // Closing the channel tells the hub that the aborted poll cannot receive commands any more.
     this.#stopping.signal.addEventListener('abort', () => this.#connection.closeChannel(), { once: true });
     const stop = () => this.#stopping.abort(new Error('the companion stops'));
@@ -411,7 +417,10 @@ export class Companion {
     const settings = folder.settingsOrPause();
     this.#audit.checkForChanges();
     const reportsLog = this.#isAnchored;
-    const facts = await this.#facts.read(signal);
+    const [facts, permissions] = await Promise.all([
+      this.#facts.read(signal),
+      this.#permissions.readPermissions(settings, signal),
+    ]);
     const { body } = await this.#connection.client.call(
       'heartbeatAutomationNode',
       {
@@ -425,7 +434,10 @@ export class Companion {
             ? {}
             : {
                 facts,
-                device: describeDevice(settings, identity.name, this.#options.host?.offer.captures),
+                device: {
+                  ...describeDevice(settings, identity.name, this.#options.host?.offer.captures),
+                  powers: describeDevicePowers(settings, permissions, folder.now()),
+                },
                 // An earlier hub ignores the field, and its pages belong to no run.
                 browserRuns: this.#dispatcher.browserRuns.slice(0, maxBrowserRuns),
               }),

@@ -3,6 +3,7 @@ import { battery, cpu, currentLoad, fsSize, mem } from 'systeminformation';
 import type { z } from 'zod';
 import { commands } from '../../shared/commands/catalog.ts';
 import type { HostOffer } from '../../shared/companion/host.ts';
+import { isAllowed, powers } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { deviceFacts, deviceInfo } from '../../shared/contract/nodes/device.ts';
 import { toStorableText } from '../../shared/json.ts';
@@ -11,6 +12,7 @@ import { findBrowser } from './commands/browser/find-browser.ts';
 import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { listDisplays, screenProblem } from './commands/capture-devices.ts';
 import { findTool } from './commands/media-tool.ts';
+import type { SystemPermissions } from './permissions.ts';
 import type { ProcessGuard } from './process-guard.ts';
 
 export type DeviceFacts = z.input<typeof deviceFacts>;
@@ -60,6 +62,46 @@ export function describeDevice(settings: LocalSettings, name?: string, captures?
     appVersion,
     capabilities: capabilitiesOf(settings, captures),
   };
+}
+
+/**
+ * Describes the powers of this machine for its hub: the switch of the owner and the answer of the system. Details, such
+ * as the names of cameras, are sent only for powers that the owner allows.
+ */
+export function describeDevicePowers(
+  settings: LocalSettings,
+  permissions: SystemPermissions,
+  now: number,
+): DeviceInfo['powers'] {
+  return Object.fromEntries(
+    powers.map((power) => {
+      const { state, detail, remedy } = permissions[power];
+      const allowed = isAllowed(settings, power, now);
+      return [
+        power,
+        {
+          isAllowed: allowed,
+          until: allowed ? (settings.until[power] ?? null) : null,
+          asksOwner: power === 'system' && settings.system.ask,
+          system: {
+            state,
+            detail: allowed ? clip(detail, 500) : '',
+            remedy:
+              remedy === null
+                ? null
+                : {
+                    text: clip(remedy.text, 500),
+                    // A command that is cut does something else.
+                    command:
+                      remedy.action?.kind === 'copy' && remedy.action.command.length <= 500
+                        ? toStorableText(remedy.action.command)
+                        : null,
+                  },
+          },
+        },
+      ];
+    }),
+  );
 }
 
 /** Reads the facts of a heartbeat. A part that the system does not return in time is left out. */

@@ -24,7 +24,7 @@ import type { ProcessGuard } from './process-guard.ts';
 export type SystemPermissions = Record<Power, SystemPermission>;
 
 /** How long lists of devices and folders are cached, in milliseconds. The window requests them often. */
-const freshMs = 10_000;
+const defaultFreshMs = 10_000;
 /** How long a call waits for a check in progress, in milliseconds. */
 const defaultWaitMs = 3_000;
 const hostTimeoutMs = 5_000;
@@ -34,12 +34,14 @@ export class PermissionReader implements Disposable {
   readonly #guard: ProcessGuard;
   readonly #host: HostPort | undefined;
   readonly #stop = new AbortController();
-  readonly #devices = new CachedRead<DeviceCheck>();
-  readonly #folders = new CachedRead<FolderCheck[]>();
+  readonly #devices: CachedRead<DeviceCheck>;
+  readonly #folders: CachedRead<FolderCheck[]>;
 
-  constructor(guard: ProcessGuard, host?: HostPort) {
+  constructor(guard: ProcessGuard, host?: HostPort, freshMs = defaultFreshMs) {
     this.#guard = guard;
     this.#host = host;
+    this.#devices = new CachedRead(freshMs);
+    this.#folders = new CachedRead(freshMs);
   }
 
   /**
@@ -111,12 +113,17 @@ const orUndefined = <Value>(promise: Promise<Value>): Promise<Value | undefined>
  * Caches the result of a slow check. Only one check runs at a time, so that a disk that hangs blocks only one thread.
  */
 class CachedRead<Value> {
+  readonly #freshMs: number;
   #last: { key: string; value: Value; at: number } | undefined;
   #running: Promise<void> | undefined;
 
+  constructor(freshMs: number) {
+    this.#freshMs = freshMs;
+  }
+
   /** The value for a key: a fresh one if it is read in time, else the last value of the same key, or undefined. */
   async get(key: string, read: () => Promise<Value>, signal: AbortSignal, waitMs: number): Promise<Value | undefined> {
-    const isFresh = () => this.#last?.key === key && performance.now() - this.#last.at < freshMs;
+    const isFresh = () => this.#last?.key === key && performance.now() - this.#last.at < this.#freshMs;
     const timeUp = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
     while (!isFresh() && !timeUp.aborted) {
       this.#running ??= this.#read(key, read);

@@ -1964,6 +1964,42 @@ export interface DeviceInfo {
   appVersion: string;
   /** Command types that the device can execute now */
   capabilities: string[];
+  /** State of each power on the device; missing until the companion reports it, and for earlier companions */
+  powers?: DevicePowers;
+}
+
+/** Switch of the owner and answer of the operating system for a power. It is not trusted: show it as text only */
+export interface DevicePower {
+  /** Whether the owner of the device allows the power now */
+  isAllowed: boolean;
+  /** When the owner's permission expires; null if it does not */
+  until: string | null;
+  /** Whether the owner is asked about each use that no rule of the owner decides */
+  asksOwner: boolean;
+  /** Whether the operating system lets the companion use the power */
+  system: {
+    /** `missing`: a device or program is missing; `unknown`: only a use shows it */
+    state: 'granted' | 'denied' | 'missing' | 'unknown';
+    /** Details, such as the displays or the missing program. Empty unless the owner allows the power */
+    detail: string;
+    /** How to solve a problem; null without one */
+    remedy: {
+      /** What the owner of the device can do */
+      text: string;
+      /** Command to run on the device; null if there is none */
+      command: string | null;
+    } | null;
+  };
+}
+
+/** Powers of a device by name */
+export interface DevicePowers {
+  screen?: DevicePower;
+  camera?: DevicePower;
+  audio?: DevicePower;
+  files?: DevicePower;
+  system?: DevicePower;
+  browser?: DevicePower;
 }
 
 export interface DryRun {
@@ -2930,7 +2966,20 @@ export interface NodeEvent {
 /** What a node reported, from one time on */
 export interface NodeFacts {
   /** What the device reported about itself; null before it was paired */
-  device: DeviceInfo | null;
+  device: {
+    /** Host name of the device */
+    name: string;
+    /** Platform as Node.js names it: `linux`, `darwin` or `win32` */
+    platform: string;
+    /** Processor architecture as Node.js names it, such as `x64` or `arm64` */
+    arch: string;
+    /** Version of the operating system; may be empty */
+    osVersion: string;
+    /** Version of the companion */
+    appVersion: string;
+    /** Command types that the device can execute now */
+    capabilities: string[];
+  } | null;
   /** Whether the owner of the device had paused it */
   paused: boolean;
   /** Whether the workspace allowed `system.*` commands */

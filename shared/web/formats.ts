@@ -1,7 +1,7 @@
 /** How a locale writes numbers. */
 export interface NumberFormats {
   number: (value: number) => string;
-  /** A size such as `200 bytes`, `12 kB` or `1.5 MB`; a kilobyte has 1,024 bytes. */
+  /** A size such as `200 bytes`, `12 kB`, `1.5 MB` or `24 GB`; a kilobyte has 1,024 bytes. */
   bytes: (bytes: number) => string;
   /** A duration such as `1:02` or `1:00:05`; parts of a second are dropped. */
   clock: (seconds: number) => string;
@@ -26,6 +26,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const kilobyte = 1024;
 const megabyte = 1024 * kilobyte;
+const gigabyte = 1024 * megabyte;
 
 /** Formats of a locale; without one, of the browser's. */
 export function createNumberFormats(locale?: string): NumberFormats {
@@ -45,7 +46,8 @@ export function createNumberFormats(locale?: string): NumberFormats {
     bytes(bytes) {
       if (bytes < kilobyte) return unit(bytes, 'byte', 0);
       if (bytes < megabyte) return unit(Math.round(bytes / kilobyte), 'kilobyte', 0);
-      return unit(bytes / megabyte, 'megabyte', 1);
+      if (bytes < gigabyte) return unit(bytes / megabyte, 'megabyte', 1);
+      return unit(bytes / gigabyte, 'gigabyte', 1);
     },
     clock(seconds) {
       const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];

@@ -4,6 +4,37 @@ import { id, named, text, timestamp } from '../common.ts';
 
 export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const;
 
+/** The answers of the owner and of the operating system about one power of a device. */
+const devicePower = named(
+  'DevicePower',
+  z
+    .object({
+      isAllowed: z.boolean().describe('Whether the owner of the device allows the power now'),
+      until: timestamp.nullable().describe("When the owner's permission expires; null if it does not"),
+      asksOwner: z.boolean().describe('Whether the owner is asked about each use that no rule of the owner decides'),
+      system: z
+        .object({
+          state: z
+            .enum(['granted', 'denied', 'missing', 'unknown'])
+            .describe('`missing`: a device or program is missing; `unknown`: only a use shows it'),
+          detail: text(0, 500).describe(
+            'Details, such as the displays or the missing program. Empty unless the owner allows the power',
+          ),
+          remedy: z
+            .object({
+              text: text(0, 500).describe('What the owner of the device can do'),
+              command: text(1, 500).nullable().describe('Command to run on the device; null if there is none'),
+            })
+            .nullable()
+            .describe('How to solve a problem; null without one'),
+        })
+        .describe('Whether the operating system lets the companion use the power'),
+    })
+    .describe(
+      'Switch of the owner and answer of the operating system for a power. It is not trusted: show it as text only',
+    ),
+);
+
 /**
  * What a device reports about itself. It is untrusted input: show it as text only.
  * Unknown fields from newer devices are removed, here and in the schemas below.
@@ -18,6 +49,23 @@ export const deviceInfo = named(
       osVersion: text(0, 200).describe('Version of the operating system; may be empty'),
       appVersion: text(1, 50).describe('Version of the companion'),
       capabilities: z.array(text(1, 100)).max(100).describe('Command types that the device can execute now'),
+      powers: named(
+        'DevicePowers',
+        z
+          .object({
+            screen: devicePower.optional(),
+            camera: devicePower.optional(),
+            audio: devicePower.optional(),
+            files: devicePower.optional(),
+            system: devicePower.optional(),
+            browser: devicePower.optional(),
+          })
+          .describe('Powers of a device by name'),
+      )
+        .optional()
+        .describe(
+          'State of each power on the device; missing until the companion reports it, and for earlier companions',
+        ),
     })
     .describe('What a device reports about itself. It is not trusted: show it as text only'),
 );
@@ -135,7 +183,10 @@ export const nodeFacts = named(
   'NodeFacts',
   z
     .object({
-      device: deviceInfo.nullable().describe('What the device reported about itself; null before it was paired'),
+      device: deviceInfo
+        .omit({ powers: true })
+        .nullable()
+        .describe('What the device reported about itself; null before it was paired'),
       paused: z.boolean().describe('Whether the owner of the device had paused it'),
       allowSystem: z.boolean().describe('Whether the workspace allowed `system.*` commands'),
       allowBrowser: z.boolean().describe('Whether the workspace allowed `browser.*` commands'),

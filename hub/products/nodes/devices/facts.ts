@@ -22,6 +22,11 @@ export interface NodeState {
   allowBrowser: boolean;
 }
 
+/** The states of powers are left out: their changes show in the capabilities. */
+function toRecordedDevice({ powers: _powers, capabilities, ...device }: z.output<typeof deviceInfo>) {
+  return { ...device, capabilities: capabilities.toSorted() };
+}
+
 /** Selects the facts that rarely change. Percentages keep the recorded value until they change enough. */
 function toRecordedFacts({ device, facts, ...switches }: NodeState, before: RecordedFacts | null): RecordedFacts {
   const { cpu, memory, disks, battery, displays } = facts ?? {};
@@ -29,7 +34,7 @@ function toRecordedFacts({ device, facts, ...switches }: NodeState, before: Reco
     recorded !== undefined && Math.abs(percent - recorded) < minChangePercent ? recorded : Math.round(percent);
   return {
     ...switches,
-    device: device === null ? null : { ...device, capabilities: device.capabilities.toSorted() },
+    device: device === null ? null : toRecordedDevice(device),
     cpu: cpu === undefined ? null : { model: cpu.model, cores: cpu.cores },
     memory: memory === undefined ? null : { totalBytes: memory.totalBytes },
     // Sorted, because a device may list its disks in any order.

@@ -69,7 +69,7 @@ export function retryDelay(attempt: number, error: unknown): number {
   return Math.min(500 * 2 ** attempt, 8_000);
 }
 
-interface Gesture<Id extends OperationId> {
+export interface Gesture<Id extends OperationId> {
   input: Input<Id> | undefined;
   key: string;
   /** Version that the user saw. The hub refuses the request if the object has changed since. */

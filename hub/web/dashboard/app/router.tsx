@@ -4,6 +4,7 @@ import { readRunSearch } from '../features/runs/filters.ts';
 import { readWorkflowSearch, readWorkflowsSearch } from '../features/workflows/search.ts';
 import { parseRunSearch } from '../features/run/run-search.ts';
 import { readApprovalsSearch } from '../features/approvals/search.ts';
+import { readNodeSearch, readNodesSearch } from '../features/nodes/node-search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -41,11 +42,13 @@ const approval = createRoute({
 const nodes = createRoute({
   getParentRoute: () => root,
   path: '/nodes',
+  validateSearch: readNodesSearch,
   component: lazyRouteComponent(() => import('../features/nodes/nodes-page.tsx'), 'NodesPage'),
 });
 const node = createRoute({
   getParentRoute: () => root,
   path: '/nodes/$nodeId/{-$tab}',
+  validateSearch: readNodeSearch,
   component: lazyRouteComponent(() => import('../features/nodes/node-page.tsx'), 'NodePage'),
 });
 const inbox = createRoute({

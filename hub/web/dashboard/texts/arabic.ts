@@ -2,6 +2,7 @@ import { agents } from './arabic/agents.ts';
 import { approvals } from './arabic/approvals.ts';
 import { calls } from './arabic/calls.ts';
 import { common } from './arabic/common.ts';
+import { forms } from './arabic/forms.ts';
 import { home } from './arabic/home.ts';
 import { inbox } from './arabic/inbox.ts';
 import { knowledge } from './arabic/knowledge.ts';
@@ -19,6 +20,7 @@ import type { Words } from './english.ts';
 
 export const arabic: Words = {
   common,
+  forms,
   home,
   runs,
   run,

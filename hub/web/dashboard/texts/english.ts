@@ -2,6 +2,7 @@ import { agents } from './english/agents.ts';
 import { approvals } from './english/approvals.ts';
 import { calls } from './english/calls.ts';
 import { common } from './english/common.ts';
+import { forms } from './english/forms.ts';
 import { home } from './english/home.ts';
 import { inbox } from './english/inbox.ts';
 import { knowledge } from './english/knowledge.ts';
@@ -19,6 +20,7 @@ import { workflows } from './english/workflows.ts';
 /** Texts of the dashboard in English. The other languages have the same tables. */
 export const english = {
   common,
+  forms,
   home,
   runs,
   run,

@@ -3,6 +3,7 @@ import { agents } from './german/agents.ts';
 import { approvals } from './german/approvals.ts';
 import { calls } from './german/calls.ts';
 import { common } from './german/common.ts';
+import { forms } from './german/forms.ts';
 import { home } from './german/home.ts';
 import { inbox } from './german/inbox.ts';
 import { knowledge } from './german/knowledge.ts';
@@ -19,6 +20,7 @@ import { workflows } from './german/workflows.ts';
 
 export const german: Words = {
   common,
+  forms,
   home,
   runs,
   run,

@@ -1,7 +1,95 @@
-import { useWords } from '../../app/language.tsx';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { ApiError } from '../../../../../shared/client/client.ts';
+import type { Node } from '../../../../../shared/client/operations.ts';
+import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { background } from '../../../../../shared/web/background.ts';
+import { keyOf, query } from '../../app/api.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { NotFound } from '../../app/page-states.tsx';
 import { Page } from '../../ui/layout.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { LinkTabs } from '../../ui/tabs.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
+import { CommandsTab } from './commands-tab.tsx';
+import { ConsoleTab } from './console-tab.tsx';
+import { NodeActions } from './node-actions.tsx';
+import { NodeStatusPills, systemName } from './node-labels.tsx';
+import { OverviewTab } from './overview-tab.tsx';
+import { PermissionsTab } from './permissions-tab.tsx';
 
+/** No event reports a switch of the owner, which the companion sends at once. */
+const rereadMs = 5_000;
+const tabs = { permissions: PermissionsTab, commands: CommandsTab, console: ConsoleTab };
+const isTab = (name: string): name is keyof typeof tabs => Object.hasOwn(tabs, name);
+
+function Meta({ node }: { node: Node }) {
+  const { words, format } = useLanguage();
+  const { nodes } = words;
+  const { device } = node;
+  const parts = [
+    ...(device === null
+      ? []
+      : [
+          visibleLine(device.name),
+          systemName(device),
+          format(nodes.companionVersion, { version: visibleLine(device.appVersion) }),
+        ]),
+  ];
+  return (
+    <>
+      {parts.map((part) => `${part} · `)}
+      {node.lastSeenAt === null ? (
+        nodes.neverSeen
+      ) : (
+        <>
+          {nodes.seen} <RelativeTime at={node.lastSeenAt} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** One machine: its state, what it may do, what it did, and a console. */
 export function NodePage() {
-  const { common } = useWords();
-  return <Page title={common.nodes}>{null}</Page>;
+  const { nodeId, tab } = useParams({ from: '/nodes/$nodeId/{-$tab}' });
+  const { words } = useLanguage();
+  const { nodes, common } = words;
+  const cache = useQueryClient();
+  const input = { params: { id: nodeId } };
+  const node = useQuery({ ...query('getAutomationNode', input), refetchInterval: rereadMs });
+  useWorkspaceEvents((events) => {
+    if (events.some(({ type, id }) => type === 'node' && id === nodeId))
+      background(cache.invalidateQueries({ queryKey: keyOf('getAutomationNode', input) }));
+  });
+  const isUnknownTab = tab !== undefined && !isTab(tab);
+  if (isUnknownTab || (node.error instanceof ApiError && [400, 404].includes(node.error.status))) return <NotFound />;
+  const Content = tab === undefined ? OverviewTab : tabs[tab as keyof typeof tabs];
+  const link = (name?: string) =>
+    ({ to: '/nodes/$nodeId/{-$tab}', params: { nodeId, tab: name }, search: {} }) as const;
+  return (
+    <Loaded of={node}>
+      {(data) => (
+        <Page
+          title={visibleLine(data.name)}
+          crumbs={[{ label: common.nodes, link: { to: '/nodes' } }]}
+          aside={<NodeStatusPills node={data} />}
+          meta={<Meta node={data} />}
+          actions={<NodeActions node={data} />}
+        >
+          <LinkTabs
+            label={nodes.parts}
+            tabs={[
+              { label: nodes.overview, link: link() },
+              { label: nodes.permissions, link: link('permissions') },
+              { label: nodes.commands, link: link('commands') },
+              { label: nodes.console, link: link('console') },
+            ]}
+          />
+          <Content node={data} />
+        </Page>
+      )}
+    </Loaded>
+  );
 }
