@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { validateSettingsSearch } from '../features/settings/search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -108,6 +109,7 @@ const calls = createRoute({
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings/{-$section}',
+  validateSearch: validateSettingsSearch,
   component: lazyRouteComponent(() => import('../features/settings/settings-page.tsx'), 'SettingsPage'),
 });
 
