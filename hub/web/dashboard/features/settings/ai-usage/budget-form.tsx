@@ -141,7 +141,9 @@ export function BudgetForm({ server }: { server: Budget }) {
         </div>
         {server.dailyCost !== null && server.modelsWithoutCostLimit.length > 0 && (
           <Note tone="warning">
-            {format(text.withoutCostLimit, { models: server.modelsWithoutCostLimit.map(visibleLine).join(', ') })}
+            {format(text.withoutCostLimit, {
+              models: server.modelsWithoutCostLimit.map((id) => visibleLine(id)).join(', '),
+            })}
           </Note>
         )}
         <p className="text-sm text-text-muted">{text.budgetText}</p>

@@ -1,3 +1,4 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { pagedQuery } from '../../../app/api.ts';
@@ -28,7 +29,7 @@ function summaryOf(details: Entry['details']): string {
     .map(([name, value]) => `${name}: ${String(value)}`)
     .filter((text) => text.length <= shownCharacters)
     .slice(0, shownDetails)
-    .map(visibleLine)
+    .map((text) => visibleLine(text))
     .join(' · ');
 }
 
@@ -88,6 +89,9 @@ export function AuditSection() {
     ...(targetId === undefined ? {} : { targetId }),
   };
   const isFiltered = Object.keys(filters).length > 0;
+  const list = useInfiniteQuery(
+    pagedQuery('listAuditLog', { params: { tenantId }, query: { ...filters, limit: pageRows } }),
+  );
   return (
     <>
       <AuditFilters
@@ -96,7 +100,8 @@ export function AuditSection() {
         actors={known}
       />
       <PagedRows
-        list={pagedQuery('listAuditLog', { params: { tenantId }, query: { ...filters, limit: pageRows } })}
+        list={list}
+        operation="listAuditLog"
         empty={<Empty title={words.empty}>{isFiltered ? words.emptyFiltered : words.emptyText}</Empty>}
       >
         {(entries) => (

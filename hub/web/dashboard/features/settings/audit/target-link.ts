@@ -25,7 +25,7 @@ const withId: readonly string[] = ['webhook', 'channel'];
 /** The page of the dashboard about the target of an entry; null if there is none. */
 export function targetLink(type: string, id: string): LinkProps | null {
   const page = pages[type];
-  if (page !== undefined) return { to: page + encodeURIComponent(id) };
+  if (page !== undefined) return { to: (page + encodeURIComponent(id)) as LinkProps['to'] };
   const section = sections[type];
   if (section === undefined) return null;
   return { to: '/settings/{-$section}', params: { section }, search: withId.includes(type) ? { id } : {} };

@@ -1,3 +1,4 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
@@ -20,6 +21,7 @@ export function ChannelList() {
   const words = settings.channels;
   const isAdmin = useIsAdmin();
   const [isCreating, setCreating] = useState(false);
+  const list = useInfiniteQuery(pagedQuery('listAutomationChannels', { query: { limit: pageRows } }));
   return (
     <>
       {isAdmin ? (
@@ -33,7 +35,8 @@ export function ChannelList() {
         <Note>{settings.adminsChange}</Note>
       )}
       <PagedRows
-        list={pagedQuery('listAutomationChannels', { query: { limit: pageRows } })}
+        list={list}
+        operation="listAutomationChannels"
         empty={<Empty title={words.empty}>{words.emptyText}</Empty>}
       >
         {(channels) => (

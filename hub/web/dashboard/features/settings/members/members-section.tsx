@@ -1,3 +1,4 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
@@ -69,6 +70,7 @@ export function MembersSection() {
   const tenantId = useTenantId();
   const [isAdding, setAdding] = useState(false);
   const [removed, setRemoved] = useState<Member | null>(null);
+  const list = useInfiniteQuery(pagedQuery('listMembers', { params: { tenantId }, query: { limit: pageRows } }));
   return (
     <>
       {isAdmin ? (
@@ -81,7 +83,7 @@ export function MembersSection() {
       ) : (
         <Note>{words.adminsManage}</Note>
       )}
-      <PagedRows list={pagedQuery('listMembers', { params: { tenantId }, query: { limit: pageRows } })} empty={null}>
+      <PagedRows list={list} operation="listMembers" empty={null}>
         {(members) => (
           <Table
             head={[

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { useLanguage } from '../../../app/language.tsx';
 import { Field, TextArea } from '../../../ui/form.tsx';
 
@@ -25,16 +25,13 @@ export function JsonField<Value>({
   rows?: number;
 }) {
   const { settings } = useLanguage().words;
-  const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState(() => JSON.stringify(value, null, 2));
   const [problem, setProblem] = useState<string | null>(null);
-  useEffect(() => field.current?.setCustomValidity(problem ?? ''), [problem]);
   return (
     <Field label={label} hint={hint} error={problem ?? error}>
       {(attributes) => (
         <TextArea
           {...attributes}
-          ref={field}
           rows={rows}
           spellCheck={false}
           dir="ltr"
@@ -42,13 +39,14 @@ export function JsonField<Value>({
           value={text}
           onChange={({ target }) => {
             setText(target.value);
+            let message: string | null = null;
             try {
-              const next = read(JSON.parse(target.value));
-              setProblem(null);
-              onChange(next);
+              onChange(read(JSON.parse(target.value)));
             } catch (failure) {
-              setProblem(failure instanceof SyntaxError ? settings.notJson : (failure as Error).message);
+              message = failure instanceof SyntaxError ? settings.notJson : (failure as Error).message;
             }
+            setProblem(message);
+            target.setCustomValidity(message ?? '');
           }}
         />
       )}

@@ -62,7 +62,9 @@ export function QuietHoursFields({
                   onChange={(isChecked) =>
                     onChange({
                       ...hours,
-                      days: isChecked ? [...days, day].toSorted() : days.filter((each) => each !== day),
+                      days: isChecked
+                        ? weekDays.filter((each) => each === day || days.includes(each))
+                        : days.filter((each) => each !== day),
                     })
                   }
                 />

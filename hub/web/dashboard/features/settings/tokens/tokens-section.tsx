@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
@@ -104,6 +104,7 @@ export function TokensSection() {
   const tenantId = useTenantId();
   const [isCreating, setCreating] = useState(false);
   const [deleted, setDeleted] = useState<Token | null>(null);
+  const list = useInfiniteQuery(pagedQuery('listApiTokens', { params: { tenantId }, query: { limit: pageRows } }));
   const create = (
     <Button variant="primary" onClick={() => setCreating(true)}>
       <Plus size={16} aria-hidden />
@@ -113,10 +114,7 @@ export function TokensSection() {
   return (
     <>
       <div className="mb-3 flex justify-end">{create}</div>
-      <PagedRows
-        list={pagedQuery('listApiTokens', { params: { tenantId }, query: { limit: pageRows } })}
-        empty={<Empty title={words.empty}>{words.emptyText}</Empty>}
-      >
+      <PagedRows list={list} operation="listApiTokens" empty={<Empty title={words.empty}>{words.emptyText}</Empty>}>
         {(tokens) => (
           <Table
             head={[

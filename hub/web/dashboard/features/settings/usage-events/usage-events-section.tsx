@@ -1,3 +1,4 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { pagedQuery } from '../../../app/api.ts';
 import type { Answer } from '../../../app/api.ts';
 import { useLanguage } from '../../../app/language.tsx';
@@ -25,6 +26,9 @@ export function UsageEventsSection() {
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   };
+  const list = useInfiniteQuery(
+    pagedQuery('listUsageEvents', { params: { tenantId }, query: { ...filters, limit: pageRows } }),
+  );
   return (
     <>
       <div className="mb-3 flex flex-wrap items-end gap-2">
@@ -54,7 +58,8 @@ export function UsageEventsSection() {
         })}
       </div>
       <PagedRows
-        list={pagedQuery('listUsageEvents', { params: { tenantId }, query: { ...filters, limit: pageRows } })}
+        list={list}
+        operation="listUsageEvents"
         empty={
           <Empty title={words.empty}>{Object.keys(filters).length > 0 ? words.emptyFiltered : words.emptyText}</Empty>
         }

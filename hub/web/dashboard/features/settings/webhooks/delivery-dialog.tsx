@@ -13,7 +13,7 @@ import { Loaded } from '../../../ui/loaded.tsx';
 import { LocalTime, RelativeTime } from '../../../ui/time.tsx';
 import { CodeBlock } from '../../../ui/value.tsx';
 import { prettyJson } from '../parts/pretty-json.ts';
-import { DeliveryStatus } from './delivery-list.tsx';
+import { DeliveryStatus } from './delivery-status.tsx';
 import type { Webhook } from './webhook-list.tsx';
 
 type Detail = Answer<'getWebhookDelivery'>;

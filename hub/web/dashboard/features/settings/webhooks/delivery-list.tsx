@@ -1,8 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { pagedQuery, useAction } from '../../../app/api.ts';
-import type { Answer } from '../../../app/api.ts';
 import { useLanguage } from '../../../app/language.tsx';
 import { reread } from '../../../app/live-updates.tsx';
 import { useTenantId } from '../../../app/session.tsx';
@@ -10,44 +9,22 @@ import { Button } from '../../../ui/button.tsx';
 import { ErrorNote } from '../../../ui/error.tsx';
 import { Select } from '../../../ui/form.tsx';
 import { Empty, TextLink } from '../../../ui/layout.tsx';
-import { Pill } from '../../../ui/status.tsx';
-import type { Tone } from '../../../ui/status.tsx';
 import { Cell, Row, Table } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { showToast } from '../../../ui/toasts.tsx';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import { useSettingsSearch } from '../use-settings-search.ts';
 import { DeliveryDialog } from './delivery-dialog.tsx';
+import { deliveryStatuses, DeliveryStatus } from './delivery-status.tsx';
+import type { Delivery } from './delivery-status.tsx';
 import { ReplayDialog } from './replay-dialog.tsx';
 import { eventTypes } from './webhook-fields.tsx';
 import type { EventType } from './webhook-fields.tsx';
 import type { Webhook } from './webhook-list.tsx';
 
-export type Delivery = Answer<'redeliverWebhookDelivery'>;
-
 const pageRows = 25;
 /** Deliveries have no live events. */
 const pendingRereadMs = 3_000;
-
-export const deliveryStatuses: readonly Delivery['status'][] = [
-  'pending',
-  'delivered',
-  'failed',
-  'exhausted',
-  'cancelled',
-];
-const tones: Record<Delivery['status'], Tone> = {
-  pending: 'accent',
-  delivered: 'success',
-  failed: 'warning',
-  exhausted: 'danger',
-  cancelled: 'neutral',
-};
-
-export function DeliveryStatus({ status }: { status: Delivery['status'] }) {
-  const { settings } = useLanguage().words;
-  return <Pill tone={tones[status]}>{settings.webhooks.status[status]}</Pill>;
-}
 
 function DeliveryRow({ delivery }: { delivery: Delivery }) {
   const { words, duration, number } = useLanguage();
@@ -121,7 +98,7 @@ function TestButton({ webhook }: { webhook: Webhook }) {
 }
 
 export function DeliveryList({ webhook }: { webhook: Webhook }) {
-  const { common, settings } = useLanguage().words;
+  const { settings } = useLanguage().words;
   const text = settings.webhooks;
   const tenantId = useTenantId();
   const [{ status, event, delivery }, change] = useSettingsSearch();
@@ -130,9 +107,15 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
     ...(deliveryStatuses.some((each) => each === status) ? { status: status as Delivery['status'] } : {}),
     ...(eventTypes.some((each) => each === event) ? { event: event as EventType } : {}),
   };
-  const list = pagedQuery('listWebhookDeliveries', {
-    params: { tenantId, id: webhook.id },
-    query: { ...filters, limit: pageRows },
+  const list = useInfiniteQuery({
+    ...pagedQuery('listWebhookDeliveries', {
+      params: { tenantId, id: webhook.id },
+      query: { ...filters, limit: pageRows },
+    }),
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some((page) => page.data.some((each) => each.status === 'pending')) === true
+        ? pendingRereadMs
+        : false,
   });
   return (
     <>
@@ -169,13 +152,8 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
         </span>
       </div>
       <PagedRows
-        list={{
-          ...list,
-          refetchInterval: ({ state }) =>
-            state.data?.pages.some((page) => page.data.some((each) => each.status === 'pending')) === true
-              ? pendingRereadMs
-              : false,
-        }}
+        list={list}
+        operation="listWebhookDeliveries"
         empty={
           <Empty title={text.noDeliveries}>
             {Object.keys(filters).length > 0 ? text.noDeliveriesFiltered : text.noDeliveriesText}

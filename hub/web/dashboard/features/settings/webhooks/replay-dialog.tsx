@@ -9,8 +9,8 @@ import { showToast } from '../../../ui/toasts.tsx';
 import { ChoiceField, TextField } from '../parts/controls.tsx';
 import { fieldErrors } from '../parts/field-errors.ts';
 import { instantOf, localInputOf } from '../parts/local-time.ts';
-import { deliveryStatuses } from './delivery-list.tsx';
-import type { Delivery } from './delivery-list.tsx';
+import { deliveryStatuses } from './delivery-status.tsx';
+import type { Delivery } from './delivery-status.tsx';
 import type { Webhook } from './webhook-list.tsx';
 
 const dayMs = 24 * 60 * 60 * 1000;

@@ -33,7 +33,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
       onConfirm={() =>
         rotate.start({
           params: { tenantId, id: webhook.id },
-          body: { ...(hours === null ? {} : { overlapHours: hours }) },
+          body: hours === null ? {} : { overlapHours: hours },
         })
       }
       onClose={onClose}

@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
@@ -63,6 +63,7 @@ export function WebhookList() {
   const words = settings.webhooks;
   const tenantId = useTenantId();
   const [isCreating, setCreating] = useState(false);
+  const list = useInfiniteQuery(pagedQuery('listWebhooks', { params: { tenantId }, query: { limit: pageRows } }));
   return (
     <>
       <div className="mb-3 flex justify-end">
@@ -71,10 +72,7 @@ export function WebhookList() {
           {words.create}
         </Button>
       </div>
-      <PagedRows
-        list={pagedQuery('listWebhooks', { params: { tenantId }, query: { limit: pageRows } })}
-        empty={<Empty title={words.empty}>{words.emptyText}</Empty>}
-      >
+      <PagedRows list={list} operation="listWebhooks" empty={<Empty title={words.empty}>{words.emptyText}</Empty>}>
         {(webhooks) => (
           <Table
             head={[words.url, words.events, words.environment, <span className="block text-end">{words.active}</span>]}
