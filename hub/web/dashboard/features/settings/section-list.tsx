@@ -5,10 +5,10 @@ import { groups } from './sections.ts';
 import type { SectionName } from './sections.ts';
 
 /** The links to the sections, in groups. Phones show it as a page of its own. */
-export function SectionList({ selected, className = '' }: { selected: SectionName; className?: string }) {
+export function SectionList({ selected }: { selected: SectionName }) {
   const { common, settings } = useWords();
   return (
-    <nav aria-label={common.settings} className={`flex flex-col gap-3 ${className}`}>
+    <nav aria-label={common.settings} className="flex flex-col gap-3 md:sticky md:top-4">
       {groups.map(([group, names]) => (
         <div key={group}>
           <p id={`settings-${group}`} className="mb-0.5 px-2.5 text-xs font-semibold text-text-muted">

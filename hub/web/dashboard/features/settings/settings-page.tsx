@@ -5,7 +5,7 @@ import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { NotFound } from '../../app/page-states.tsx';
 import { useIsAdmin } from '../../app/session.tsx';
-import { Card, Empty, Page } from '../../ui/layout.tsx';
+import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
 import { Loaded, Loading } from '../../ui/loaded.tsx';
 import { SectionList } from './section-list.tsx';
 import { isSection, sections } from './sections.ts';
@@ -52,23 +52,25 @@ export function SettingsPage() {
   const { common, settings } = useLanguage().words;
   const { section } = useParams({ from: '/settings/{-$section}' });
   if (section !== undefined && !isSection(section)) return <NotFound />;
+  const isList = section === undefined;
   const shown = section ?? 'profile';
+  const { title, text } = settings.sections[shown];
   return (
-    <Page
-      title={section === undefined ? common.settings : settings.sections[section].title}
-      {...(section === undefined
-        ? {}
-        : {
-            crumbs: [{ label: common.settings, link: { to: '/settings/{-$section}', params: { section: undefined } } }],
-          })}
-      {...(section === undefined ? {} : { meta: settings.sections[section].text })}
-    >
-      <div className="grid gap-5 md:grid-cols-[12.5rem_minmax(0,1fr)]">
-        <SectionList selected={shown} className={section === undefined ? '' : 'max-md:hidden'} />
-        <div className={`min-w-0 max-w-5xl ${section === undefined ? 'max-md:hidden' : ''}`}>
-          <SectionContent key={shown} name={shown} />
-        </div>
+    <div className="grid gap-x-6 md:grid-cols-[12.5rem_minmax(0,1fr)]">
+      <div className={isList ? '' : 'max-md:hidden'}>
+        {isList && <h1 className="mb-3 md:hidden">{common.settings}</h1>}
+        <SectionList selected={shown} />
       </div>
-    </Page>
+      <div className={`min-w-0 max-w-5xl ${isList ? 'max-md:hidden' : ''}`}>
+        <p className="mb-1 text-sm md:hidden">
+          <TextLink to="/settings/{-$section}" params={{ section: undefined }}>
+            {settings.back}
+          </TextLink>
+        </p>
+        <Page title={title} documentTitle={isList ? common.settings : title} meta={text}>
+          <SectionContent key={shown} name={shown} />
+        </Page>
+      </div>
+    </div>
   );
 }

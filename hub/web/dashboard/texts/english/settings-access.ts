@@ -25,7 +25,7 @@ export const access = {
     role: 'Role',
     roleOf: 'Role of {email}',
     lastSignIn: 'Last sign-in',
-    noSignIn: 'None in six months',
+    noSignIn: 'Not recently',
     added: 'Added',
     you: 'you',
     add: 'Add a member',

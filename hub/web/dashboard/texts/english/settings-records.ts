@@ -11,6 +11,7 @@ export const records = {
     targetId: 'Id of the object',
     filter: 'Filter',
     clear: 'Clear',
+    open: 'Open',
     onlyActor: 'Show only the entries of this actor',
     token: 'Token',
     actors: {

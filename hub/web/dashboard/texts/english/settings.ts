@@ -30,6 +30,7 @@ export const settings = {
     audit: { title: 'Audit log', text: 'Who changed what, and when.' },
     'usage-events': { title: 'Usage events', text: 'Events for billing, of the last 400 days.' },
   },
+  back: '‹ All settings',
   actions: 'Actions',
   adminsOnly: 'Only admins can open this section',
   adminsOnlyText: 'Ask an admin of this workspace if you need it.',

@@ -87,6 +87,7 @@ export function UsageReport() {
             {text[name]}
             <Input
               type="date"
+              className="font-normal"
               value={(name === 'from' ? from : to) ?? usage.data?.[name] ?? ''}
               onChange={({ target }) => change({ [name]: target.value })}
             />

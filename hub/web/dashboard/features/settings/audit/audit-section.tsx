@@ -12,7 +12,7 @@ import { LocalTime } from '../../../ui/time.tsx';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import { useSettingsSearch } from '../use-settings-search.ts';
 import { AuditFilters } from './audit-filters.tsx';
-import { targetLink } from './target-link.ts';
+import { settingsObjects, targetLink } from './target-link.ts';
 import { useActorNames } from './use-actor-names.ts';
 
 type Entry = Answer<'listAuditLog'>['data'][number];
@@ -33,13 +33,24 @@ function summaryOf(details: Entry['details']): string {
     .join(' · ');
 }
 
+/** The object that an entry is about: its name or the start of its id, with a link to its page. */
+function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nameOf: (actor: string) => string }) {
+  const { settings } = useLanguage().words;
+  // The workspace is the one of this page.
+  if (targetType === 'workspace') return null;
+  const link = targetLink(targetType, targetId);
+  const isNamed = targetType === 'user' || targetType === 'token';
+  const name = isNamed ? nameOf(`${targetType}:${targetId}`) : <code>{visibleLine(targetId.slice(0, 8))}</code>;
+  if (link === null) return <span className="wrap-anywhere text-text-muted">{name}</span>;
+  return <TextLink {...link}>{targetType in settingsObjects ? settings.audit.open : name}</TextLink>;
+}
+
 function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => string }) {
   const { settings } = useLanguage().words;
   const words = settings.audit;
   const [, change] = useSettingsSearch();
   const [isOpen, setOpen] = useState(false);
   const actions: Record<string, string> = words.actions;
-  const link = targetLink(entry.targetType, entry.targetId);
   const summary = summaryOf(entry.details);
   return (
     <li className="px-3.5 py-2.5">
@@ -53,13 +64,7 @@ function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => 
           {nameOf(entry.actor)}
         </button>
         <span>{actions[entry.action] ?? visibleLine(entry.action)}</span>
-        {link === null ? (
-          <code className="wrap-anywhere text-text-muted">{visibleLine(entry.targetId)}</code>
-        ) : (
-          <TextLink {...link}>
-            <code>{visibleLine(entry.targetId.slice(0, 8))}</code>
-          </TextLink>
-        )}
+        <Target entry={entry} nameOf={nameOf} />
         <span className="ms-auto flex items-baseline gap-2 text-sm text-text-muted">
           <LocalTime at={entry.createdAt} />
           <Button size="small" variant="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>

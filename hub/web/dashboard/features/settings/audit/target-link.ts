@@ -9,15 +9,19 @@ const pages: Record<string, string> = {
   sequence: '/sequences/',
   session: '/sessions/',
 };
-const sections: Record<string, string> = {
-  user: 'members',
-  token: 'tokens',
-  webhook: 'webhooks',
-  channel: 'channels',
+/** Objects of which a workspace has one; their id is that of the workspace. */
+export const settingsObjects: Record<string, string> = {
   policy: 'policy',
   models: 'models',
   chat_settings: 'chat',
   chat_ai_settings: 'chat-ai',
+};
+const sections: Record<string, string> = {
+  ...settingsObjects,
+  user: 'members',
+  token: 'tokens',
+  webhook: 'webhooks',
+  channel: 'channels',
 };
 /** Sections that open one object by its id. */
 const withId: readonly string[] = ['webhook', 'channel'];

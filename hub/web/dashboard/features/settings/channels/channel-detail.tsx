@@ -164,7 +164,7 @@ export function ChannelDetail({ id }: { id: string }) {
               <Pill tone="neutral">{words.providers[data.provider]}</Pill>
               <StatusPill status={data.active ? 'active' : 'inactive'} />
             </div>
-            <div className="flex flex-col gap-4">
+            <div className="flex max-w-3xl flex-col gap-4">
               <ConnectSteps channel={data} />
               <ChannelForm channel={data} />
               {isAdmin && <DeleteChannel channel={data} />}

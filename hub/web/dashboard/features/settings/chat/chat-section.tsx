@@ -25,7 +25,7 @@ function Snippet({ server }: { server: Response }) {
   const { settings } = useLanguage().words;
   const words = settings.chat;
   return (
-    <Section title={words.snippetTitle} className="mb-4">
+    <Section title={words.snippetTitle} className="mb-4 max-w-3xl">
       <p className="mb-2 text-text-muted">{words.snippetText}</p>
       <CodeBlock text={server.snippet} label={words.snippetTitle} />
       {server.allowedOrigins.length === 0 && (

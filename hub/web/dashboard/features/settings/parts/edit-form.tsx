@@ -59,16 +59,20 @@ export function EditForm<Value extends object>({
   edits,
   labels,
   canEdit,
+  isInCard = false,
   children,
 }: {
   edits: Edits<Value>;
   labels: Record<keyof Value, string>;
   canEdit: boolean;
+  /** In a card, the button stays below the fields; on a page, it stays in view. */
+  isInCard?: boolean;
   children: ReactNode;
 }) {
   const { common, settings } = useLanguage().words;
   return (
     <form
+      className="max-w-3xl"
       onSubmit={(event) => {
         event.preventDefault();
         background(edits.submit());
@@ -79,7 +83,7 @@ export function EditForm<Value extends object>({
         {children}
       </fieldset>
       {canEdit && (
-        <div className="sticky bottom-0 z-5 mt-4 bg-background py-3">
+        <div className={isInCard ? 'mt-1' : 'sticky bottom-0 z-5 mt-1 bg-background py-3'}>
           <Conflicts edits={edits} labels={labels} />
           <ErrorNote error={edits.error} />
           <div className="flex items-center gap-2">

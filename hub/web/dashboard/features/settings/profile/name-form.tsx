@@ -24,7 +24,7 @@ export function NameForm({ user }: { user: User }) {
   });
   return (
     <Section title={settings.profile.you}>
-      <EditForm edits={edits} labels={{ displayName: settings.profile.displayName }} canEdit>
+      <EditForm edits={edits} labels={{ displayName: settings.profile.displayName }} canEdit isInCard>
         <Facts
           rows={[
             [common.email, user.email],

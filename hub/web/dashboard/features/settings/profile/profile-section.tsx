@@ -14,7 +14,7 @@ export function ProfileSection() {
   const { common, settings } = words;
   const me = useQuery(query('readMe'));
   return (
-    <div className="flex flex-col gap-4">
+    <div className="flex max-w-3xl flex-col gap-4">
       <Loaded of={me}>
         {({ user }) => (
           <>

@@ -32,16 +32,23 @@ function TokenRow({ token, onDelete }: { token: Token; onDelete: () => void }) {
       <Cell className="min-w-40 wrap-anywhere" note={<code>{visibleLine(token.keyHint)}</code>}>
         <span className="font-semibold">{visibleLine(token.name)}</span>
       </Cell>
-      <Cell note={token.permissions.join(', ')} className="min-w-48">
+      <Cell
+        note={
+          <>
+            {token.permissions.join(', ')}
+            {token.ipAllowlist.length > 0 && (
+              <span className="block wrap-anywhere">{token.ipAllowlist.join(', ')}</span>
+            )}
+          </>
+        }
+        className="min-w-48"
+      >
         <span className="inline-flex flex-wrap items-center gap-2">
           {settings.tokens.products[token.product]}
           <Pill tone={token.environment === 'live' ? 'accent' : 'neutral'}>
             {token.environment === 'live' ? common.live : common.test}
           </Pill>
         </span>
-        {token.ipAllowlist.length > 0 && (
-          <span className="block text-sm wrap-anywhere text-text-muted">{token.ipAllowlist.join(', ')}</span>
-        )}
       </Cell>
       <Cell className="whitespace-nowrap">
         {token.lastUsedAt === null ? (

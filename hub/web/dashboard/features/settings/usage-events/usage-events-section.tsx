@@ -34,7 +34,11 @@ export function UsageEventsSection() {
       <div className="mb-3 flex flex-wrap items-end gap-2">
         <label className="flex flex-col gap-1 text-sm font-semibold">
           {words.kind}
-          <Select value={filters.kind ?? ''} onChange={({ target }) => change({ kind: target.value })}>
+          <Select
+            className="font-normal"
+            value={filters.kind ?? ''}
+            onChange={({ target }) => change({ kind: target.value })}
+          >
             <option value="">{words.anyKind}</option>
             {kinds.map((each) => (
               <option key={each} value={each}>
@@ -50,6 +54,7 @@ export function UsageEventsSection() {
               {settings.aiUsage[name]}
               <Input
                 type="datetime-local"
+                className="font-normal"
                 value={at === undefined || Number.isNaN(Date.parse(at)) ? '' : localInputOf(new Date(at))}
                 onChange={({ target }) => change({ [name]: instantOf(target.value) })}
               />

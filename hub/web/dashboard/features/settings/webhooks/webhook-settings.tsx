@@ -49,7 +49,7 @@ export function WebhookSettings({ webhook }: { webhook: Webhook }) {
     save: (_value, changes) => update.run({ ...input, body: changes }),
   });
   return (
-    <div className="flex flex-col gap-4">
+    <div className="flex max-w-3xl flex-col gap-4">
       <EditForm
         edits={edits}
         labels={{ url: text.url, description: text.description, events: text.events, active: text.active }}
