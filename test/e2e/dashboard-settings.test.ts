@@ -205,7 +205,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     expect(await page.getByLabel('Standing orders').inputValue()).toBe('Be kind.');
     await page.getByRole('button', { name: 'Keep my values' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved').waitFor();
+    await page.getByText('Saved', { exact: true }).waitFor();
     const saved = await workspace.api.call('getAutomationPolicy');
     expect([saved.maxRunsPerHour, saved.standingOrders]).toEqual([20, 'Be kind.']);
     // Unsaved changes are not lost by a click.
@@ -268,7 +268,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await page.getByLabel('Sites that may show the chat').fill('https://www.harbour.example\n');
     await page.getByRole('switch', { name: 'The chat has opening hours' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved').waitFor();
+    await page.getByText('Saved', { exact: true }).waitFor();
     const saved = await workspace.session.call('getChatSettings', { params: params() });
     expect(saved).toMatchObject({ title: 'Harbour', allowedOrigins: ['https://www.harbour.example'] });
     expect(saved.businessHours?.periods).toHaveLength(5);
@@ -312,12 +312,14 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
   });
 
   test('the profile changes the name, and a wrong password stays a field of its form', async () => {
-    const { token } = await hub.client().call('logIn', { body: workspace });
+    const { token } = await hub
+      .client()
+      .call('logIn', { body: { email: workspace.email, password: workspace.password } });
     await using tab = await open('', { session: token });
     const { page } = tab;
     await page.getByLabel('Display name').fill('Ann Petersen');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved').waitFor();
+    await page.getByText('Saved', { exact: true }).waitFor();
     await page.getByLabel('Current password').fill('wrong');
     await page.getByLabel('New password', { exact: true }).fill(workspace.password);
     await page.getByLabel('New password again').fill(workspace.password);
@@ -371,8 +373,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
       for (const section of ['', ...sections]) {
         await page.goto(`${hub.url}/app/settings/${section}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.waitForLoadState('networkidle');
-        await page.locator('main [role=status]').waitFor({ state: 'detached' });
+        await expect.poll(() => page.locator('main [role=status]').count()).toBe(0);
         problems.push(...(await accessibilityViolations(page)).map((problem) => `${section}: ${problem}`));
         if (!(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')))
           problems.push(`${section} scrolls sideways`);

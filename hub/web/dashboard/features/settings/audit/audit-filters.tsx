@@ -37,7 +37,7 @@ export function AuditFilters({ actors }: { actors: readonly { actor: string; nam
       </Select>
       <Select
         aria-label={words.targetType}
-        className="w-auto!"
+        className="w-auto! max-w-full"
         value={targetType ?? ''}
         onChange={({ target }) => change({ targetType: target.value })}
       >
@@ -55,7 +55,7 @@ export function AuditFilters({ actors }: { actors: readonly { actor: string; nam
         type="search"
         aria-label={words.targetId}
         placeholder={words.targetId}
-        className="w-56!"
+        className="w-56! max-w-full"
         value={id}
         onChange={({ target }) => setId(target.value)}
       />

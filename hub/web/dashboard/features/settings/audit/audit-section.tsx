@@ -58,7 +58,7 @@ function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => 
         <button
           type="button"
           title={words.onlyActor}
-          className="font-semibold hover:underline"
+          className="min-w-0 text-start font-semibold wrap-anywhere hover:underline"
           onClick={() => change({ actor: entry.actor })}
         >
           {nameOf(entry.actor)}
