@@ -5,6 +5,7 @@ import { readWorkflowSearch, readWorkflowsSearch } from '../features/workflows/s
 import { parseRunSearch } from '../features/run/run-search.ts';
 import { readApprovalsSearch } from '../features/approvals/search.ts';
 import { readNodeSearch, readNodesSearch } from '../features/nodes/node-search.ts';
+import { validateSettingsSearch } from '../features/settings/search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -122,6 +123,7 @@ const calls = createRoute({
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings/{-$section}',
+  validateSearch: validateSettingsSearch,
   component: lazyRouteComponent(() => import('../features/settings/settings-page.tsx'), 'SettingsPage'),
 });
 

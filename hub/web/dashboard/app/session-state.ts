@@ -6,5 +6,7 @@ export const sessionState = new Store<{ isExpired: boolean }>({ isExpired: false
 
 /** Opens the sign-in dialog when the hub no longer accepts the session. */
 export function noteFailure(error: unknown): void {
-  if (error instanceof ApiError && error.status === 401) sessionState.set({ isExpired: true });
+  // A wrong current password is a field of a form, and the session is valid.
+  if (error instanceof ApiError && error.status === 401 && error.code !== 'invalid_credentials')
+    sessionState.set({ isExpired: true });
 }

@@ -3,7 +3,8 @@ import type { ReactNode } from 'react';
 /** A table that scrolls sideways on small screens. */
 export function Table({ head, children }: { head: readonly ReactNode[]; children: ReactNode }) {
   return (
-    <div className="overflow-x-auto">
+    // Texts for screen readers are positioned: without "relative" they widen the page instead of the table.
+    <div className="relative overflow-x-auto">
       <table className="w-full border-collapse text-start">
         <thead>
           <tr className="border-b text-sm text-text-muted">

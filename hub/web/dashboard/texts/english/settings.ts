@@ -1,2 +1,62 @@
+import { access } from './settings-access.ts';
+import { ai } from './settings-ai.ts';
+import { chat } from './settings-chat.ts';
+import { records } from './settings-records.ts';
+import { webhooks } from './settings-webhooks.ts';
+
 /** Texts of the settings pages. */
-export const settings = {};
+export const settings = {
+  groups: {
+    workspace: 'Workspace',
+    chat: 'Live Chat',
+    automations: 'Automations',
+    ai: 'AI',
+    developers: 'Developers',
+    records: 'Records',
+  },
+  sections: {
+    profile: { title: 'Your profile', text: 'Your name, picture, language and password.' },
+    members: { title: 'Members', text: 'Who can sign in to this workspace, and what they may do.' },
+    entitlements: { title: 'Products', text: 'What this workspace can use.' },
+    chat: { title: 'Chat', text: 'How the chat on your site looks, who may use it, and when it is open.' },
+    'chat-ai': { title: 'AI in the chat', text: 'When the AI agent answers visitors, and how.' },
+    channels: { title: 'Channels', text: 'Telegram, Slack, WhatsApp, email and webhooks that carry messages.' },
+    policy: { title: 'Policy', text: 'Rules for all runs: approvals, quiet hours, limits and retention.' },
+    models: { title: 'AI models', text: 'Which models answer, and which one follows when one fails.' },
+    'ai-usage': { title: 'AI usage and budget', text: 'Calls, tokens and cost of models, and the limit per day.' },
+    tokens: { title: 'API tokens', text: 'Keys with which your programs call the API.' },
+    webhooks: { title: 'Webhooks', text: 'Addresses of yours to which the hub sends chat events.' },
+    origins: { title: 'Browser origins', text: 'Pages on other hosts that may call this workspace.' },
+    audit: { title: 'Audit log', text: 'Who changed what, and when.' },
+    'usage-events': { title: 'Usage events', text: 'Events for billing, of the last 400 days.' },
+  },
+  back: '‹ All settings',
+  actions: 'Actions',
+  adminsOnly: 'Only admins can open this section',
+  adminsOnlyText: 'Ask an admin of this workspace if you need it.',
+  adminsChange: 'You can read this section. Only admins can change it.',
+  notEntitled: 'This workspace does not include: {product}',
+  notEntitledText: 'The operator of this hub can add it.',
+  unsaved: 'You have unsaved changes.',
+  unsavedTitle: 'Leave without saving?',
+  unsavedText: 'Your changes on this page are not saved. They are lost when you leave.',
+  stay: 'Stay',
+  leave: 'Leave without saving',
+  discard: 'Discard changes',
+  conflictFields: 'Changed by someone else and by you: {fields}.',
+  useTheirs: 'Use their values',
+  keepMine: 'Keep my values',
+  shownOnce: 'This is shown only once. Store it now.',
+  storedIt: 'I stored it',
+  toNewest: 'Back to the newest',
+  view: 'View',
+  form: 'Form',
+  notJson: 'This is not JSON yet. The form keeps the last valid text.',
+  timeZone: 'Time zone',
+  daysUnit: 'days',
+  ...access,
+  ...webhooks,
+  ...chat,
+  ...ai,
+  ...records,
+};

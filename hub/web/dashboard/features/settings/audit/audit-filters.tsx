@@ -1,0 +1,73 @@
+import { useState } from 'react';
+import { useLanguage } from '../../../app/language.tsx';
+import { Button } from '../../../ui/button.tsx';
+import { Input, Select } from '../../../ui/form.tsx';
+import { useSettingsSearch } from '../use-settings-search.ts';
+import { targetTypes } from './target-types.ts';
+
+/** Filters of the audit log. They are in the address, so that a link shows the same entries. */
+export function AuditFilters({ actors }: { actors: readonly { actor: string; name: string }[] }) {
+  const { settings } = useLanguage().words;
+  const words = settings.audit;
+  const [{ actor, targetType, targetId }, change] = useSettingsSearch();
+  const [id, setId] = useState(targetId ?? '');
+  const isListed = actor === undefined || actors.some((each) => each.actor === actor);
+  return (
+    <form
+      className="mb-3 flex flex-wrap items-center gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        change({ targetId: id.trim() });
+      }}
+    >
+      <Select
+        aria-label={words.actor}
+        className="w-auto! max-w-56"
+        value={actor ?? ''}
+        onChange={({ target }) => change({ actor: target.value })}
+      >
+        <option value="">{words.anyActor}</option>
+        {!isListed && <option value={actor}>{actor}</option>}
+        <option value="operator">{words.actors.operator}</option>
+        {actors.map((each) => (
+          <option key={each.actor} value={each.actor}>
+            {each.name}
+          </option>
+        ))}
+      </Select>
+      <Select
+        aria-label={words.targetType}
+        className="w-auto! max-w-full"
+        value={targetType ?? ''}
+        onChange={({ target }) => change({ targetType: target.value })}
+      >
+        <option value="">{words.anyTarget}</option>
+        {targetType !== undefined && !targetTypes.some((type) => type === targetType) && (
+          <option value={targetType}>{targetType}</option>
+        )}
+        {targetTypes.map((type) => (
+          <option key={type} value={type}>
+            {words.targets[type]}
+          </option>
+        ))}
+      </Select>
+      <Input
+        type="search"
+        aria-label={words.targetId}
+        placeholder={words.targetId}
+        className="w-56! max-w-full"
+        value={id}
+        onChange={({ target }) => setId(target.value)}
+      />
+      <Button type="submit">{words.filter}</Button>
+      {(actor ?? targetType ?? targetId) !== undefined && (
+        <Button
+          variant="quiet"
+          onClick={() => change({ actor: undefined, targetType: undefined, targetId: undefined })}
+        >
+          {words.clear}
+        </Button>
+      )}
+    </form>
+  );
+}

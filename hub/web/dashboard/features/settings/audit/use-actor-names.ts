@@ -1,0 +1,37 @@
+import { useQuery } from '@tanstack/react-query';
+import { visibleLine } from '../../../../../../shared/visible-text.ts';
+import { query } from '../../../app/api.ts';
+import { useWords } from '../../../app/language.tsx';
+import { useTenantId } from '../../../app/session.tsx';
+
+const maxNames = 100;
+
+/** The actors that the filter offers, and the name of any actor. */
+export function useActorNames(): { known: { actor: string; name: string }[]; nameOf: (actor: string) => string } {
+  const { settings } = useWords();
+  const words = settings.audit;
+  const input = { params: { tenantId: useTenantId() }, query: { limit: maxNames } };
+  const members = useQuery(query('listMembers', input));
+  const tokens = useQuery(query('listApiTokens', input));
+  const known = [
+    ...(members.data?.data ?? []).map(({ id, displayName, email }) => ({
+      actor: `user:${id}`,
+      name: visibleLine(displayName ?? email),
+    })),
+    ...(tokens.data?.data ?? []).map(({ id, name }) => ({
+      actor: `token:${id}`,
+      name: `${words.token} ${visibleLine(name)}`,
+    })),
+  ];
+  const names = new Map(known.map(({ actor, name }) => [actor, name]));
+  const kinds: Record<string, string> = words.actors;
+  return {
+    known,
+    nameOf: (actor) => {
+      const [kind = '', id = ''] = actor.split(':');
+      return (
+        names.get(actor) ?? `${kinds[kind] ?? visibleLine(kind)}${id === '' ? '' : ` ${visibleLine(id.slice(0, 8))}`}`
+      );
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { useQuery } from '@tanstack/react-query';
+import { query } from '../../../app/api.ts';
+import type { Answer } from '../../../app/api.ts';
+import { useWords } from '../../../app/language.tsx';
+import { Card } from '../../../ui/layout.tsx';
+import { Loaded } from '../../../ui/loaded.tsx';
+import { Pill } from '../../../ui/status.tsx';
+import { Note } from '../parts/note.tsx';
+
+export function EntitlementsSection() {
+  const { settings } = useWords();
+  const words = settings.entitlements;
+  const entitlements = useQuery(query('readEntitlements'));
+  return (
+    <>
+      <Note>{words.operator}</Note>
+      <Card>
+        <Loaded of={entitlements}>
+          {(granted) => (
+            <ul className="divide-y">
+              {(Object.keys(granted) as (keyof Answer<'readEntitlements'>)[]).map((name) => (
+                <li key={name} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3.5 py-2.5">
+                  <div className="min-w-0">
+                    <p className="font-semibold">{words.names[name]}</p>
+                    <p className="text-sm text-text-muted">{words.texts[name]}</p>
+                  </div>
+                  <span className="ms-auto">
+                    <Pill tone={granted[name] ? 'success' : 'neutral'}>
+                      {granted[name] ? words.included : words.notIncluded}
+                    </Pill>
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Loaded>
+      </Card>
+    </>
+  );
+}

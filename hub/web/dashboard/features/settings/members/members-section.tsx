@@ -1,0 +1,107 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { visibleLine } from '../../../../../../shared/visible-text.ts';
+import { pagedQuery } from '../../../app/api.ts';
+import type { Answer } from '../../../app/api.ts';
+import { useWords } from '../../../app/language.tsx';
+import { useIsAdmin, useSession, useTenantId } from '../../../app/session.tsx';
+import { Button } from '../../../ui/button.tsx';
+import { Cell, Row, Table } from '../../../ui/table.tsx';
+import { RelativeTime } from '../../../ui/time.tsx';
+import { MemberPicture } from '../parts/member-picture.tsx';
+import { Note } from '../parts/note.tsx';
+import { PagedRows } from '../parts/paged-rows.tsx';
+import { AddMember } from './add-member.tsx';
+import { RemoveMember } from './remove-member.tsx';
+import { RoleChoice } from './role-choice.tsx';
+
+export type Member = Answer<'listMembers'>['data'][number];
+
+const pageRows = 25;
+
+function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void }) {
+  const { common, settings } = useWords();
+  const isAdmin = useIsAdmin();
+  const { user } = useSession();
+  const email = visibleLine(member.email);
+  return (
+    <Row>
+      <Cell>
+        <span className="flex items-center gap-2.5">
+          <MemberPicture person={member} />
+          <span className="min-w-40 wrap-anywhere">
+            <span className="block font-semibold">
+              {member.displayName === null ? email : visibleLine(member.displayName)}
+              {member.id === user.id && <span className="font-normal text-text-muted"> ({settings.members.you})</span>}
+            </span>
+            {member.displayName !== null && <span className="block text-sm text-text-muted">{email}</span>}
+          </span>
+        </span>
+      </Cell>
+      <Cell>{isAdmin ? <RoleChoice member={member} /> : common.roles[member.role]}</Cell>
+      {isAdmin && (
+        <Cell className="whitespace-nowrap">
+          {typeof member.lastSignInAt === 'string' ? (
+            <RelativeTime at={member.lastSignInAt} />
+          ) : (
+            <span className="text-text-muted">{settings.members.noSignIn}</span>
+          )}
+        </Cell>
+      )}
+      <Cell className="whitespace-nowrap">
+        <RelativeTime at={member.createdAt} />
+      </Cell>
+      {isAdmin && (
+        <Cell className="text-end">
+          <Button size="small" variant="quiet" aria-label={`${settings.members.remove} ${email}`} onClick={onRemove}>
+            {settings.members.remove}
+          </Button>
+        </Cell>
+      )}
+    </Row>
+  );
+}
+
+export function MembersSection() {
+  const { settings } = useWords();
+  const words = settings.members;
+  const isAdmin = useIsAdmin();
+  const tenantId = useTenantId();
+  const [isAdding, setAdding] = useState(false);
+  const [removed, setRemoved] = useState<Member | null>(null);
+  const list = useInfiniteQuery(pagedQuery('listMembers', { params: { tenantId }, query: { limit: pageRows } }));
+  return (
+    <>
+      {isAdmin ? (
+        <div className="mb-3 flex justify-end">
+          <Button variant="primary" onClick={() => setAdding(true)}>
+            <Plus size={16} aria-hidden />
+            {words.add}
+          </Button>
+        </div>
+      ) : (
+        <Note>{words.adminsManage}</Note>
+      )}
+      <PagedRows list={list} operation="listMembers" empty={null}>
+        {(members) => (
+          <Table
+            head={[
+              words.member,
+              words.role,
+              ...(isAdmin ? [words.lastSignIn] : []),
+              words.added,
+              ...(isAdmin ? [<span className="sr-only">{settings.actions}</span>] : []),
+            ]}
+          >
+            {members.map((member) => (
+              <MemberRow key={member.id} member={member} onRemove={() => setRemoved(member)} />
+            ))}
+          </Table>
+        )}
+      </PagedRows>
+      {isAdding && <AddMember onClose={() => setAdding(false)} />}
+      {removed !== null && <RemoveMember member={removed} onClose={() => setRemoved(null)} />}
+    </>
+  );
+}

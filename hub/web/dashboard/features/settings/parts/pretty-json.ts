@@ -1,0 +1,8 @@
+/** Indents a text that is JSON. Another text stays as it is. */
+export function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

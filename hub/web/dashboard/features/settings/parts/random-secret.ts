@@ -1,0 +1,3 @@
+/** 192 random bits as hexadecimal text. */
+export const randomSecret = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(24)), (byte) => byte.toString(16).padStart(2, '0')).join('');

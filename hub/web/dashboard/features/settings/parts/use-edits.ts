@@ -1,0 +1,95 @@
+import { useState } from 'react';
+import { useWords } from '../../../app/language.tsx';
+import { showToast } from '../../../ui/toasts.tsx';
+import { fieldErrors } from './field-errors.ts';
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+interface EditsOptions<Value> {
+  /** What the hub has now. */
+  current: Value;
+  /** Reads from the hub what it has now. */
+  reload: () => Promise<Value>;
+  /** Stores the whole value; `changes` has only the edited fields. Updates the cached response. */
+  save: (value: Value, changes: Partial<Value>) => Promise<unknown>;
+}
+
+export interface Edits<Value> {
+  /** What the hub has, with the edits of the user. */
+  value: Value;
+  set: (changes: Partial<Value>) => void;
+  isChanged: boolean;
+  isSaving: boolean;
+  error: unknown;
+  /** What the hub says about a field, such as `models[0].id`. */
+  errorOf: (path: string) => string | null;
+  /** Edited fields that someone else changed since. */
+  conflicts: (keyof Value)[];
+  keepMine: () => void;
+  useTheirs: () => void;
+  discard: () => void;
+  submit: () => Promise<void>;
+}
+
+/**
+ * Edits of a settings object. Fields that the user did not touch follow the hub. Before saving, the object is read
+ * again: an edited field that someone else changed meanwhile is a conflict, and the user decides.
+ */
+export function useEdits<Value extends object>({ current, reload, save }: EditsOptions<Value>): Edits<Value> {
+  const { common } = useWords();
+  const [edits, setEdits] = useState<Partial<Value>>({});
+  /** The value of each edited field when the user began to edit it. */
+  const [bases, setBases] = useState<Partial<Value>>({});
+  const [isSaving, setSaving] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const edited = (Object.keys(edits) as (keyof Value)[]).filter((name) => !isSame(edits[name], bases[name]));
+  const conflictsWith = (theirs: Value) =>
+    edited.filter((name) => !isSame(theirs[name], bases[name]) && !isSame(theirs[name], edits[name]));
+  const discard = () => {
+    setEdits({});
+    setBases({});
+    setError(null);
+  };
+  const conflicts = conflictsWith(current);
+  const withoutConflicts = (from: Partial<Value>) =>
+    Object.fromEntries(
+      Object.entries(from).filter(([name]) => !conflicts.includes(name as keyof Value)),
+    ) as Partial<Value>;
+  return {
+    value: { ...current, ...edits },
+    set: (changes) => {
+      const names = Object.keys(changes) as (keyof Value)[];
+      const missing = names.filter((name) => !(name in bases));
+      if (missing.length > 0)
+        setBases({ ...bases, ...Object.fromEntries(missing.map((name) => [name, current[name]])) });
+      setEdits({ ...edits, ...changes });
+    },
+    isChanged: edited.length > 0,
+    isSaving,
+    error,
+    errorOf: fieldErrors(error),
+    conflicts,
+    keepMine: () => setBases({ ...bases, ...Object.fromEntries(conflicts.map((name) => [name, current[name]])) }),
+    useTheirs: () => {
+      setEdits(withoutConflicts(edits));
+      setBases(withoutConflicts(bases));
+    },
+    discard,
+    submit: async () => {
+      setSaving(true);
+      setError(null);
+      try {
+        const theirs = await reload();
+        if (conflictsWith(theirs).length > 0) return;
+        const changes = Object.fromEntries(edited.map((name) => [name, edits[name]])) as Partial<Value>;
+        await save({ ...theirs, ...changes }, changes);
+        discard();
+        showToast(common.saved);
+      } catch (failure) {
+        setError(failure);
+      } finally {
+        setSaving(false);
+      }
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { lazyRouteComponent } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
+import type { Entitlements } from '../../../../../shared/client/operations.ts';
+
+export interface SectionDefinition {
+  /** Only admins can read it. */
+  needsAdmin?: true;
+  /** The workspace must have this entitlement. */
+  needs?: keyof Entitlements;
+  /** The code of each section loads when the section is opened. */
+  Content: ComponentType;
+}
+
+export const sections = {
+  profile: { Content: lazyRouteComponent(() => import('./profile/profile-section.tsx'), 'ProfileSection') },
+  members: { Content: lazyRouteComponent(() => import('./members/members-section.tsx'), 'MembersSection') },
+  entitlements: {
+    Content: lazyRouteComponent(() => import('./entitlements/entitlements-section.tsx'), 'EntitlementsSection'),
+  },
+  chat: {
+    needs: 'conversations_suite',
+    Content: lazyRouteComponent(() => import('./chat/chat-section.tsx'), 'ChatSection'),
+  },
+  'chat-ai': {
+    needsAdmin: true,
+    needs: 'conversations_suite',
+    Content: lazyRouteComponent(() => import('./chat-ai/chat-ai-section.tsx'), 'ChatAiSection'),
+  },
+  channels: {
+    needs: 'automations',
+    Content: lazyRouteComponent(() => import('./channels/channels-section.tsx'), 'ChannelsSection'),
+  },
+  policy: {
+    needs: 'automations',
+    Content: lazyRouteComponent(() => import('./policy/policy-section.tsx'), 'PolicySection'),
+  },
+  models: {
+    needs: 'automations',
+    Content: lazyRouteComponent(() => import('./models/models-section.tsx'), 'ModelsSection'),
+  },
+  'ai-usage': { Content: lazyRouteComponent(() => import('./ai-usage/ai-usage-section.tsx'), 'AiUsageSection') },
+  tokens: {
+    needsAdmin: true,
+    Content: lazyRouteComponent(() => import('./tokens/tokens-section.tsx'), 'TokensSection'),
+  },
+  webhooks: {
+    needsAdmin: true,
+    needs: 'conversations_suite',
+    Content: lazyRouteComponent(() => import('./webhooks/webhooks-section.tsx'), 'WebhooksSection'),
+  },
+  origins: {
+    needsAdmin: true,
+    Content: lazyRouteComponent(() => import('./origins/origins-section.tsx'), 'OriginsSection'),
+  },
+  audit: { needsAdmin: true, Content: lazyRouteComponent(() => import('./audit/audit-section.tsx'), 'AuditSection') },
+  'usage-events': {
+    needsAdmin: true,
+    Content: lazyRouteComponent(() => import('./usage-events/usage-events-section.tsx'), 'UsageEventsSection'),
+  },
+} as const satisfies Record<string, SectionDefinition>;
+
+export type SectionName = keyof typeof sections;
+
+export const isSection = (name: string): name is SectionName => Object.hasOwn(sections, name);
+
+/** The order of the list, in groups. */
+export const groups = [
+  ['workspace', ['profile', 'members', 'entitlements']],
+  ['chat', ['chat', 'chat-ai']],
+  ['automations', ['channels', 'policy']],
+  ['ai', ['models', 'ai-usage']],
+  ['developers', ['tokens', 'webhooks', 'origins']],
+  ['records', ['audit', 'usage-events']],
+] as const satisfies readonly (readonly [string, readonly SectionName[]])[];

@@ -1,0 +1,387 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
+import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startReceiver } from '../fixtures/receiver.ts';
+import type { Receiver } from '../fixtures/receiver.ts';
+
+const sections = [
+  'profile',
+  'members',
+  'entitlements',
+  'chat',
+  'chat-ai',
+  'channels',
+  'policy',
+  'models',
+  'ai-usage',
+  'tokens',
+  'webhooks',
+  'origins',
+  'audit',
+  'usage-events',
+];
+/** A name with HTML, an ANSI sequence and a character that reverses the text after it. */
+const hostileName = '<img src=x onerror=alert(1)>\u001b[31mred\u202Egnp.exe';
+
+describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromium)', () => {
+  let hub: TestHub;
+  let browser: Browser;
+  let receiver: Receiver;
+  let workspace: TestWorkspace;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    hub = await startHub({ EGRESS_ALLOW_HOSTS: new URL(receiver.url).host });
+    workspace = await hub.workspace('Harbour Café');
+    browser = await startDashboardBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await hub?.[Symbol.asyncDispose]();
+    await receiver?.[Symbol.asyncDispose]();
+  });
+  const open = (path: string, options: Partial<Parameters<typeof openDashboard>[2]> = {}) =>
+    openDashboard(browser, `/app/settings${path}`, { hubUrl: hub.url, session: workspace.jwt, ...options });
+  const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name });
+  const params = () => ({ tenantId: workspace.tenantId });
+
+  test('a token is shown once with a curl line, works, and is refused after its deletion', async () => {
+    await using tab = await open('/tokens');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Create a token' }).click();
+    const form = dialog(page, 'Create a token');
+    await form.getByLabel('Name').fill(hostileName.replace('\u001b', ''));
+    expect(await form.getByRole('button', { name: 'Create a token' }).isDisabled()).toBe(true);
+    await form.getByLabel('automations:run').check();
+    await form.getByLabel('Environment').selectOption('test');
+    await form.getByRole('button', { name: 'Create a token' }).click();
+    const created = dialog(page, 'The token is ready');
+    const key = (await created.getByLabel('Token', { exact: true }).textContent()) ?? '';
+    expect(await created.getByLabel('Try it').textContent()).toBe(`curl ${hub.url}/v1/me -H 'X-API-Key: ${key}'`);
+    const own = await hub.client(key).call('readToken');
+    expect(own).toMatchObject({ environment: 'test', permissions: ['automations:run'] });
+    await created.getByRole('button', { name: 'I stored it' }).click();
+
+    const row = page.getByRole('row', { name: /red/ });
+    await row.waitFor();
+    // The name is text, and the character that reverses text is visible.
+    expect(await row.textContent()).toContain('<img src=x onerror=alert(1)>');
+    expect(await row.textContent()).not.toContain('\u202E');
+    expect(await page.content()).not.toContain(key);
+
+    await row.getByRole('button', { name: /Delete/ }).click();
+    await dialog(page, /Delete the token/)
+      .getByRole('button', { name: 'Delete the token' })
+      .click();
+    await row.waitFor({ state: 'detached' });
+    await expect(hub.client(key).call('readToken')).rejects.toMatchObject({ status: 401 });
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('an admin adds a member with a first password, changes the role and removes the member', async () => {
+    await using tab = await open('/members');
+    const { page } = tab;
+    const email = 'ben@harbour.example';
+    await page.getByRole('button', { name: 'Add a member' }).click();
+    await dialog(page, 'Add a member').getByLabel('Email').fill(workspace.email);
+    await dialog(page, 'Add a member').getByRole('button', { name: 'Add a member' }).click();
+    await dialog(page, 'Add a member').getByRole('alert').waitFor();
+    await dialog(page, 'Add a member').getByLabel('Email').fill(email);
+    await dialog(page, 'Add a member').getByRole('button', { name: 'Add a member' }).click();
+    const added = dialog(page, `${email} is a member now`);
+    const password = (await added.getByLabel('First password').textContent()) ?? '';
+    const ben = await hub.client().call('logIn', { body: { email, password } });
+    await added.getByRole('button', { name: 'I stored it' }).click();
+
+    await page.getByLabel(`Role of ${email}`).selectOption('admin');
+    await dialog(page, `Give ${email} the role admin?`).getByRole('button', { name: 'Change the role' }).click();
+    await expect.poll(() => page.getByLabel(`Role of ${email}`).inputValue()).toBe('admin');
+    expect((await hub.client(ben.token).call('readMe')).user.role).toBe('admin');
+    const { id } = await hub.client(ben.token).call('createApiToken', {
+      params: params(),
+      body: { name: 'of Ben', product: 'chat', permissions: ['chat:read'] },
+    });
+
+    await page.getByRole('button', { name: `Remove ${email}` }).click();
+    const confirm = dialog(page, `Remove ${email}?`);
+    await confirm.getByLabel('Also delete the API tokens that this member created').check();
+    await confirm.getByRole('button', { name: 'Remove', exact: true }).click();
+    await dialog(page, `${email} was removed`).getByText('of Ben').waitFor();
+    await dialog(page, `${email} was removed`).getByRole('button', { name: 'Done' }).click();
+    await page.getByLabel(`Role of ${email}`).waitFor({ state: 'detached' });
+    await expect(hub.client(ben.token).call('readMe')).rejects.toMatchObject({ status: 401 });
+    const { data: tokens } = await workspace.session.call('listApiTokens', { params: params() });
+    expect(tokens.some((token) => token.id === id)).toBe(false);
+    // The last admin keeps the role, and the page says why.
+    await page.getByLabel(`Role of ${workspace.email}`).selectOption('agent');
+    const refused = dialog(page, `Give ${workspace.email} the role agent?`);
+    await refused.getByRole('button', { name: 'Change the role' }).click();
+    await refused.getByRole('alert').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('an agent reads what agents may read, and sees why the rest is closed', async () => {
+    const body = { email: 'dora@harbour.example', password: 'correct horse battery', role: 'agent' } as const;
+    await workspace.session.call('addMember', { params: params(), body });
+    const { token } = await hub.client().call('logIn', { body: { email: body.email, password: body.password } });
+    await using tab = await open('/members', { session: token });
+    const { page } = tab;
+    await page.getByText('Only admins can add and remove members or change roles.').waitFor();
+    await page.getByRole('row', { name: /dora/ }).waitFor();
+    expect(await page.getByRole('combobox', { name: /Role of/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Policy' }).click();
+    await page.getByText('You can read this section. Only admins can change it.').waitFor();
+    expect(await page.getByLabel('Runs per hour').isDisabled()).toBe(true);
+    expect(await page.getByRole('switch', { name: 'Quiet hours' }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByText('Only admins can open this section').waitFor();
+    expect(tab.requests.filter((url) => new URL(url).pathname.endsWith('/webhooks'))).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a webhook shows its deliveries with attempts and responses, and delivers again', async () => {
+    const hostile = `<b>${hostileName}</b>`;
+    receiver.answer = (_received, response) => void response.writeHead(400).end(hostile);
+    await using tab = await open('/webhooks');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Create a webhook' }).click();
+    const form = dialog(page, 'Create a webhook');
+    await form.getByLabel('Address').fill('https://10.0.0.1/private');
+    await form.getByRole('button', { name: 'Create a webhook' }).click();
+    // The hub refuses the address; the reason is at its field.
+    await expect.poll(() => form.getByLabel('Address').getAttribute('aria-invalid')).toBe('true');
+    await form.getByLabel('Address').fill(`${receiver.url}/events`);
+    await form.getByRole('button', { name: 'Create a webhook' }).click();
+    const created = dialog(page, 'The webhook is ready');
+    expect(await created.getByLabel('Signing secret').textContent()).toMatch(/^whsec_/);
+    await created.getByRole('button', { name: 'I stored it' }).click();
+
+    await page.getByRole('link', { name: `${receiver.url}/events` }).click();
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByRole('cell').getByText('Failed, will be retried').waitFor();
+    await page.getByRole('link', { name: 'message.created' }).click();
+    const delivery = dialog(page, 'Delivery');
+    await delivery.getByText('Attempt 1').waitFor();
+    expect(await delivery.getByLabel('Request').textContent()).toContain('"test": true');
+    const shown = (await delivery.getByLabel('Response').first().textContent()) ?? '';
+    expect(shown).toContain('<b><img src=x onerror=alert(1)>');
+    expect(shown).not.toMatch(/[\u001b\u202E]/);
+    expect(page.url()).toContain('delivery=');
+
+    receiver.answer = (_received, response) => void response.end('thanks');
+    await delivery.getByRole('button', { name: 'Deliver again' }).click();
+    await delivery.getByText('Delivered').waitFor();
+    await delivery.getByText('thanks').waitFor();
+    await delivery.getByRole('button', { name: 'Close' }).click();
+    await page.getByLabel('Status', { exact: true }).selectOption('failed');
+    await page.getByText('No delivery of the last 30 days matches the filters.').waitFor();
+    expect(new URL(page.url()).searchParams.get('status')).toBe('failed');
+    await page.getByLabel('Status', { exact: true }).selectOption('');
+
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Rotate the secret' }).click();
+    await dialog(page, 'Rotate the signing secret?').getByRole('button', { name: 'Rotate the secret' }).click();
+    await dialog(page, 'The new secret').getByRole('button', { name: 'I stored it' }).click();
+    await page.getByRole('switch', { name: 'Active' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Inactive').waitFor();
+    const { data: webhooks } = await workspace.session.call('listWebhooks', { params: params() });
+    expect(webhooks.map(({ active }) => active)).toEqual([false]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a change by someone else is never overwritten unseen, and changes of other fields are kept', async () => {
+    await workspace.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 10, standingOrders: 'Be brief.' } });
+    await using tab = await open('/policy');
+    const { page } = tab;
+    await page.getByLabel('Runs per hour').fill('20');
+    await workspace.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 30, standingOrders: 'Be kind.' } });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changed by someone else and by you: Runs per hour.').waitFor();
+    expect((await workspace.api.call('getAutomationPolicy')).maxRunsPerHour).toBe(30);
+    expect(await page.getByLabel('Standing orders').inputValue()).toBe('Be kind.');
+    await page.getByRole('button', { name: 'Keep my values' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    const saved = await workspace.api.call('getAutomationPolicy');
+    expect([saved.maxRunsPerHour, saved.standingOrders]).toEqual([20, 'Be kind.']);
+    // Unsaved changes are not lost by a click.
+    await page.getByLabel('Runs per hour').fill('40');
+    await page.getByRole('link', { name: 'Members' }).click();
+    await dialog(page, 'Leave without saving?').getByRole('button', { name: 'Stay' }).click();
+    expect(await page.getByLabel('Runs per hour').inputValue()).toBe('40');
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    expect(await page.getByLabel('Runs per hour').inputValue()).toBe('20');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('models keep their keys when they are reordered as form or as JSON, and errors are at their field', async () => {
+    await workspace.session.call('putAutomationModels', {
+      body: {
+        models: [
+          { id: 'main', provider: 'openai', model: 'gpt-5', apiKey: 'sk-main' },
+          { id: 'backup', provider: 'anthropic', model: 'claude', apiKey: 'sk-backup' },
+        ],
+        order: ['main', 'backup'],
+      },
+    });
+    await using tab = await open('/models');
+    const { page } = tab;
+    const stored = () => workspace.api.call('getAutomationModels');
+    await page.getByRole('button', { name: 'Move backup up' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await stored()).order).toEqual(['backup', 'main']);
+    expect((await stored()).models.map(({ apiKeySet }) => apiKeySet)).toEqual([true, true]);
+
+    await page.getByRole('button', { name: 'Edit main' }).click();
+    await page.getByLabel('Your name for it').nth(1).fill('backup');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('is used by an earlier model').first().waitFor();
+    expect(await page.getByLabel('Your name for it').nth(1).getAttribute('aria-invalid')).toBe('true');
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+
+    await page.getByRole('tab', { name: 'JSON' }).click();
+    const json = page.getByRole('textbox', { name: 'Models' });
+    const text = await json.inputValue();
+    expect(text).not.toContain('sk-');
+    await json.fill(text.slice(0, -5));
+    await page.getByText('This is not JSON yet.').waitFor();
+    await json.fill(text.replace(/"order": \[[^\]]*\]/, '"order": ["main"]'));
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await stored()).order).toEqual(['main']);
+    await page.getByRole('tab', { name: 'Form' }).click();
+    await page.getByText('Not in use').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('the chat settings save only what was changed and show the line for the site', async () => {
+    await using tab = await open('/chat');
+    const { page } = tab;
+    await page.getByText(`<script async src="${hub.url}/widget.js"`).waitFor();
+    await page.getByLabel('Sites that may show the chat').fill('https://www.harbour.example/shop');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => page.getByLabel('Sites that may show the chat').getAttribute('aria-invalid')).toBe('true');
+    await workspace.session.call('putChatSettings', { params: params(), body: { title: 'Harbour' } });
+    await page.getByLabel('Sites that may show the chat').fill('https://www.harbour.example\n');
+    await page.getByRole('switch', { name: 'The chat has opening hours' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    const saved = await workspace.session.call('getChatSettings', { params: params() });
+    expect(saved).toMatchObject({ title: 'Harbour', allowedOrigins: ['https://www.harbour.example'] });
+    expect(saved.businessHours?.periods).toHaveLength(5);
+    expect(await page.getByLabel('Title').inputValue()).toBe('Harbour');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a channel is created with its own secret, and an empty field keeps a stored one', async () => {
+    await using tab = await open('/channels');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Create a channel' }).click();
+    const form = dialog(page, 'Create a channel');
+    await form.getByLabel('Service').selectOption('telegram');
+    await form.getByLabel('Name', { exact: true }).fill('Harbour bot');
+    await form.getByLabel('Bot token').fill('123:abc');
+    const secret = await form.getByLabel('Inbound secret').inputValue();
+    expect(secret).toMatch(/^[0-9a-f]{48}$/);
+    await form.getByRole('button', { name: 'Create a channel' }).click();
+    await page.getByRole('heading', { name: 'Harbour bot' }).waitFor();
+    const id = new URL(page.url()).searchParams.get('id') ?? '';
+    expect(await page.getByLabel('Address for received messages').textContent()).toBe(
+      `${hub.url}/v1/automations/channels/${id}/inbound`,
+    );
+    await page.getByLabel('Name', { exact: true }).fill('Harbour bot 2');
+    await page.getByLabel('Address of the API').fill('https://telegram.harbour.example');
+    await page.getByRole('button', { name: 'Save' }).click();
+    // A token is never sent to a new address unseen.
+    await expect.poll(() => page.getByLabel('Bot token').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Bot token').fill('456:def');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Harbour bot 2' }).waitFor();
+    const channel = await workspace.api.call('getAutomationChannel', { params: { id } });
+    expect(channel.secretsSet.toSorted()).toEqual(['botToken', 'inboundSecret']);
+    const received = await fetch(`${hub.url}${channel.inboundPath}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': secret },
+      body: '{}',
+    });
+    expect(received.status).not.toBe(401);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('the profile changes the name, and a wrong password stays a field of its form', async () => {
+    const { token } = await hub
+      .client()
+      .call('logIn', { body: { email: workspace.email, password: workspace.password } });
+    await using tab = await open('', { session: token });
+    const { page } = tab;
+    await page.getByLabel('Display name').fill('Ann Petersen');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await page.getByLabel('Current password').fill('wrong');
+    await page.getByLabel('New password', { exact: true }).fill(workspace.password);
+    await page.getByLabel('New password again').fill(workspace.password);
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('The current password is wrong.').waitFor();
+    expect(await dialog(page, 'Your session ended').count()).toBe(0);
+    const { user } = await hub.client(token).call('readMe');
+    expect(user.displayName).toBe('Ann Petersen');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('the audit log is filtered by its address, read page by page, and shows the JSON on demand', async () => {
+    for (let index = 0; index < 30; index++)
+      await workspace.session.call('putAllowedOrigins', {
+        params: params(),
+        body: { origins: [`https://inbox${index}.harbour.example`] },
+      });
+    await using tab = await open('/audit?targetType=workspace');
+    const { page } = tab;
+    const entries = page.getByRole('listitem').filter({ hasText: 'changed the browser origins' });
+    await expect.poll(() => entries.count()).toBe(25);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => entries.count()).toBe(30);
+    await entries.first().getByRole('button', { name: 'JSON' }).click();
+    await entries.first().getByText('"allowed_origins.changed"').waitFor();
+    await page.getByLabel('What').selectOption('token');
+    await page.getByText('created the API token').first().waitFor();
+    expect(new URL(page.url()).searchParams.get('targetType')).toBe('token');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('the first load has no code of other sections', async () => {
+    await using tab = await open('/webhooks');
+    await tab.page.getByRole('button', { name: 'Create a webhook' }).waitFor();
+    const scripts = () => tab.requests.filter((url) => url.endsWith('.js')).map((url) => new URL(url).pathname);
+    expect(scripts().some((path) => path.includes('webhooks-section'))).toBe(true);
+    expect(scripts().some((path) => path.includes('policy-section'))).toBe(false);
+  });
+
+  test.each([
+    ['light', 1280, 'en-GB'],
+    ['dark', 320, 'en-GB'],
+    ['light', 320, 'ar'],
+    ['dark', 1280, 'de'],
+  ] as const)(
+    'every section is accessible with the %s theme at %i pixels in %s',
+    async (colorScheme, width, locale) => {
+      await using tab = await open('', { colorScheme, viewport: { width, height: 700 }, locale });
+      const { page } = tab;
+      const problems: unknown[] = [];
+      for (const section of ['', ...sections]) {
+        await page.goto(`${hub.url}/app/settings/${section}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await expect.poll(() => page.locator('main [role=status]').count()).toBe(0);
+        problems.push(...(await accessibilityViolations(page)).map((problem) => `${section}: ${problem}`));
+        if (!(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')))
+          problems.push(`${section} scrolls sideways`);
+        const elements = await page.locator('*').count();
+        if (elements > 3_000) problems.push(`${section} has ${elements} elements`);
+      }
+      expect(problems).toEqual([]);
+      expect(tab.complaints).toEqual([]);
+    },
+  );
+});
