@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { readInboxSearch } from '../features/inbox/inbox-search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -43,6 +44,7 @@ const node = createRoute({
 const inbox = createRoute({
   getParentRoute: () => root,
   path: '/inbox',
+  validateSearch: readInboxSearch,
   component: lazyRouteComponent(() => import('../features/inbox/inbox-page.tsx'), 'InboxPage'),
 });
 const workflows = createRoute({
