@@ -56,6 +56,10 @@ function DraftFiles({ draft }: { draft: Draft }) {
   );
 }
 
+/** The hub refuses a reply that has not seen such a message. */
+const isReplyOfOther = ({ senderType, senderId }: InboxMessage, ownId: string) =>
+  senderType === 'api' || senderType === 'ai' || (senderType === 'agent' && senderId !== ownId);
+
 const modeButton =
   'rounded-(--radius-medium) px-2.5 py-1 text-sm font-semibold text-text-muted hover:bg-hover aria-pressed:text-text';
 
@@ -93,10 +97,7 @@ export function Composer({
   const replies =
     isNote || seenSeq === null
       ? []
-      : messages.filter(
-          ({ seq, senderType, senderId }) =>
-            seq !== null && seq > seenSeq && senderType === 'agent' && senderId !== ownId,
-        );
+      : messages.filter((message) => message.seq !== null && message.seq > seenSeq && isReplyOfOther(message, ownId));
   const wait = isNote ? null : !isCurrent ? inbox.waitForConnection : hasNewer ? inbox.readNewestFirst : null;
   const canSend = !draft.isEmpty && uploads === 0 && wait === null && !isClosed;
 

@@ -76,6 +76,13 @@ export function ConversationRow({ conversation, isOpen }: { conversation: InboxC
       className={`flex h-full flex-col justify-center gap-0.5 px-4 text-text no-underline -outline-offset-2! ${isOpen ? 'bg-accent-muted' : 'hover:bg-hover'}`}
     >
       <span className="flex items-baseline gap-2">
+        {unreadCount > 0 && (
+          <span
+            role="img"
+            aria-label={words.inbox.views.unread}
+            className="size-2 shrink-0 self-center rounded-full bg-accent"
+          />
+        )}
         <bdi className={`min-w-0 truncate ${unreadCount > 0 ? 'font-bold' : 'font-semibold'}`}>
           {nameOf(conversation)}
         </bdi>

@@ -71,17 +71,11 @@ export function Message({
 }) {
   const { words, time, dateTime } = useLanguage();
   const { inbox } = words;
-  const { nameOf } = usePeople();
+  const { senderOf } = usePeople();
   const visitorName = useVisitorName();
-  const { senderType, senderId, senderName, content, attachments, sources, tools, createdAt } = message;
+  const { senderType, content, attachments, sources, tools, createdAt } = message;
   const at = new Date(createdAt);
-  const sender = {
-    visitor: () => visitorName(conversation),
-    agent: () => (senderName === null ? nameOf(senderId) : visibleLine(senderName)),
-    ai: () => inbox.aiAgent,
-    api: () => inbox.automation,
-    system: () => inbox.system,
-  }[senderType]();
+  const sender = senderType === 'visitor' ? visitorName(conversation) : senderOf(message);
   const kind = message.private ? 'note' : senderType;
   return (
     <div className={continues ? 'pt-1' : 'pt-2.5'}>

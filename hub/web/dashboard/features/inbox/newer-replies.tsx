@@ -11,7 +11,7 @@ const shownReplies = 3;
 export function NewerReplies({ replies, onSeen }: { replies: readonly InboxMessage[]; onSeen: () => void }) {
   const { words, format } = useLanguage();
   const { inbox } = words;
-  const { nameOf } = usePeople();
+  const { senderOf } = usePeople();
   return (
     <div role="status">
       {replies.length > 0 && (
@@ -19,7 +19,7 @@ export function NewerReplies({ replies, onSeen }: { replies: readonly InboxMessa
           <div className="flex items-start gap-2">
             <p className="min-w-0 grow font-semibold">
               {format(inbox.newerReply, {
-                names: [...new Set(replies.map(({ senderId }) => nameOf(senderId)))].join(', '),
+                names: [...new Set(replies.map(senderOf))].join(', '),
               })}
             </p>
             <Button size="small" onClick={onSeen}>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ChatAgent, InboxConversation } from '../../../../../shared/client/operations.ts';
+import type { ChatAgent, InboxConversation, InboxMessage } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -23,6 +23,13 @@ export function usePeople() {
     agents,
     nameOf,
     own: agents.find(({ userId }) => userId === user.id),
+    /** Who wrote a message, except a visitor. */
+    senderOf: ({ senderType, senderId, senderName }: InboxMessage) => {
+      if (senderType === 'ai') return words.inbox.aiAgent;
+      if (senderType === 'api') return words.inbox.automation;
+      if (senderType === 'system') return words.inbox.system;
+      return senderName === null ? nameOf(senderId) : visibleLine(senderName);
+    },
     /** Who answers a conversation. */
     ownerOf: ({ assignedUserId, owner }: Pick<InboxConversation, 'assignedUserId' | 'owner'>) => {
       if (assignedUserId !== null) return nameOf(assignedUserId);
