@@ -269,6 +269,26 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await tab.page.getByText('Ben is viewing').waitFor({ state: 'hidden' });
   });
 
+  test('where WebSockets are blocked, the event stream brings messages and shows who views', async () => {
+    const maria = await visitor('Blocked socket');
+    await maria.say('Hello?');
+    const colleague = await openAgent(hub.url, tenantId, ben);
+    await using tab = await open('/app');
+    const { page } = tab;
+    await page.routeWebSocket(/\/chat\/live/, (socket) => socket.close());
+    await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}`);
+    await expect.poll(() => tab.requests.some((url) => url.endsWith('/chat/events'))).toBe(true);
+    await expect
+      .poll(() => colleague.frames.some((frame) => frame.type === 'viewers' && frame.userIds.length === 1))
+      .toBe(true);
+    await maria.say('Are you there?');
+    await messages(page).getByText('Are you there?').waitFor();
+    await reply(page).fill('Yes');
+    await sendButton(page).click();
+    await expect.poll(() => maria.hears()).toEqual(['Yes']);
+    colleague.end();
+  });
+
   test('10,000 messages stay smooth: few are elements, and older ones come without a jump', async () => {
     const maria = await visitor('Long');
     await addMessages(hub.database, maria.conversationId, { count: 10_000, content: 'message {n}' });

@@ -20,6 +20,8 @@ const maxDelayMs = 5_000;
 const failuresUntilBlocked = 2;
 /** The hub forgets after 20 seconds who views a conversation, unless a WebSocket is open. */
 const activityMs = 10_000;
+/** The viewed conversation is reported at most this often: the hub accepts 20 frames in 10 seconds. */
+const viewMs = 800;
 
 type RequestFrame =
   | { type: 'hello' }
@@ -59,6 +61,8 @@ export class AgentConnection {
   #attempt = 0;
   #lastReceivedAt = 0;
   #viewed: string | null = null;
+  #reportedView: string | null = null;
+  #viewTimer: ReturnType<typeof setTimeout> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -69,7 +73,9 @@ export class AgentConnection {
   start(): () => void {
     const { signal } = this.#ended;
     const check = setInterval(() => this.#loseIfSilent(silenceMs), checkMs);
-    const activity = setInterval(() => this.#usesStream && this.#showActivity(false), activityMs);
+    const activity = setInterval(() => {
+      if (this.#usesStream && this.#viewed !== null) this.#showActivity(this.#viewed);
+    }, activityMs);
     addEventListener('offline', () => this.#lose(), { signal });
     addEventListener('online', () => this.#connectNow(), { signal });
     addEventListener('pageshow', () => this.#loseIfSilent(doubtMs), { signal });
@@ -80,30 +86,42 @@ export class AgentConnection {
       clearInterval(check);
       clearInterval(activity);
       clearTimeout(this.#timer);
+      clearTimeout(this.#viewTimer);
       this.#close();
     };
   }
 
   /** Reports which conversation the agent views; null for none. */
   view(conversationId: string | null): void {
-    if (this.#viewed === conversationId) return;
-    if (this.#usesStream) this.#showActivity(false, false);
     this.#viewed = conversationId;
-    this.#transport?.send({ type: 'view', conversationId });
-    if (this.#usesStream) this.#showActivity(false);
+    this.#viewTimer ??= setTimeout(() => {
+      this.#viewTimer = undefined;
+      this.#sendView();
+    }, viewMs);
+  }
+
+  #sendView(): void {
+    const before = this.#reportedView;
+    if (before === this.#viewed) return;
+    this.#reportedView = this.#viewed;
+    if (!this.#usesStream) {
+      this.#transport?.send({ type: 'view', conversationId: this.#viewed });
+      return;
+    }
+    if (before !== null) this.#showActivity(before, { viewing: false, typing: false });
+    if (this.#viewed !== null) this.#showActivity(this.#viewed);
   }
 
   /** Reports that the agent types a reply, or stopped. */
   typing(conversationId: string, typing: boolean): void {
     const isSent = this.#transport?.send({ type: 'typing', conversationId, typing }) ?? false;
-    if (!isSent && this.#usesStream && conversationId === this.#viewed) this.#showActivity(typing);
+    if (!isSent && this.#usesStream) this.#showActivity(conversationId, { viewing: true, typing });
   }
 
-  #showActivity(typing: boolean, viewing = true): void {
-    if (this.#viewed === null || !this.#isOpen) return;
-    const params = { tenantId: this.#options.tenantId, id: this.#viewed };
-    // The next call repeats it.
-    client.call('showInboxActivity', { params, body: { viewing, typing } }).catch(noteFailure);
+  #showActivity(id: string, body = { viewing: true, typing: false }): void {
+    if (!this.#isOpen) return;
+    // A failure needs nothing: the next call repeats it.
+    client.call('showInboxActivity', { params: { tenantId: this.#options.tenantId, id }, body }).catch(noteFailure);
   }
 
   #connectNow(): void {
@@ -142,8 +160,8 @@ export class AgentConnection {
         this.#attempt = 0;
         this.#options.onConnected(true);
         transport.send({ type: 'hello' });
-        if (this.#viewed !== null) transport.send({ type: 'view', conversationId: this.#viewed });
-        if (this.#usesStream) this.#showActivity(false);
+        this.#reportedView = null;
+        this.#sendView();
       },
       onFrame: (frame: AgentFrame | null) => {
         if (!isCurrent()) return;

@@ -35,9 +35,10 @@ export function ConversationList({ list, rows }: { list: UseInfiniteQueryResult;
   }, [last, rows.length, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
   // The keyboard moves through the list, so the open row stays visible.
   const selected = rows.findIndex(({ id }) => id === search.conversation);
+  const isSelectedLoaded = selected !== -1;
   useEffect(() => {
-    if (selected !== -1) rowsOnPage.scrollToIndex(selected, { align: 'auto' });
-  }, [search.conversation]);
+    if (isSelectedLoaded) rowsOnPage.scrollToIndex(selected, { align: 'auto' });
+  }, [search.conversation, isSelectedLoaded]);
   const isSearchable = search.member === undefined && (search.view ?? 'open') !== 'all';
   return (
     <div ref={box} className="relative min-h-0 grow overflow-y-auto" tabIndex={-1}>

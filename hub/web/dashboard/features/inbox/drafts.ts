@@ -1,5 +1,5 @@
 import { ApiError } from '../../../../../shared/client/client.ts';
-import type { ChatAttachment, InboxMessage } from '../../../../../shared/client/operations.ts';
+import type { ChatAttachment, ChatDraft, InboxMessage } from '../../../../../shared/client/operations.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { Store } from '../../../../../shared/web/store.ts';
 import { client } from '../../app/api.ts';
@@ -42,7 +42,8 @@ export class Draft {
   readonly #params: { tenantId: string; id: string };
   readonly #storageKey: string;
   readonly #onChange: () => void;
-  #isAdopted = false;
+  /** Time of the newest draft of the hub that this page knows. */
+  #savedAt = '';
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saving: Promise<void> | null = null;
   /** A repeated request with the same id is stored once. */
@@ -71,13 +72,12 @@ export class Draft {
     return content.trim() === '' && files.length === 0;
   }
 
-  /** Takes over the draft that the hub has, unless this page has a newer text. */
-  adopt(draft: { content: string; private: boolean } | null): void {
-    if (this.#isAdopted) return;
-    this.#isAdopted = true;
-    const { content, isSaved } = this.store.state;
-    if (draft !== null && content === '' && isSaved)
-      this.#set({ content: draft.content, isNote: draft.private, seenSeq: null });
+  /** Takes over a draft that another browser of the agent saved later, unless this page has an unsaved text. */
+  adopt(draft: ChatDraft | null): void {
+    const { isSaved, isSending } = this.store.state;
+    if (draft === null || !isSaved || isSending || draft.updatedAt <= this.#savedAt) return;
+    this.#savedAt = draft.updatedAt;
+    this.#set({ content: draft.content, isNote: draft.private });
   }
 
   /** Changes the text. @param lastSeq `seq` of the newest message that the page shows. */
@@ -153,6 +153,7 @@ export class Draft {
       });
       this.#clientId = newClientId();
       localStorage.removeItem(this.#storageKey);
+      this.#savedAt = message.createdAt;
       // The next text is of the same kind: a second note must not become a reply.
       this.#set({ content: '', files: [], seenSeq: null, isSaved: true });
       return message;
@@ -201,7 +202,8 @@ export class Draft {
     const { content, isNote, isSaved, isSending } = this.store.state;
     if (isSaved || isSending) return;
     try {
-      await client.call('putInboxDraft', { params: this.#params, body: { content, private: isNote } });
+      const saved = await client.call('putInboxDraft', { params: this.#params, body: { content, private: isNote } });
+      this.#savedAt = saved.updatedAt;
       const now = this.store.state;
       if (now.content === content && now.isNote === isNote) {
         localStorage.removeItem(this.#storageKey);
@@ -220,7 +222,7 @@ export class Draft {
 function readStored(key: string): Stored | null {
   try {
     const value = JSON.parse(localStorage.getItem(key) ?? 'null') as Stored | null;
-    return value !== null && typeof value.content === 'string' ? { ...value, isNote: value.isNote === true } : null;
+    return value !== null && typeof value.content === 'string' ? value : null;
   } catch {
     return null;
   }

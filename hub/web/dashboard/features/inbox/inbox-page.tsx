@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { liveState } from '../../app/live-events.ts';
@@ -28,6 +28,27 @@ function useTabTitle(): void {
   }, [unread, number, words, workspaceName]);
 }
 
+/** Conversations that an agent passes faster than this are not loaded. */
+const fastMs = 400;
+const settleMs = 200;
+
+/** The conversation to show. An agent who holds a key passes many that need no requests. */
+function useSettled(id: string | undefined): string | undefined {
+  const [settled, setSettled] = useState(id);
+  const changedAt = useRef(0);
+  useLayoutEffect(() => {
+    const isFast = Date.now() - changedAt.current < fastMs;
+    changedAt.current = Date.now();
+    if (!isFast) {
+      setSettled(id);
+      return;
+    }
+    const timer = setTimeout(() => setSettled(id), settleMs);
+    return () => clearTimeout(timer);
+  }, [id]);
+  return settled;
+}
+
 function Inbox() {
   const { words } = useLanguage();
   const { inbox, common } = words;
@@ -37,6 +58,7 @@ function Inbox() {
   const [dialog, setDialog] = useState<'help' | 'start' | null>(null);
   const searchField = useRef<HTMLInputElement>(null);
   const controls = useRef<ConversationControls>(null);
+  const settled = useSettled(search.conversation);
   // The shell shows one more line then.
   const hasBanner = !useStore(liveState).isConnected;
   useTabTitle();
@@ -100,6 +122,8 @@ function Inbox() {
           <p className="font-semibold text-text">{inbox.chooseConversation}</p>
           <p>{inbox.chooseConversationText}</p>
         </div>
+      ) : settled !== search.conversation ? (
+        <div className="min-w-0 grow bg-background" />
       ) : (
         <Conversation
           // Nothing of one conversation may appear in another one.

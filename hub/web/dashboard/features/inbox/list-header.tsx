@@ -80,7 +80,7 @@ function Views() {
           <Link
             key={name}
             to="/inbox"
-            search={{ ...(name === 'open' ? {} : { view: name }) }}
+            search={name === 'open' ? {} : { view: name }}
             aria-current={isSelected ? 'page' : undefined}
             className={`${pill} ${isSelected ? 'bg-accent-muted text-accent' : 'text-text-muted hover:bg-hover'}`}
           >
@@ -128,7 +128,8 @@ function SearchField({ field }: { field: RefObject<HTMLInputElement | null> }) {
   const { inbox } = useLanguage().words;
   const { search, go } = useInboxAddress();
   const [text, setText] = useState(search.q ?? '');
-  useEffect(() => setText(search.q ?? ''), [search.q]);
+  // A space at the end is not part of the search, but belongs to what the agent types.
+  useEffect(() => setText((typed) => (typed.trim() === (search.q ?? '') ? typed : (search.q ?? ''))), [search.q]);
   useEffect(() => {
     const trimmed = text.trim();
     if (trimmed === (search.q ?? '').trim()) return;

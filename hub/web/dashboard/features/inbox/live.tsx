@@ -30,6 +30,8 @@ interface LiveState {
 
 /** Lists and counts are read again at most this often. */
 const rereadMs = 1_000;
+/** Without a connection, the open conversation is read again at this interval. */
+const pollMs = 3_000;
 /** Typing that nobody repeats for this time has stopped. Clients repeat it every 3 seconds. */
 const typingMs = 8_000;
 
@@ -70,7 +72,9 @@ export class InboxLive {
     addEventListener('pagehide', flush);
     document.addEventListener('visibilitychange', flush);
     const stop = this.connection.start();
+    const poll = setInterval(() => this.#poll(), pollMs);
     return () => {
+      clearInterval(poll);
       flush();
       removeEventListener('pagehide', flush);
       document.removeEventListener('visibilitychange', flush);
@@ -94,6 +98,16 @@ export class InboxLive {
       reread(this.#cache, this.#due);
       this.#due.clear();
     }, rereadMs);
+  }
+
+  /** Where live connections are blocked, or after a failure, plain requests bring the messages. */
+  #poll(): void {
+    const thread = this.#openId === null ? undefined : this.threads.find(this.#openId);
+    if (thread === undefined || !navigator.onLine || document.hidden) return;
+    const { isLoaded, isCurrent, isReading } = thread.store.state;
+    if (!isLoaded || isReading || (isCurrent && this.store.state.isConnected)) return;
+    background(thread.catchUp());
+    if (!this.store.state.isConnected) this.reread(['listInboxConversations', 'countInboxConversations']);
   }
 
   #onConnected(isConnected: boolean): void {

@@ -6,7 +6,7 @@ import { linkParts } from '../../../../../shared/web/links.ts';
  * within words of Persian and Indian languages, and the narrow spaces of French.
  */
 const ordinary =
-  /((?:\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]{0,2}\u200D?)+|[0-9#*]\uFE0F|(?<=[\p{L}\p{M}])[\u200C\u200D](?=[\p{L}\p{M}])|[\u00A0\u202F])/u;
+  /((?:\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\uFE0F){0,2}\u200D?)+|[0-9#*]\uFE0F|(?<=[\p{L}\p{M}])[\u200C\u200D](?=[\p{L}\p{M}])|[\u00A0\u202F])/u;
 
 /** A text of a visitor with characters marked that can hide its real content. */
 export function readableText(text: string): string {

@@ -102,6 +102,7 @@ export class Thread {
       this.store.set({ isCurrent: true });
       return;
     }
+    // A failure is repeated while the conversation is open, and replies wait until then.
     await this.#read(async (isLatest) => {
       for (let pages = 0; pages < maxCatchUpPages; pages += 1) {
         const { data, meta } = await this.#list({ limit: pageSize, after: String(this.lastPosition) });
@@ -114,7 +115,7 @@ export class Thread {
       }
       const { data, meta } = await this.#list({ limit: pageSize });
       if (isLatest()) this.store.set({ messages: data, hasOlder: meta.nextCursor !== null, isCurrent: true });
-    });
+    }, 'silent');
   }
 
   /** Adds a message of the live connection, or of a response. */
@@ -147,7 +148,7 @@ export class Thread {
     return client.call('listInboxMessages', { params: this.#params, query });
   }
 
-  async #read(read: (isLatest: () => boolean) => Promise<void>): Promise<void> {
+  async #read(read: (isLatest: () => boolean) => Promise<void>, failure: 'shown' | 'silent' = 'shown'): Promise<void> {
     this.#reading += 1;
     const reading = this.#reading;
     const isLatest = () => this.#reading === reading;
@@ -156,7 +157,9 @@ export class Thread {
       await read(isLatest);
     } catch (error) {
       noteFailure(error);
-      if (isLatest()) this.store.set({ error });
+      if (!isLatest()) return;
+      if (failure === 'shown') this.store.set({ error });
+      else this.store.set({ isCurrent: false });
     } finally {
       if (isLatest()) this.store.set({ isReading: false });
     }

@@ -153,7 +153,7 @@ export function VisitorPanel({
   return (
     <aside
       aria-label={inbox.visitor}
-      className={`min-w-0 overflow-y-auto border-s bg-surface px-4 py-3 xl:block xl:w-70 xl:shrink-0 2xl:w-80 ${isOpen ? 'block grow xl:grow-0' : 'hidden'}`}
+      className={`min-w-0 overflow-y-auto border-s bg-surface px-4 py-3 xl:block xl:w-74 xl:shrink-0 2xl:w-80 ${isOpen ? 'block grow xl:grow-0' : 'hidden'}`}
     >
       <div className="mb-2 flex items-center gap-2">
         <IconButton label={inbox.backToMessages} className="xl:hidden" onClick={() => go({ panel: undefined })}>
@@ -167,7 +167,7 @@ export function VisitorPanel({
         <Pill tone={conversation.visitorVerified ? 'success' : 'neutral'}>
           {conversation.visitorVerified ? inbox.verified : inbox.notVerified}
         </Pill>
-        {visitor.data?.blocked_at != null && <Pill tone="danger">{inbox.blocked}</Pill>}
+        {visitor.data !== undefined && visitor.data.blocked_at !== null && <Pill tone="danger">{inbox.blocked}</Pill>}
       </p>
       {visitor.data !== undefined && (
         <Details visitor={visitor.data} conversation={conversation} onStarted={onStarted} />
