@@ -245,7 +245,9 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await keyboard.press('Escape');
     await keyboard.press('/');
     await keyboard.type('wind');
-    await page.getByRole('list', { name: 'Search results' }).getByRole('link').click();
+    const results = page.getByRole('list', { name: 'Search results' }).getByRole('link');
+    await expect.poll(() => results.allTextContents()).toEqual([expect.stringContaining('Check the wind')]);
+    await results.click();
     await messages(page).getByText('Check the wind e j').waitFor();
     await page.getByRole('button', { name: 'Reply', exact: true }).click();
     await reply(page).fill('Enter sends now');

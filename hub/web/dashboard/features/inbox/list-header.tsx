@@ -128,8 +128,10 @@ function SearchField({ field }: { field: RefObject<HTMLInputElement | null> }) {
   const { inbox } = useLanguage().words;
   const { search, go } = useInboxAddress();
   const [text, setText] = useState(search.q ?? '');
-  // A space at the end is not part of the search, but belongs to what the agent types.
-  useEffect(() => setText((typed) => (typed.trim() === (search.q ?? '') ? typed : (search.q ?? ''))), [search.q]);
+  // While the agent types, the address follows the field and not the other way round.
+  useEffect(() => {
+    if (document.activeElement !== field.current) setText(search.q ?? '');
+  }, [field, search.q]);
   useEffect(() => {
     const trimmed = text.trim();
     if (trimmed === (search.q ?? '').trim()) return;
