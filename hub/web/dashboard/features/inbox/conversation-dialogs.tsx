@@ -11,6 +11,8 @@ import { Field, Input } from '../../ui/form.tsx';
 import { usePeople } from './people.ts';
 import type { ConversationActions } from './use-conversation-actions.ts';
 
+export type ConversationDialog = 'snooze' | 'assign' | 'status';
+
 interface DialogProps {
   conversation: InboxConversationDetail;
   actions: ConversationActions;

@@ -6,7 +6,7 @@ import { useStore } from '../../app/use-store.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { StatusPill } from '../../ui/status.tsx';
-import type { ConversationDialog } from './conversation.tsx';
+import type { ConversationDialog } from './conversation-dialogs.tsx';
 import { useInboxLive } from './live.tsx';
 import { usePeople, useVisitorName } from './people.ts';
 import type { ConversationActions } from './use-conversation-actions.ts';

@@ -15,14 +15,13 @@ import { Loading } from '../../ui/loaded.tsx';
 import { Composer } from './composer.tsx';
 import type { ComposerControls } from './composer.tsx';
 import { AssignDialog, SnoozeDialog, StatusDialog } from './conversation-dialogs.tsx';
+import type { ConversationDialog } from './conversation-dialogs.tsx';
 import { ConversationHeader } from './conversation-header.tsx';
 import { useInboxLive } from './live.tsx';
 import { ThreadView } from './thread-view.tsx';
 import { useConversationActions } from './use-conversation-actions.ts';
 import { opening, useInboxAddress } from './use-inbox-address.ts';
 import { VisitorPanel } from './visitor-panel.tsx';
-
-export type ConversationDialog = 'snooze' | 'assign' | 'status';
 
 /** What the keyboard does with the open conversation. */
 export interface ConversationControls extends ComposerControls {
