@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
 import { createEventStreamParser } from '../../../shared/web/event-stream-parser.ts';
 import type { StreamedEvent } from '../../../shared/web/event-stream-parser.ts';
+import { linkParts } from '../../../shared/web/links.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 import { loadLanguage } from './language.ts';
-import { linkParts } from './links.ts';
 import { problemOf } from './problems.ts';
 import { TabStorage } from './tab-storage.ts';
 

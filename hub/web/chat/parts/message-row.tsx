@@ -1,7 +1,7 @@
 import type { ChatAttachment, SenderType } from '../../../../shared/contract/chat/shapes.ts';
+import { linkParts } from '../../../../shared/web/links.ts';
 import type { Chat } from '../chat.ts';
 import type { Language } from '../language.ts';
-import { linkParts } from '../links.ts';
 import { Attachment } from './attachments.tsx';
 import { Portrait } from './portrait.tsx';
 

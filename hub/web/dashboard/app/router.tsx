@@ -6,6 +6,7 @@ import { parseRunSearch } from '../features/run/run-search.ts';
 import { readApprovalsSearch } from '../features/approvals/search.ts';
 import { readNodeSearch, readNodesSearch } from '../features/nodes/node-search.ts';
 import { validateSettingsSearch } from '../features/settings/search.ts';
+import { readInboxSearch } from '../features/inbox/inbox-search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -55,6 +56,7 @@ const node = createRoute({
 const inbox = createRoute({
   getParentRoute: () => root,
   path: '/inbox',
+  validateSearch: readInboxSearch,
   component: lazyRouteComponent(() => import('../features/inbox/inbox-page.tsx'), 'InboxPage'),
 });
 const workflows = createRoute({

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react';
-import { useEffect, useId, useRef } from 'react';
+import { useId, useLayoutEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useWords } from '../app/language.tsx';
 import { Button, IconButton } from './button.tsx';
@@ -20,9 +20,12 @@ export function Dialog({ title, onClose, children, isWide = false, isClosable = 
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   const { close } = useWords().common;
-  useEffect(() => {
+  const [isShown, setShown] = useState(false);
+  useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
+    // A field with `autoFocus` gets the focus only if it is added to an open dialog.
+    setShown(true);
     return () => dialog?.close();
   }, []);
   return (
@@ -35,17 +38,21 @@ export function Dialog({ title, onClose, children, isWide = false, isClosable = 
         if (isClosable) onClose();
       }}
     >
-      <div className="flex items-center gap-2 border-b px-4 py-3">
-        <h2 id={id} className="min-w-0 text-lg wrap-anywhere">
-          {title}
-        </h2>
-        {isClosable && (
-          <IconButton label={close} className="ms-auto" onClick={onClose}>
-            <X size={18} aria-hidden />
-          </IconButton>
-        )}
-      </div>
-      <div className="p-4">{children}</div>
+      {isShown && (
+        <>
+          <div className="flex items-center gap-2 border-b px-4 py-3">
+            <h2 id={id} className="min-w-0 text-lg wrap-anywhere">
+              {title}
+            </h2>
+            {isClosable && (
+              <IconButton label={close} className="ms-auto" onClick={onClose}>
+                <X size={18} aria-hidden />
+              </IconButton>
+            )}
+          </div>
+          <div className="p-4">{children}</div>
+        </>
+      )}
     </dialog>
   );
 }

@@ -1,0 +1,215 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { InboxConversationDetail } from '../../../../../shared/client/operations.ts';
+import { background } from '../../../../../shared/web/background.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { noteFailure } from '../../app/session-state.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNote } from '../../ui/error.tsx';
+import { Field, Input } from '../../ui/form.tsx';
+import { usePeople } from './people.ts';
+import type { ConversationActions } from './use-conversation-actions.ts';
+
+export type ConversationDialog = 'snooze' | 'assign' | 'status';
+
+interface DialogProps {
+  conversation: InboxConversationDetail;
+  actions: ConversationActions;
+  onClose: () => void;
+}
+
+/** A choice of a dialog that takes effect at once. */
+function Choice({
+  isChosen = false,
+  isDisabled,
+  onChoose,
+  note,
+  children,
+}: {
+  isChosen?: boolean;
+  isDisabled: boolean;
+  onChoose: () => void;
+  note?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <button
+      type="button"
+      aria-pressed={isChosen}
+      disabled={isDisabled}
+      onClick={onChoose}
+      className="flex w-full items-baseline gap-3 rounded-(--radius-medium) px-3 py-2 text-start hover:bg-hover disabled:opacity-55 aria-pressed:bg-accent-muted aria-pressed:font-semibold"
+    >
+      <span className="min-w-0 wrap-anywhere">{children}</span>
+      {note !== undefined && <span className="ms-auto text-sm whitespace-nowrap text-text-muted">{note}</span>}
+    </button>
+  );
+}
+
+export function AssignDialog({ conversation, actions, onClose }: DialogProps) {
+  const { words, format } = useLanguage();
+  const { inbox, common } = words;
+  const { agents, ownId, nameOf } = usePeople();
+  const assign = (userId: string | null) => background(actions.assign(userId).then(onClose, noteFailure));
+  const sorted = agents.toSorted((one, other) => Number(other.userId === ownId) - Number(one.userId === ownId));
+  return (
+    <Dialog title={inbox.assignTitle} onClose={onClose}>
+      <ErrorNote error={actions.error} />
+      {sorted.map(({ userId, presence, openConversations }) => (
+        <Choice
+          key={userId}
+          isChosen={userId === conversation.assignedUserId}
+          isDisabled={actions.isBusy}
+          onChoose={() => assign(userId)}
+          note={`${presence === 'offline' ? common.status.offline : inbox.presences[presence]} · ${format(inbox.openCount, { count: openConversations })}`}
+        >
+          {userId === ownId ? inbox.assignToMe : nameOf(userId)}
+        </Choice>
+      ))}
+      <Choice isChosen={conversation.assignedUserId === null} isDisabled={actions.isBusy} onChoose={() => assign(null)}>
+        {inbox.assignNobody}
+      </Choice>
+    </Dialog>
+  );
+}
+
+const hourMs = 3_600_000;
+const morning = 9;
+
+function atMorning(days: number): Date {
+  const at = new Date();
+  at.setDate(at.getDate() + days);
+  at.setHours(morning, 0, 0, 0);
+  return at;
+}
+
+/** The local time in the form that the field of the browser takes. */
+function fieldValue(at: Date): string {
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export function SnoozeDialog({ conversation, actions, onClose, onSnoozed }: DialogProps & { onSnoozed: () => void }) {
+  const { words, shortDateTime, format, dateTime } = useLanguage();
+  const { inbox } = words;
+  const now = new Date();
+  const [custom, setCustom] = useState(() => fieldValue(new Date(Date.now() + hourMs)));
+  const { snoozedUntil } = conversation;
+  const isSnoozed = snoozedUntil !== null && Date.parse(snoozedUntil) > Date.now();
+  const snooze = (until: Date | null) =>
+    background(
+      actions
+        .change({ snoozedUntil: until === null ? null : until.toISOString() })
+        .then(until === null ? onClose : onSnoozed, noteFailure),
+    );
+  const daysToMonday = (8 - now.getDay()) % 7 || 7;
+  const choices: readonly (readonly [label: string, until: Date])[] = [
+    [inbox.snoozeHour, new Date(now.getTime() + hourMs)],
+    [inbox.snoozeHours, new Date(now.getTime() + 3 * hourMs)],
+    [inbox.snoozeTomorrow, atMorning(1)],
+    [inbox.snoozeMonday, atMorning(daysToMonday)],
+  ];
+  const customTime = new Date(custom);
+  const isUsable = customTime.getTime() > Date.now();
+  return (
+    <Dialog title={inbox.snoozeTitle} onClose={onClose}>
+      <p className="mb-2 text-text-muted">
+        {isSnoozed ? format(inbox.snoozedUntil, { time: dateTime(new Date(snoozedUntil)) }) : inbox.snoozeText}
+      </p>
+      <ErrorNote error={actions.error} />
+      {isSnoozed && (
+        <Choice isDisabled={actions.isBusy} onChoose={() => snooze(null)}>
+          {inbox.wakeNow}
+        </Choice>
+      )}
+      {choices.map(([label, until]) => (
+        <Choice key={label} isDisabled={actions.isBusy} onChoose={() => snooze(until)} note={shortDateTime(until, now)}>
+          {label}
+        </Choice>
+      ))}
+      <form
+        className="mt-3 flex flex-wrap items-end gap-2 border-t pt-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isUsable) snooze(customTime);
+        }}
+      >
+        <div className="grow">
+          <Field label={inbox.snoozeCustom} error={isUsable ? null : inbox.snoozePast}>
+            {(attributes) => (
+              <Input
+                {...attributes}
+                type="datetime-local"
+                value={custom}
+                onChange={(event) => setCustom(event.target.value)}
+              />
+            )}
+          </Field>
+        </div>
+        <Button type="submit" className="mb-3" isBusy={actions.isBusy} disabled={!isUsable}>
+          {inbox.snooze}
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+const statuses = ['open', 'pending', 'resolved', 'closed'] as const;
+const priorities = ['low', 'normal', 'high', 'urgent'] as const;
+
+export function StatusDialog({ conversation, actions, onClose }: DialogProps) {
+  const { words } = useLanguage();
+  const { inbox, common } = words;
+  const [name, setName] = useState(conversation.name);
+  const change = (body: Parameters<ConversationActions['change']>[0]) =>
+    background(actions.change(body).then(onClose, noteFailure));
+  return (
+    <Dialog title={inbox.statusAndPriority} onClose={onClose}>
+      <ErrorNote error={actions.error} />
+      <div className="grid gap-4 sm:grid-cols-2">
+        <div role="group" aria-label={inbox.status}>
+          <h3 className="mb-1 text-text-muted">{inbox.status}</h3>
+          {statuses.map((status) => (
+            <Choice
+              key={status}
+              isChosen={conversation.status === status}
+              isDisabled={actions.isBusy}
+              onChoose={() => change({ status })}
+            >
+              {common.status[status]}
+            </Choice>
+          ))}
+        </div>
+        <div role="group" aria-label={inbox.priority}>
+          <h3 className="mb-1 text-text-muted">{inbox.priority}</h3>
+          {priorities.map((priority) => (
+            <Choice
+              key={priority}
+              isChosen={conversation.priority === priority}
+              isDisabled={actions.isBusy}
+              onChoose={() => change({ priority })}
+            >
+              {inbox.priorities[priority]}
+            </Choice>
+          ))}
+        </div>
+      </div>
+      <form
+        className="mt-3 border-t pt-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (name.trim() !== '') change({ name: name.trim() });
+        }}
+      >
+        <Field label={inbox.title} hint={inbox.titleHint}>
+          {(attributes) => (
+            <Input {...attributes} value={name} maxLength={200} onChange={(event) => setName(event.target.value)} />
+          )}
+        </Field>
+        <Button type="submit" isBusy={actions.isBusy} disabled={name.trim() === '' || name === conversation.name}>
+          {common.save}
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,166 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useImperativeHandle, useRef, useState } from 'react';
+import type { Ref } from 'react';
+import { ApiError } from '../../../../../shared/client/client.ts';
+import { background } from '../../../../../shared/web/background.ts';
+import { client, query } from '../../app/api.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { noteFailure } from '../../app/session-state.ts';
+import { useSession } from '../../app/session.tsx';
+import { useStore } from '../../app/use-store.ts';
+import { Button } from '../../ui/button.tsx';
+import { LoadError } from '../../ui/error.tsx';
+import { Empty } from '../../ui/layout.tsx';
+import { Loading } from '../../ui/loaded.tsx';
+import { Composer } from './composer.tsx';
+import type { ComposerControls } from './composer.tsx';
+import { AssignDialog, SnoozeDialog, StatusDialog } from './conversation-dialogs.tsx';
+import type { ConversationDialog } from './conversation-dialogs.tsx';
+import { ConversationHeader } from './conversation-header.tsx';
+import { useInboxLive } from './live.tsx';
+import { ThreadView } from './thread-view.tsx';
+import { useConversationActions } from './use-conversation-actions.ts';
+import { opening, useInboxAddress } from './use-inbox-address.ts';
+import { VisitorPanel } from './visitor-panel.tsx';
+
+/** What the keyboard does with the open conversation. */
+export interface ConversationControls extends ComposerControls {
+  resolve: () => void;
+  assignToMe: () => void;
+  show: (dialog: ConversationDialog) => void;
+}
+
+/** Messages count as read after this time, so that an agent can pass through the list. */
+const readAfterMs = 600;
+
+function usePageIsVisible(): boolean {
+  const [isVisible, setVisible] = useState(!document.hidden);
+  useEffect(() => {
+    const update = () => setVisible(!document.hidden);
+    document.addEventListener('visibilitychange', update);
+    return () => document.removeEventListener('visibilitychange', update);
+  }, []);
+  return isVisible;
+}
+
+/** One conversation: its messages, what the agent writes, and its visitor. */
+export function Conversation({
+  id,
+  ref,
+  onLeave,
+  onStarted,
+}: {
+  id: string;
+  ref: Ref<ConversationControls>;
+  /** The conversation is done, and the agent goes on to the next one. */
+  onLeave: () => void;
+  /** The agent began another conversation with the visitor. */
+  onStarted: (conversationId: string) => void;
+}) {
+  const { words } = useLanguage();
+  const { inbox } = words;
+  const { tenantId, user } = useSession();
+  const live = useInboxLive();
+  const { search, go } = useInboxAddress();
+  const detail = useQuery(query('getInboxConversation', { params: { tenantId, id } }));
+  const conversation = detail.data;
+  const thread = live.threads.of(id);
+  const draft = live.drafts.of(id);
+  const { messages, isLoaded, hasNewer } = useStore(thread.store);
+  const actions = useConversationActions(conversation);
+  const composer = useRef<ComposerControls>(null);
+  const [dialog, setDialog] = useState<ConversationDialog | null>(null);
+  const isVisible = usePageIsVisible();
+
+  useEffect(() => {
+    live.open(id);
+    return () => {
+      draft.flush();
+      live.open(null);
+    };
+  }, [live, draft, id]);
+  useEffect(() => {
+    background(thread.open(search.at));
+  }, [thread, search.at]);
+  useEffect(() => {
+    if (conversation !== undefined) draft.adopt(conversation.draft);
+  }, [draft, conversation]);
+
+  const lastSeq = thread.lastSeq;
+  const readSeq = conversation?.agentReadSeq;
+  useEffect(() => {
+    if (!isVisible || hasNewer || !isLoaded || readSeq === undefined || lastSeq <= readSeq) return;
+    const timer = setTimeout(() => {
+      // A failure leaves the conversation unread.
+      client.call('readInboxConversation', { params: { tenantId, id }, body: { seq: lastSeq } }).catch(noteFailure);
+    }, readAfterMs);
+    return () => clearTimeout(timer);
+  }, [isVisible, hasNewer, isLoaded, readSeq, lastSeq, tenantId, id]);
+
+  const resolve = () =>
+    background(
+      (conversation?.status === 'open' || conversation?.status === 'pending'
+        ? actions.resolve().then(onLeave)
+        : actions.change({ status: 'open' })
+      ).catch(noteFailure),
+    );
+  useImperativeHandle(ref, () => ({
+    resolve,
+    assignToMe: () => background(actions.assign(user.id).catch(noteFailure)),
+    show: setDialog,
+    write: (isNote) => composer.current?.write(isNote),
+    useSuggestion: () => composer.current?.useSuggestion(),
+  }));
+
+  if (conversation === undefined) {
+    const isMissing = detail.error instanceof ApiError && detail.error.status === 404;
+    return (
+      <div className="min-w-0 grow bg-background">
+        {isMissing ? (
+          <Empty title={inbox.notFound}>
+            <p className="mb-3">{inbox.notFoundText}</p>
+            <Button onClick={() => go(opening(undefined))}>{inbox.backToList}</Button>
+          </Empty>
+        ) : detail.error === null ? (
+          <Loading />
+        ) : (
+          <LoadError error={detail.error} onRetry={detail.refetch} />
+        )}
+      </div>
+    );
+  }
+  const close = () => setDialog(null);
+  return (
+    <>
+      <section
+        aria-labelledby="conversation-title"
+        className={`min-w-0 grow flex-col bg-background ${search.panel === 'visitor' ? 'hidden xl:flex' : 'flex'}`}
+      >
+        <ConversationHeader conversation={conversation} actions={actions} onResolve={resolve} onShow={setDialog} />
+        <ThreadView conversation={conversation} thread={thread} at={search.at} />
+        <Composer
+          conversation={conversation}
+          thread={thread}
+          draft={draft}
+          messages={messages}
+          ref={composer}
+          onReopen={() => background(actions.change({ status: 'open' }).catch(noteFailure))}
+        />
+      </section>
+      <VisitorPanel conversation={conversation} isOpen={search.panel === 'visitor'} onStarted={onStarted} />
+      {dialog === 'assign' && <AssignDialog conversation={conversation} actions={actions} onClose={close} />}
+      {dialog === 'snooze' && (
+        <SnoozeDialog
+          conversation={conversation}
+          actions={actions}
+          onClose={close}
+          onSnoozed={() => {
+            close();
+            onLeave();
+          }}
+        />
+      )}
+      {dialog === 'status' && <StatusDialog conversation={conversation} actions={actions} onClose={close} />}
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+import { addressOf, ApiError } from '../../../../../shared/client/client.ts';
+import type { ChatAttachment } from '../../../../../shared/client/operations.ts';
+
+interface ErrorAnswer {
+  code?: string;
+  message?: string;
+}
+
+/** Uploads a file for a message. The client of the API sends JSON only. */
+export async function uploadFile(params: { tenantId: string; id: string }, file: File): Promise<ChatAttachment> {
+  const { method, url } = addressOf('', 'uploadInboxFile', { params, query: { name: file.name.slice(-200) } });
+  const response = await fetch(url, {
+    method,
+    headers: { 'content-type': 'application/octet-stream' },
+    body: file,
+  });
+  if (response.ok) return (await response.json()) as ChatAttachment;
+  throw new ApiError(response.status, (await response.json().catch(() => ({}))) as ErrorAnswer);
+}
+
+export const fileAddress = (tenantId: string, id: string): string =>
+  addressOf('', 'getInboxFile', { params: { tenantId, id } }).url;

@@ -1,0 +1,53 @@
+import { useLanguage } from '../../app/language.tsx';
+import { useStore } from '../../app/use-store.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Switch } from '../../ui/form.tsx';
+import { preferences, storeEnterSends } from './preferences.ts';
+
+/** The keys of the inbox, and how a message is sent. */
+export function HelpDialog({ onClose }: { onClose: () => void }) {
+  const { inbox } = useLanguage().words;
+  const { enterSends } = useStore(preferences);
+  const keys: readonly (readonly [keys: readonly string[], label: string])[] = [
+    [['J', 'K'], inbox.keyMove],
+    [['R'], inbox.keyReply],
+    [['N'], inbox.keyNote],
+    [['Ctrl', 'Enter'], inbox.keySend],
+    [['/'], inbox.keyCanned],
+    [['U'], inbox.keySuggestion],
+    [['E'], inbox.keyResolve],
+    [['S'], inbox.snooze],
+    [['A'], inbox.assignToMe],
+    [['Shift', 'A'], inbox.keyAssign],
+    [['#'], inbox.statusAndPriority],
+    [['/'], inbox.keySearch],
+    [['C'], inbox.newConversation],
+    [['Esc'], inbox.keyLeave],
+    [['?'], inbox.shortcuts],
+  ];
+  return (
+    <Dialog title={inbox.shortcuts} onClose={onClose}>
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1.5">
+        {keys.map(([names, label]) => (
+          <div key={label} className="contents">
+            <dt className="flex gap-1">
+              {names.map((name) => (
+                <kbd key={name} className="rounded-(--radius-small) border bg-surface-muted px-1.5">
+                  {name}
+                </kbd>
+              ))}
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="mt-4 flex items-center gap-3 border-t pt-3">
+        <div className="min-w-0 grow">
+          <p className="font-semibold">{inbox.enterSends}</p>
+          <p className="text-sm text-text-muted">{inbox.enterSendsText}</p>
+        </div>
+        <Switch label={inbox.enterSends} isOn={enterSends} onChange={storeEnterSends} />
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,48 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { InboxConversation } from '../../../../../shared/client/operations.ts';
+import { useAction } from '../../app/api.ts';
+import type { Input } from '../../app/api.ts';
+import { useLanguage } from '../../app/language.tsx';
+import { useTenantId } from '../../app/session.tsx';
+import { showToast } from '../../ui/toasts.tsx';
+import { patchConversation } from './conversation-cache.ts';
+import { useInboxLive } from './live.tsx';
+import { usePeople } from './people.ts';
+
+type Change = Input<'updateInboxConversation'>['body'];
+
+/** What agents do with a conversation. The response is visible at once; the lists follow. */
+export function useConversationActions(conversation: InboxConversation | undefined) {
+  const cache = useQueryClient();
+  const tenantId = useTenantId();
+  const live = useInboxLive();
+  const { inbox } = useLanguage().words;
+  const { ownId } = usePeople();
+  const show = (answer: InboxConversation) => {
+    patchConversation(cache, tenantId, answer, ownId);
+    live.reread(['countInboxConversations']);
+  };
+  const update = useAction('updateInboxConversation', { onDone: show });
+  const assignment = useAction('assignInboxConversation', { onDone: show });
+  const params = { tenantId, id: conversation?.id ?? '' };
+  const change = (body: Change) => update.run({ params, body });
+  return {
+    isBusy: update.isPending || assignment.isPending,
+    error: update.error ?? assignment.error,
+    change,
+    /** Resolves the conversation and offers to undo it. */
+    async resolve() {
+      if (conversation === undefined) return;
+      const { status } = conversation;
+      await change({ status: 'resolved' });
+      showToast(inbox.resolvedToast, { undo: () => update.start({ params, body: { status } }) });
+    },
+    /** Fails if another member was assigned meanwhile, so that nobody's conversation is taken unseen. */
+    assign(userId: string | null) {
+      if (conversation === undefined) return Promise.resolve();
+      return assignment.run({ params, body: { userId, from: conversation.assignedUserId } });
+    },
+  };
+}
+
+export type ConversationActions = ReturnType<typeof useConversationActions>;

@@ -1,0 +1,440 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startChatModel } from '../fixtures/chat-model.ts';
+import type { ChatModel } from '../fixtures/chat-model.ts';
+import type { ChatTab } from '../fixtures/chat-tab.ts';
+import { accessibilityViolations } from '../fixtures/companion-window.ts';
+import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { openAgent, openVisitor } from '../fixtures/live-chat.ts';
+import { addMessages } from '../fixtures/stage/chat.ts';
+
+const password = 'correct horse battery';
+const hostile = '<img src=x onerror=alert(1)>\u202Etxt.exe https://a.example/b?c=1 javascript:alert(2)';
+
+interface Visitor {
+  conversationId: string;
+  visitorId: string;
+  token: string;
+  say: (content: string) => Promise<unknown>;
+  hears: () => Promise<string[]>;
+}
+
+describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)', () => {
+  let hub: TestHub;
+  let model: ChatModel;
+  let browser: Browser;
+  let tenantId: string;
+  let ann: string;
+  let ben: string;
+  let benId: string;
+  let key: string;
+  let writes = 0;
+  beforeAll(async () => {
+    model = await startChatModel();
+    hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
+    const workspace = await hub.workspace('Harbour');
+    ({ tenantId, jwt: ann } = workspace);
+    key = workspace.keys.chat as string;
+    await workspace.session.call('updateMe', { body: { displayName: 'Ann' } });
+    const member = { email: 'ben@harbour.example', password };
+    ({ id: benId } = await workspace.session.call('addMember', {
+      params: { tenantId },
+      body: { ...member, role: 'agent' },
+    }));
+    ({ token: ben } = await hub.client().call('logIn', { body: member }));
+    await hub.client(ben).call('updateMe', { body: { displayName: 'Ben' } });
+    browser = await startDashboardBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await hub?.[Symbol.asyncDispose]();
+    await model?.[Symbol.asyncDispose]();
+  });
+
+  const open = (path: string, options: Partial<Parameters<typeof openDashboard>[2]> = {}): Promise<ChatTab> =>
+    openDashboard(browser, path, { hubUrl: hub.url, session: ann, ...options });
+  const openConversation = (id: string, options?: Parameters<typeof open>[1]) =>
+    open(`/app/inbox?conversation=${id}`, options);
+
+  async function visitor(name: string): Promise<Visitor> {
+    const { visitorToken, conversationId, siteKey } = await hub
+      .client(key)
+      .call('createChatSession', { body: { externalId: `${name} ${(writes += 1)}`, displayName: name } });
+    const { token, visitorId } = await hub.client().call('openVisitorSession', {
+      body: { siteKey, token: visitorToken },
+    });
+    const api = hub.client(token);
+    return {
+      conversationId,
+      visitorId,
+      token,
+      say: (content) => api.call('sendVisitorMessage', { body: { content, clientId: `m${(writes += 1)}` } }),
+      hears: async () => {
+        const { data } = await api.call('listVisitorMessages', { query: {} });
+        return data.filter(({ senderType }) => senderType === 'agent').map(({ content }) => content);
+      },
+    };
+  }
+  const replyAs = (session: string, id: string, content: string) =>
+    hub.client(session).call('sendInboxMessage', { params: { tenantId, id }, body: { content } });
+  const conversationOf = (id: string) => hub.client(ann).call('getInboxConversation', { params: { tenantId, id } });
+
+  const reply = (page: Page) => page.getByRole('textbox', { name: 'Reply to the visitor' });
+  const messages = (page: Page) => page.getByRole('log', { name: 'Messages' });
+  const row = (page: Page, name: string) =>
+    page.getByRole('list', { name: 'Conversations' }).getByRole('link').filter({ hasText: name });
+  const sendButton = (page: Page) => page.getByRole('button', { name: 'Send', exact: true });
+
+  test('a message of a visitor appears by itself, the agent answers, and both see the other typing', async () => {
+    const maria = await visitor('Maria');
+    await using tab = await open('/app/inbox');
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+    await maria.say('Is the ferry running?');
+    await row(page, 'Maria').click();
+    await messages(page).getByText('Is the ferry running?').waitFor();
+    const chat = await openVisitor(hub.url, maria.token);
+    chat.send({ type: 'typing', typing: true });
+    await page.getByText('Maria is typing…').waitFor();
+    await reply(page).pressSequentially('Yes, at 10:30.');
+    await expect
+      .poll(() => chat.frames.some((frame) => frame.type === 'typing' && frame.who === 'agent' && frame.typing))
+      .toBe(true);
+    await page.keyboard.press('Control+Enter');
+    await messages(page).getByText('Yes, at 10:30.').waitFor();
+    expect(await maria.hears()).toEqual(['Yes, at 10:30.']);
+    expect(await reply(page).inputValue()).toBe('');
+    await expect.poll(async () => (await conversationOf(maria.conversationId)).unreadCount).toBe(0);
+    chat.send({ type: 'read', seq: 2 });
+    await page.getByText('Read by the visitor').waitFor();
+    chat.end();
+    // The address names the conversation.
+    expect(new URL(page.url()).searchParams.get('conversation')).toBe(maria.conversationId);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a text stays with its conversation, survives a reload, and is never sent to another visitor', async () => {
+    const [one, other] = [await visitor('One'), await visitor('Other')];
+    await one.say('first');
+    await other.say('second');
+    await using tab = await openConversation(one.conversationId);
+    const { page } = tab;
+    await reply(page).fill('For One only');
+    await row(page, 'Other').click();
+    await messages(page).getByText('second').waitFor();
+    expect(await reply(page).inputValue()).toBe('');
+    await row(page, 'One').getByText('Draft').waitFor();
+    await reply(page).fill('For Other');
+    await sendButton(page).click();
+    await messages(page).getByText('For Other').waitFor();
+    expect(await other.hears()).toEqual(['For Other']);
+    expect(await one.hears()).toEqual([]);
+    await expect.poll(async () => (await conversationOf(one.conversationId)).draft?.content).toBe('For One only');
+    // Another browser of the same agent has the draft too.
+    await using elsewhere = await openConversation(one.conversationId);
+    await expect.poll(() => reply(elsewhere.page).inputValue()).toBe('For One only');
+    await row(page, 'One').click();
+    await expect.poll(() => reply(page).inputValue()).toBe('For One only');
+    // A text that the hub does not have yet is kept by the browser.
+    await page.route('**/draft', (route) => route.abort());
+    await reply(page).fill('For One only, changed');
+    await page.reload();
+    await expect.poll(() => reply(page).inputValue()).toBe('For One only, changed');
+  });
+
+  test('after a lost connection, the reply of a colleague shows above the text before Send works', async () => {
+    const maria = await visitor('Offline');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    await page.context().setOffline(true);
+    await page.evaluate("dispatchEvent(new Event('offline'))");
+    await reply(page).fill('My answer');
+    await page.getByText('Not connected.').waitFor();
+    expect(await sendButton(page).isDisabled()).toBe(true);
+    await replyAs(ben, maria.conversationId, 'Ben was faster');
+    await page.context().setOffline(false);
+    await page.getByText('Ben replied while you were writing.').waitFor();
+    await messages(page).getByText('Ben was faster').waitFor();
+    expect(await reply(page).inputValue()).toBe('My answer');
+    await expect.poll(() => sendButton(page).isEnabled()).toBe(true);
+    await sendButton(page).click();
+    await expect.poll(() => maria.hears()).toEqual(['Ben was faster', 'My answer']);
+  });
+
+  test('when the hub refuses a reply because of a newer one, the newer one shows and nothing is lost', async () => {
+    const maria = await visitor('Refused');
+    await maria.say('Hello?');
+    await using tab = await open('/app');
+    const { page } = tab;
+    // Frames of the hub do not arrive, as with a frame that is lost.
+    await page.routeWebSocket(/\/chat\/live/, (socket) => {
+      const server = socket.connectToServer();
+      socket.onMessage((message) => server.send(message));
+      server.onMessage(() => undefined);
+    });
+    await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}`);
+    await messages(page).getByText('Hello?').waitFor();
+    await reply(page).fill('My answer');
+    await replyAs(ben, maria.conversationId, 'Ben was faster');
+    await sendButton(page).click();
+    await page.getByText('Ben replied while you were writing.').waitFor();
+    await messages(page).getByText('Ben was faster').waitFor();
+    expect(await reply(page).inputValue()).toBe('My answer');
+    expect(await maria.hears()).toEqual(['Ben was faster']);
+    await sendButton(page).click();
+    await expect.poll(() => maria.hears()).toEqual(['Ben was faster', 'My answer']);
+    // An assignment that a colleague made meanwhile is not taken over either.
+    await hub.client(ben).call('assignInboxConversation', {
+      params: { tenantId, id: maria.conversationId },
+      body: { userId: benId },
+    });
+    await messages(page).focus();
+    await page.keyboard.press('a');
+    await page
+      .getByRole('alert')
+      .getByText(/assign/)
+      .waitFor();
+    expect((await conversationOf(maria.conversationId)).assignedUserId).toBe(benId);
+  });
+
+  test('the keyboard does everything', async () => {
+    const [one, two] = [await visitor('Key one'), await visitor('Key two')];
+    await two.say('second');
+    await one.say('first');
+    await using tab = await open('/app/inbox?view=unassigned');
+    const { page } = tab;
+    const { keyboard } = page;
+    const heading = (name: string) => page.getByRole('heading', { level: 2, name }).first();
+    await row(page, 'Key one').waitFor();
+    await keyboard.press('j');
+    await heading('Key one').waitFor();
+    await keyboard.press('j');
+    await heading('Key two').waitFor();
+    await keyboard.press('k');
+    await heading('Key one').waitFor();
+    await keyboard.press('n');
+    await page.getByRole('textbox', { name: 'Private note for colleagues' }).waitFor();
+    await keyboard.type('Check the wind e j');
+    await keyboard.press('Control+Enter');
+    await messages(page).getByText('Check the wind e j').waitFor();
+    await keyboard.press('Escape');
+    await keyboard.press('#');
+    await page.getByRole('button', { name: 'Urgent' }).click();
+    await expect.poll(async () => (await conversationOf(one.conversationId)).priority).toBe('urgent');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await keyboard.press('s');
+    await page.getByRole('button', { name: 'For 1 hour' }).click();
+    await expect.poll(async () => (await conversationOf(one.conversationId)).snoozedUntil).not.toBeNull();
+    // The next conversation of the view opens.
+    await heading('Key two').waitFor();
+    await row(page, 'Key one').waitFor({ state: 'hidden' });
+    await keyboard.press('a');
+    await expect.poll(async () => (await conversationOf(two.conversationId)).assignedUserId).not.toBeNull();
+    await keyboard.press('e');
+    await page.getByText('Conversation resolved').waitFor();
+    expect((await conversationOf(two.conversationId)).status).toBe('resolved');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(async () => (await conversationOf(two.conversationId)).status).toBe('open');
+    expect(await one.hears()).toEqual([]);
+    await keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByRole('switch').click();
+    await keyboard.press('Escape');
+    await keyboard.press('/');
+    await keyboard.type('wind');
+    const results = page.getByRole('list', { name: 'Search results' }).getByRole('link');
+    await expect.poll(() => results.allTextContents()).toEqual([expect.stringContaining('Check the wind')]);
+    await results.click();
+    await messages(page).getByText('Check the wind e j').waitFor();
+    await page.getByRole('button', { name: 'Reply', exact: true }).click();
+    await reply(page).fill('Enter sends now');
+    await keyboard.press('Enter');
+    await expect.poll(() => one.hears()).toEqual(['Enter sends now']);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('colleagues see who views a conversation', async () => {
+    const maria = await visitor('Viewed');
+    await maria.say('Hello?');
+    const colleague = await openAgent(hub.url, tenantId, ben);
+    await using tab = await openConversation(maria.conversationId);
+    await messages(tab.page).getByText('Hello?').waitFor();
+    colleague.send({ type: 'view', conversationId: maria.conversationId });
+    await tab.page.getByText('Ben is viewing').waitFor();
+    await expect
+      .poll(() => colleague.frames.some((frame) => frame.type === 'viewers' && frame.userIds.length === 2))
+      .toBe(true);
+    colleague.end();
+    await tab.page.getByText('Ben is viewing').waitFor({ state: 'hidden' });
+  });
+
+  test('where WebSockets are blocked, the event stream brings messages and shows who views', async () => {
+    const maria = await visitor('Blocked socket');
+    await maria.say('Hello?');
+    const colleague = await openAgent(hub.url, tenantId, ben);
+    await using tab = await open('/app');
+    const { page } = tab;
+    await page.routeWebSocket(/\/chat\/live/, (socket) => socket.close());
+    await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}`);
+    await expect.poll(() => tab.requests.some((url) => url.endsWith('/chat/events'))).toBe(true);
+    await expect
+      .poll(() => colleague.frames.some((frame) => frame.type === 'viewers' && frame.userIds.length === 1))
+      .toBe(true);
+    await maria.say('Are you there?');
+    await messages(page).getByText('Are you there?').waitFor();
+    await reply(page).fill('Yes');
+    await sendButton(page).click();
+    await expect.poll(() => maria.hears()).toEqual(['Yes']);
+    colleague.end();
+  });
+
+  test('10,000 messages stay smooth: few are elements, and older ones come without a jump', async () => {
+    const maria = await visitor('Long');
+    await addMessages(hub.database, maria.conversationId, { count: 10_000, content: 'message {n}' });
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('message 10000', { exact: true }).waitFor();
+    const elements = () => page.evaluate<number>("document.querySelectorAll('*').length");
+    for (const target of [9_900, 9_700, 9_400, 9_000]) {
+      await expect
+        .poll(async () => {
+          await messages(page).hover();
+          await page.mouse.wheel(0, -6_000);
+          const first = await messages(page)
+            .getByText(/^message \d+$/)
+            .first()
+            .textContent();
+          return Number(first?.slice(8));
+        })
+        .toBeLessThan(target);
+      expect(await elements()).toBeLessThan(3_000);
+    }
+    await page.getByRole('button', { name: 'Newest message' }).click();
+    await messages(page).getByText('message 10000', { exact: true }).waitFor();
+    // A link to an old message opens around it, and a reply needs the newest ones.
+    await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}&at=500`);
+    await messages(page).getByText('message 500', { exact: true }).waitFor();
+    await reply(page).fill('Hello');
+    await page.getByText('You see older messages.').waitFor();
+    expect(await sendButton(page).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Newest message' }).click();
+    await messages(page).getByText('message 10000', { exact: true }).waitFor();
+    expect(await sendButton(page).isEnabled()).toBe(true);
+  });
+
+  test('a suggestion of the AI agent is used and recorded; a canned reply, a file and a rating work', async () => {
+    model.answer = () => ({ reply: 'We decide at 18:00.', reason: 'the weather' });
+    const maria = await visitor('Suggested');
+    await maria.say('Does it sail?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Suggest a reply' }).click();
+    const suggestion = page.getByRole('region', { name: 'Suggestion' });
+    await suggestion.getByText('We decide at 18:00.').waitFor();
+    await suggestion.getByRole('button', { name: 'Use' }).click();
+    expect(await reply(page).inputValue()).toBe('We decide at 18:00.');
+    await suggestion.waitFor({ state: 'hidden' });
+    const { data } = await hub.client(ann).call('listAiSuggestions', {
+      params: { tenantId, channelId: maria.conversationId },
+      query: {},
+    });
+    expect(data[0]?.acceptedAt).not.toBeNull();
+    await reply(page).fill('');
+
+    await hub.client(ann).call('createCannedReply', {
+      params: { tenantId },
+      body: { shortcut: 'hello', content: 'Hello {{visitor.name|there}}!' },
+    });
+    await reply(page).press('/');
+    await page.getByRole('option', { name: '/hello' }).waitFor();
+    await page.keyboard.type('hel');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => reply(page).inputValue()).toBe('Hello Suggested!');
+
+    await page.setInputFiles('input[type=file]', {
+      name: 'times.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('10:30'),
+    });
+    await page.getByRole('button', { name: 'Remove times.txt' }).waitFor();
+    await sendButton(page).click();
+    const link = messages(page).getByRole('link', { name: /times\.txt/ });
+    await link.waitFor();
+    expect((await page.request.get(new URL((await link.getAttribute('href')) ?? '', hub.url).href)).status()).toBe(200);
+
+    await page.getByRole('button', { name: 'Status, priority, title' }).click();
+    await page.getByRole('button', { name: 'Closed', exact: true }).click();
+    await page.getByText('This conversation is closed.').waitFor();
+    await hub.client(maria.token).call('rateVisitorConversation', { body: { score: 4, comment: 'Fast' } });
+    await page.reload();
+    await page.getByRole('img', { name: '4 of 5' }).waitFor();
+    await page.getByRole('complementary', { name: 'Visitor' }).getByText('Fast').waitFor();
+
+    // Writing first to a known visitor, then blocking the visitor.
+    await page.getByRole('complementary').getByRole('button', { name: 'New conversation' }).click();
+    await page.getByRole('textbox', { name: 'Message' }).fill('One more thing');
+    await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();
+    await messages(page).getByText('One more thing').waitFor();
+    await page.getByRole('button', { name: 'Block', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Block' }).click();
+    await page.getByRole('complementary').getByText('Blocked').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('texts of visitors stay text, and their links are safe', async () => {
+    const evil = await visitor('<b>Evil</b>\u202E');
+    await evil.say(hostile);
+    await using tab = await openConversation(evil.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('<img src=x onerror=alert(1)>⟨U+202E⟩txt.exe').waitFor();
+    await page.getByRole('heading', { level: 2, name: '<b>Evil</b>⟨U+202E⟩' }).first().waitFor();
+    const links = messages(page).getByRole('link');
+    expect(await links.count()).toBe(1);
+    expect(await links.first().getAttribute('href')).toBe('https://a.example/b?c=1');
+    expect(await links.first().getAttribute('rel')).toBe('noopener noreferrer nofollow');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 320],
+    ['dark', 320],
+  ] as const)('it is accessible with the %s theme at %i pixels', async (colorScheme, width) => {
+    const maria = await visitor('Maria Lopez of the very long name');
+    await maria.say(`A long${'word'.repeat(60)}`);
+    await replyAs(ann, maria.conversationId, 'Hello Maria');
+    await hub.client(ann).call('sendInboxMessage', {
+      params: { tenantId, id: maria.conversationId },
+      body: { content: 'A note', private: true },
+    });
+    await using tab = await open('/app/inbox', { colorScheme, viewport: { width, height: 700 } });
+    const { page } = tab;
+    const check = async () => {
+      expect(await accessibilityViolations(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    };
+    await row(page, 'Maria Lopez').first().waitFor();
+    await check();
+    await row(page, 'Maria Lopez').first().click();
+    await messages(page).getByText('Hello Maria').waitFor();
+    await check();
+    const list = page.getByRole('list', { name: 'Conversations' });
+    if (width < 500) {
+      // One view at a time: the list, the messages, the visitor.
+      expect(await list.isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Visitor' }).click();
+      await page.getByText('Other conversations').waitFor();
+      expect(await messages(page).isVisible()).toBe(false);
+      await check();
+      await page.getByRole('button', { name: 'Back to the messages' }).click();
+      await messages(page).waitFor();
+      await page.getByRole('button', { name: 'Back to the list' }).click();
+      await list.waitFor();
+    } else await page.getByText('Other conversations').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+});
