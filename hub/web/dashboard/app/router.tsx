@@ -1,12 +1,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { callFiltersOf } from '../features/calls/filters.ts';
-import { readRunSearch } from '../features/runs/filters.ts';
-import { readWorkflowSearch, readWorkflowsSearch } from '../features/workflows/search.ts';
-import { parseRunSearch } from '../features/run/run-search.ts';
 import { readApprovalsSearch } from '../features/approvals/search.ts';
-import { readNodeSearch, readNodesSearch } from '../features/nodes/node-search.ts';
-import { validateSettingsSearch } from '../features/settings/search.ts';
+import { callFiltersOf } from '../features/calls/filters.ts';
 import { readInboxSearch } from '../features/inbox/inbox-search.ts';
+import { readNodeSearch, readNodesSearch } from '../features/nodes/node-search.ts';
+import { parseRunSearch } from '../features/run/run-search.ts';
+import { readRunSearch } from '../features/runs/filters.ts';
+import { validateSettingsSearch } from '../features/settings/search.ts';
+import { readWorkflowSearch, readWorkflowsSearch } from '../features/workflows/search.ts';
 import { Loading } from '../ui/loaded.tsx';
 import { NotFound, PageError } from './page-states.tsx';
 import { Shell } from './shell.tsx';
