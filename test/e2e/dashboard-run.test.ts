@@ -37,11 +37,8 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await model?.[Symbol.asyncDispose]();
   });
 
-  const open = async (path: string, options: Partial<Parameters<typeof openDashboard>[2]> = {}) => {
-    const tab = await openDashboard(browser, path, { hubUrl: hub.url, session: workspace.jwt, ...options });
-    tab.page.setDefaultTimeout(20_000);
-    return tab;
-  };
+  const open = (path: string, options: Partial<Parameters<typeof openDashboard>[2]> = {}) =>
+    openDashboard(browser, path, { hubUrl: hub.url, session: workspace.jwt, ...options });
 
   async function start(
     stepsJson: object[],

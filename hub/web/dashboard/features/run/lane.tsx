@@ -71,32 +71,43 @@ function Track({ lane, stretches, text }: { lane: Lane; stretches: readonly Stre
   }));
   const start = places[0]?.start ?? 0;
   const end = Math.max(start, ...places.map((place) => place.end));
+  // Behind the bars, before them, or on them, where there is room. The text of a wait is long and has a line of its own.
   const label =
     end < 0.62
-      ? { insetInlineStart: `calc(${percent(Math.max(end, start + 0.012))} + 0.4rem)` }
+      ? { insetInlineStart: `calc(${percent(Math.max(end, start + 0.012))} + 0.4rem)`, maxWidth: percent(0.97 - end) }
       : start > 0.4
-        ? { insetInlineEnd: `calc(${percent(1 - start)} + 0.4rem)` }
-        : { insetInlineStart: `calc(${percent(start)} + 0.75rem)` };
+        ? { insetInlineEnd: `calc(${percent(1 - start)} + 0.4rem)`, maxWidth: percent(start - 0.02) }
+        : { insetInlineStart: `calc(${percent(start)} + 0.75rem)`, maxWidth: percent(0.95 - start) };
+  const hasWait = lane.segments.some(({ tone }) => tone === 'wait');
   return (
-    <div className="relative h-5.5 min-w-0 max-md:ms-7 md:self-center">
-      {places.map((place, index) => (
-        <span
-          key={index}
-          title={duration(place.segment.to - place.segment.from)}
-          className={`absolute top-1.5 h-2.5 min-w-1.5 rounded-full ${tones[place.segment.tone]}`}
-          style={{
-            insetInlineStart: `min(${percent(place.start)}, calc(100% - 0.375rem))`,
-            width: percent(place.end - place.start),
-            ...(place.segment.tone === 'wait' ? { backgroundImage: stripes } : {}),
-          }}
-        />
-      ))}
-      <span
-        className="absolute top-0.5 max-w-full truncate rounded-sm bg-surface px-1 text-xs leading-4.5 text-text-muted"
-        style={label}
-      >
-        {text}
-      </span>
+    <div className="min-w-0 max-md:ms-7 md:self-center">
+      <div className={`relative ${hasWait ? 'h-4' : 'h-5.5'}`}>
+        {places.map((place, index) => (
+          <span
+            key={index}
+            title={duration(place.segment.to - place.segment.from)}
+            className={`absolute top-1.5 h-2.5 min-w-1.5 rounded-full ${tones[place.segment.tone]}`}
+            style={{
+              insetInlineStart: `min(${percent(place.start)}, calc(100% - 0.375rem))`,
+              width: percent(place.end - place.start),
+              ...(place.segment.tone === 'wait' ? { backgroundImage: stripes } : {}),
+            }}
+          />
+        ))}
+        {!hasWait && (
+          <span
+            className="absolute top-0.5 truncate rounded-sm bg-surface px-1 text-xs leading-4.5 text-text-muted"
+            style={label}
+          >
+            {text}
+          </span>
+        )}
+      </div>
+      {hasWait && (
+        <p className={`truncate text-xs leading-5 text-text-muted ${start > 0.4 ? 'text-end' : ''}`} title={text}>
+          {text}
+        </p>
+      )}
     </div>
   );
 }

@@ -231,26 +231,26 @@ const niceSteps = [
 /** Wanted and smallest distance of two labels, as a part of the axis. */
 const tickDistance = 0.2;
 const minTickDistance = 0.14;
-const maxTicks = 20;
 
 /** Labels of the axis: the time since the start, in milliseconds. */
 export function ticksOf({ stretches, origin }: Timeline): { place: number; ms: number }[] {
   const ticks: { place: number; ms: number }[] = [];
   const add = (place: number, ms: number) => {
     const last = ticks.at(-1);
-    if (place < 0.93 && (last === undefined || place - last.place >= minTickDistance)) ticks.push({ place, ms });
+    if (place < 0.85 && (last === undefined || place - last.place >= minTickDistance)) ticks.push({ place, ms });
   };
   for (const { from, to, isFold, start, size } of stretches) {
     if (isFold) continue;
     const perPlace = (to - from) / size;
     const step = niceSteps.find((length) => length >= perPlace * tickDistance) ?? perPlace;
-    const first = from === origin ? 0 : Math.ceil((from - origin) / step) * step;
-    if (from !== origin) add(start, from - origin);
-    // The end of the stretch is left free for the label of a fold.
-    for (let ms = first; origin + ms <= to && ticks.length < maxTicks; ms += step) {
-      const place = start + (origin + ms - from) / perPlace;
-      if (ms === 0 || place < start + size - minTickDistance / 2) add(place, ms);
+    if (from !== origin) {
+      // The time since the start is long after a fold, so one label has to do.
+      if (size >= minTickDistance) add(start, from - origin);
+      continue;
     }
+    // The end of the stretch is left free for the label of a fold.
+    const last = start + size - minTickDistance * 0.7;
+    for (let ms = 0; ms === 0 || start + ms / perPlace < last; ms += step) add(start + ms / perPlace, ms);
   }
   return ticks;
 }
