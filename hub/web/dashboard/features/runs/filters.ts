@@ -1,7 +1,7 @@
 import type { Input } from '../../app/api.ts';
 
 /** Statuses of a run, in the order of the filter. */
-export const runStatuses = ['failed', 'queued', 'waiting_approval', 'running', 'succeeded', 'cancelled'] as const;
+const runStatuses = ['failed', 'queued', 'waiting_approval', 'running', 'succeeded', 'cancelled'] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
 /** Types of triggers that a filter offers. Runs can have further types, which the address may name. */

@@ -15,7 +15,7 @@ const fieldOf = (trigger: object, name: string): string => {
 };
 
 /** Writes why a run waits, in one line. */
-export function useWaitText(): (wait: RunWait) => string {
+function useWaitText(): (wait: RunWait) => string {
   const { words, format, shortDateTime } = useLanguage();
   const { wait: texts } = words.runs;
   const now = new Date(useNow());

@@ -54,10 +54,10 @@ function mergeInPlace(old: RunRows, fresh: RunWindow): RunRows {
   };
 }
 
-/** Combines the loaded list with its newest runs. `isHeld`: rows must not move, because the reader works with them. */
-export function combine(old: RunRows | undefined, fresh: RunWindow, isHeld: boolean): RunRows {
+/** Combines the loaded list with its newest runs. `keepsRows`: rows must not move, because the reader works with them. */
+export function combine(old: RunRows | undefined, fresh: RunWindow, keepsRows: boolean): RunRows {
   if (old === undefined) return { ...fresh, newCount: 0, hasMoreNew: false };
-  return isHeld && old.rows.length > 0 ? mergeInPlace(old, fresh) : merge(old, fresh);
+  return keepsRows && old.rows.length > 0 ? mergeInPlace(old, fresh) : merge(old, fresh);
 }
 
 export function append(old: RunRows, { rows, next }: RunWindow): RunRows {

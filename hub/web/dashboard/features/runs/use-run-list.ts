@@ -95,24 +95,24 @@ function useThrottled(work: () => Promise<unknown>): () => void {
 }
 
 /**
- * A list of runs that stays current. New runs appear by themselves only while `isHeld` returns false; otherwise they are
+ * A list of runs that stays current. New runs appear by themselves only while `keepsRows` returns false; otherwise they are
  * counted, and rows that the reader looks at do not move.
  */
-export function useRunList(query: RunQuery, start: string | null, isHeld: () => boolean) {
+export function useRunList(query: RunQuery, start: string | null, keepsRows: () => boolean) {
   const cache = useQueryClient();
   const key = [...keyOf('listAutomationRuns', { query, start }), 'rows'] as const;
   const [recorder] = useState(() => {
     forgetOld(cache, key);
     return new EventRecorder();
   });
-  const held = useRef(isHeld);
+  const mustKeepRows = useRef(keepsRows);
   const mustShowNew = useRef(false);
   const [more, setMore] = useState<{ isLoading: boolean; error: unknown }>({ isLoading: false, error: null });
   const list = useQuery({
     queryKey: key,
     queryFn: async ({ signal }) => {
       const [window, events] = await recorder.during(readWindow(query, start, signal));
-      const isInPlace = held.current() && !mustShowNew.current;
+      const isInPlace = mustKeepRows.current() && !mustShowNew.current;
       mustShowNew.current = false;
       return applyEvents(combine(cache.getQueryData<RunRows>(key), window, isInPlace), events).rows;
     },
@@ -124,7 +124,7 @@ export function useRunList(query: RunQuery, start: string | null, isHeld: () => 
   const { refetch } = list;
   const reread = useThrottled(() => refetch({ cancelRefetch: false }));
   useEffect(() => {
-    held.current = isHeld;
+    mustKeepRows.current = keepsRows;
   });
 
   useWorkspaceEvents((events) => {

@@ -1,5 +1,5 @@
 /** A part of a text, by its first character and the one after its last. */
-export interface Place {
+interface Place {
   from: number;
   to: number;
 }
