@@ -81,7 +81,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     const id = await askForProgram('harbour-report', ['sh', '-c', `tar czf /tmp/logs.tgz\n${hostile}`, ''], {
       cwd: '/home/ann',
       env: { TARGET: ' /srv/backup' },
-      stdin: 'yes',
+      stdin: 'yes\n',
       timeoutMs: 90_000,
     });
     await using tab = await open(`/app/approvals/${id}`);
@@ -97,7 +97,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(await fieldOf('Program')).toBe('sh');
     expect(await fieldOf('Folder')).toBe('/home/ann');
     expect(await fieldOf('Variables')).toBe('TARGET= /srv/backup');
-    expect(await fieldOf('Standard input')).toBe('yes');
+    expect(await fieldOf('Standard input')).toBe('yes⟨U+000A⟩');
     expect(await fieldOf('Time limit')).toBe('1 min 30 secs, then the program is ended');
     expect(await fieldOf('Requested by')).toBe(ann);
     const { requestHash, runId, workflowId } = await read(id);

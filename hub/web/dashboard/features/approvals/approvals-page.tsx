@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import type { ApprovalSummary } from '../../../../../shared/client/client.ts';
+import { background } from '../../../../../shared/web/background.ts';
 import { pagedQuery } from '../../app/api.ts';
 import { useWords } from '../../app/language.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -71,7 +72,7 @@ export function ApprovalsPage() {
               <ErrorNote error={list.error} />
               {list.hasNextPage && (
                 <div className="mt-3 text-center">
-                  <Button isBusy={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
+                  <Button isBusy={list.isFetchingNextPage} onClick={() => background(list.fetchNextPage())}>
                     {common.more}
                   </Button>
                 </div>

@@ -1,10 +1,13 @@
 import type { ReactNode } from 'react';
-import { visibleText } from '../../../../../shared/visible-text.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useWords } from '../../app/language.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 
 /** Longer texts get a frame of their own that scrolls. */
 const inlineCharacters = 2_000;
+
+/** Marks a line break at the end, which would show nothing. */
+const lineBreak = visibleLine('\n');
 
 /** A text of the request as it is. Its background shows where it starts and ends; hidden characters are named. */
 export function ExactText({ text, label }: { text: string; label: string }) {
@@ -14,7 +17,7 @@ export function ExactText({ text, label }: { text: string; label: string }) {
   return (
     <span dir="ltr" className="block w-fit max-w-full text-start">
       <code className="rounded-sm bg-surface-muted px-1 py-0.5 whitespace-pre-wrap wrap-anywhere">
-        {visibleText(text)}
+        {text.endsWith('\n') ? `${visibleText(text.slice(0, -1))}${lineBreak}` : visibleText(text)}
       </code>
     </span>
   );
