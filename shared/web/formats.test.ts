@@ -7,16 +7,10 @@ const plain = (text: string) => text.replaceAll(/[\u{A0}\u{202F}]/gu, ' ');
 describe('numbers', () => {
   const { bytes, clock, number } = createNumberFormats('en-GB');
 
-  test('a size is shown in bytes, kB or MB', () => {
-    expect([0, 5, 1_023, 1_024, 2_048, 1_572_864, 5 * 1024 * 1024].map((size) => plain(bytes(size)))).toEqual([
-      '0 bytes',
-      '5 bytes',
-      '1,023 bytes',
-      '1 kB',
-      '2 kB',
-      '1.5 MB',
-      '5 MB',
-    ]);
+  test('a size is shown in bytes, kB, MB or GB', () => {
+    expect(
+      [0, 5, 1_023, 1_024, 2_048, 1_572_864, 5 * 1024 * 1024, 24 * 1024 ** 3].map((size) => plain(bytes(size))),
+    ).toEqual(['0 bytes', '5 bytes', '1,023 bytes', '1 kB', '2 kB', '1.5 MB', '5 MB', '24 GB']);
   });
 
   test('a duration shows hours only from one hour on, in the digits of its locale', () => {

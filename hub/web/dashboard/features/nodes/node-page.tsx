@@ -28,15 +28,14 @@ function Meta({ node }: { node: Node }) {
   const { words, format } = useLanguage();
   const { nodes } = words;
   const { device } = node;
-  const parts = [
-    ...(device === null
+  const parts =
+    device === null
       ? []
       : [
           visibleLine(device.name),
           systemName(device),
           format(nodes.companionVersion, { version: visibleLine(device.appVersion) }),
-        ]),
-  ];
+        ];
   return (
     <>
       {parts.map((part) => `${part} · `)}
