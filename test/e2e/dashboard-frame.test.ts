@@ -76,7 +76,7 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Search' }).fill('half a name');
     await hub.client(token).call('logOut');
-    await page.getByRole('combobox', { name: 'Search' }).fill('half a name and more');
+    // The stream of events reports the end of the session.
     const dialog = page.getByRole('dialog', { name: 'Your session ended' });
     await dialog.getByLabel('Password', { exact: true }).fill('wrong');
     await dialog.getByRole('button', { name: 'Sign in' }).click();
@@ -84,7 +84,7 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     await dialog.getByLabel('Password', { exact: true }).fill(ann.password);
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.waitFor({ state: 'hidden' });
-    expect(await page.getByRole('combobox', { name: 'Search' }).inputValue()).toBe('half a name and more');
+    expect(await page.getByRole('combobox', { name: 'Search' }).inputValue()).toBe('half a name');
   });
 
   test('all tabs of a browser share one stream of events, and another tab continues it', async () => {
