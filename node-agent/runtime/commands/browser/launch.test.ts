@@ -22,6 +22,10 @@ async function listen(): Promise<{ base: string; seen: string[] }> {
   };
   const server = createServer(({ url = '' }, response) => {
     seen.push(url);
+    if (url === '/407') {
+      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="outrigger-companion"' }).end();
+      return;
+    }
     const [type, text] = files[url] ?? ['text/plain', 'other'];
     response.writeHead(200, { 'content-type': type, 'cache-control': 'max-age=1000' }).end(text);
   });
@@ -95,6 +99,21 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     });
     for (const path of ['/', '/socket', '/worker.js', '/by-worker']) expect(seen).toContain(path);
     expect(seen.filter((path) => path === '/cached')).toHaveLength(1);
+  });
+
+  test('a server that answers with status 407 does not disturb other requests', async () => {
+    const { base } = await listen();
+    await withPage(async ({ page }) => {
+      await page.goto(`${base}/`);
+      const statuses = `(async () => {
+        const statuses = [];
+        for (let count = 0; count < 4; count += 1)
+          for (const path of ['/407', '/again?' + count])
+            statuses.push(await fetch(path).then(({ status }) => status, ({ message }) => message));
+        return statuses;
+      })()`;
+      expect(await page.evaluate(statuses)).toEqual([502, 200, 502, 200, 502, 200, 502, 200]);
+    });
   });
 
   test.skipIf(process.platform !== 'linux')(
