@@ -1,9 +1,12 @@
 import {
   appendFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -256,6 +259,40 @@ test('rotations keep the actions of the owner and the programs that ran', () => 
   const kept = log.read(1_000).filter(({ summary }) => !summary.startsWith('x'));
   expect(kept.map(({ summary }) => summary)).toEqual(['program 1', 'pause', 'program 2']);
   expect(log.verify().ok).toBe(true);
+  expect(new AuditLog(path).settingsHash).toBe(settings);
+});
+
+test.each([
+  [
+    'before the older file is replaced',
+    (saved: string) => {
+      renameSync(`${path}.1`, path);
+      cpSync(saved, `${path}.1`);
+    },
+  ],
+  ['before the new file exists', () => rmSync(path)],
+])('a log whose rotation ended by a crash %s is intact, and loses nothing that is kept', (_when, goBack) => {
+  const log = new AuditLog(path);
+  const settings = 'a'.repeat(64);
+  log.append(entry(1, { type: 'system.run', summary: 'program 1' }));
+  log.append(entry(2, { type: 'owner.change', summary: 'pause', settings }));
+  rotate(log, 2);
+  log.append(entry(3, { type: 'owner.change', summary: 'resume' }));
+  const saved = join(folder, 'older');
+  let size: number;
+  do {
+    cpSync(`${path}.1`, saved);
+    size = statSync(path).size;
+    log.append(entry(4, { commandId: `filler ${size}`, summary: 'x'.repeat(1_000_000) }));
+  } while (statSync(path).size > size);
+  goBack(saved);
+  const restarted = new AuditLog(path);
+  expect(restarted.verify()).toMatchObject({ ok: true, problem: null });
+  restarted.append(entry(5, { type: 'system.run', summary: 'program 2' }));
+  rotate(restarted, 2);
+  expect(restarted.verify()).toMatchObject({ ok: true, problem: null });
+  const kept = restarted.read(1_000).filter(({ summary }) => !summary.startsWith('x'));
+  expect(kept.map(({ summary }) => summary)).toEqual(['program 1', 'pause', 'resume', 'program 2']);
   expect(new AuditLog(path).settingsHash).toBe(settings);
 });
 
