@@ -13,11 +13,11 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
-import { hashOfLine, noHash, renameLog, verifyChain } from './audit-chain.ts';
+import { hashOfLine, noHash, renameLog, restoreLog, verifyChain } from './audit-chain.ts';
 import type { KnownHeads } from './audit-chain.ts';
 import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine, RecordedPairing } from './audit-line.ts';
-import { LogFileError, useLogFile } from './companion-error.ts';
+import { CompanionError, LogFileError, useLogFile } from './companion-error.ts';
 import { linesFromEnd, linesFromStart, syncFolder } from './file-lines.ts';
 import { entriesToKeep } from './kept-entries.ts';
 
@@ -215,8 +215,11 @@ export class AuditLog {
   /**
    * Renames the files of the log and starts a new log that continues the chain. The new log repeats settings and pairing
    * unless the only source is a log that is not intact, which another program may have written.
+   *
+   * @param waits Whether the first entry may wait in this process for free space. Otherwise the old log stays.
+   * @throws CompanionError when the new log cannot be written and `waits` is false.
    */
-  setAside(): void {
+  setAside({ waits }: { waits: boolean } = { waits: true }): void {
     const isTrusted = this.#tail !== undefined || this.verify().ok;
     const { count, hash } = this.head;
     const settings = isTrusted ? unlessBroken(() => this.settingsHash) : undefined;
@@ -232,16 +235,18 @@ export class AuditLog {
     });
     // The first entry of the new log proves the old log, so it precedes the entries that wait.
     this.#pending.unshift(line);
-    this.#flushIfPossible();
-    this.#onNote(line);
-  }
-
-  #flushIfPossible(): void {
     try {
       this.flush();
-    } catch {
-      // The entries wait.
+    } catch (error) {
+      if (!waits) {
+        restoreLog(this.#path, oldPath);
+        throw new CompanionError(
+          `A new log can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so the old one was not set aside; free space on its disk, or fix the permissions of its folder.`,
+          { cause: error },
+        );
+      }
     }
+    this.#onNote(line);
   }
 
   get #quietPath(): string {
