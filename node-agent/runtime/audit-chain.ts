@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
 import { parseAuditLine } from './audit-line.ts';
@@ -26,9 +26,19 @@ const filesOf = (log: string) => [`${log}.1`, log];
 /** Renames the files of a log. @returns the new path of its newer file. */
 export function renameLog(log: string): string {
   const suffix = `.broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-  for (const path of filesOf(log)) if (existsSync(path)) renameSync(path, path + suffix);
+  for (const path of filesOf(log)) if (exists(path)) renameSync(path, path + suffix);
   return log + suffix;
 }
+
+/** Undoes `renameLog`. @param renamed What it returned. */
+export function restoreLog(log: string, renamed: string): void {
+  const suffix = renamed.slice(log.length);
+  rmSync(log, { force: true });
+  for (const path of filesOf(log)) if (exists(path + suffix)) renameSync(path + suffix, path);
+}
+
+/** Whether anything has this path, also a link that leads nowhere. */
+const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Earlier heads of a log, which it must still contain. */
 export interface KnownHeads {
@@ -80,7 +90,8 @@ export function verifyChain(log: string, { own, hub }: KnownHeads = {}): AuditVe
       last = entry;
     }
   }
-  if (first !== undefined && first.line.seq !== keptFrom)
+  // After a crash in the middle of a rotation, there are more entries than the rotation keeps.
+  if (first !== undefined && first.line.seq > keptFrom)
     problem ??= `The log begins with ${nameOf(first.line)}, and entries from ${keptFrom} on should be there.`;
   for (const head of heads) {
     const { count } = head;

@@ -1,16 +1,22 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { mountSmallDisk } from '../../test/fixtures/small-disk.ts';
 import { shortenMessage, scriptOf, summarise } from './audit-line.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
@@ -259,6 +265,40 @@ test('rotations keep the actions of the owner and the programs that ran', () => 
   expect(new AuditLog(path).settingsHash).toBe(settings);
 });
 
+test.each([
+  [
+    'before the older file is replaced',
+    (saved: string) => {
+      renameSync(`${path}.1`, path);
+      cpSync(saved, `${path}.1`);
+    },
+  ],
+  ['before the new file exists', () => rmSync(path)],
+])('a log whose rotation ended by a crash %s is intact, and loses nothing that is kept', (_when, goBack) => {
+  const log = new AuditLog(path);
+  const settings = 'a'.repeat(64);
+  log.append(entry(1, { type: 'system.run', summary: 'program 1' }));
+  log.append(entry(2, { type: 'owner.change', summary: 'pause', settings }));
+  rotate(log, 2);
+  log.append(entry(3, { type: 'owner.change', summary: 'resume' }));
+  const saved = join(folder, 'older');
+  let size: number;
+  do {
+    cpSync(`${path}.1`, saved);
+    size = statSync(path).size;
+    log.append(entry(4, { commandId: `filler ${size}`, summary: 'x'.repeat(1_000_000) }));
+  } while (statSync(path).size > size);
+  goBack(saved);
+  const restarted = new AuditLog(path);
+  expect(restarted.verify()).toMatchObject({ ok: true, problem: null });
+  restarted.append(entry(5, { type: 'system.run', summary: 'program 2' }));
+  rotate(restarted, 2);
+  expect(restarted.verify()).toMatchObject({ ok: true, problem: null });
+  const kept = restarted.read(1_000).filter(({ summary }) => !summary.startsWith('x'));
+  expect(kept.map(({ summary }) => summary)).toEqual(['program 1', 'pause', 'resume', 'program 2']);
+  expect(new AuditLog(path).settingsHash).toBe(settings);
+});
+
 test('a rotation keeps the newest entries of each kind, up to a limit', () => {
   const log = new AuditLog(path);
   log.append(entry(1, { type: 'owner.change', summary: 'pause' }));
@@ -332,6 +372,8 @@ test("the hub's record is found in the old log although entries waited when the 
 test.each([
   ['is a folder', () => mkdirSync(path)],
   ['is neither file nor folder', () => symlinkSync('/dev/zero', path)],
+  ['is a link to a missing file', () => symlinkSync(join(folder, 'missing'), path)],
+  ['is a link to a missing folder', () => symlinkSync(join(folder, 'missing/file'), path)],
 ])('a log that %s is reported with its path and the remedy, and can be set aside', (_why, create) => {
   create();
   const log = new AuditLog(path);
@@ -348,6 +390,43 @@ test.each([
   expect(() => log.read(10)).toThrow('audit set-aside');
   log.setAside();
   log.append(entry(1));
+  expect(new AuditLog(path).verify()).toMatchObject({ ok: true, entries: 2 });
+});
+
+test('a running companion reports a link to a missing file in the place of its log, and can set it aside', () => {
+  const log = write(2);
+  rmSync(path);
+  symlinkSync(join(folder, 'missing/file'), path);
+  expect(() => log.append(entry(3))).toThrow('audit set-aside');
+  log.setAside();
+  log.append(entry(3));
+  expect(log.verify()).toMatchObject({ ok: true, entries: 2 });
+  expect(new AuditLog(path).verify().ok).toBe(true);
+});
+
+const disk = mountSmallDisk();
+afterAll(() => {
+  if (disk === null) return;
+  execFileSync('umount', [disk]);
+  rmSync(disk, { recursive: true });
+});
+
+test.skipIf(disk === null)('a log on a full disk stays unless its new entry may wait (needs mount)', () => {
+  path = join(disk as string, 'audit.jsonl');
+  const { head } = write(2);
+  writeFileSync(path, readFileSync(path, 'utf8').replace('file 1', 'file X'));
+  const filler = join(disk as string, 'filler');
+  expect(spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=1k']).status).not.toBe(0);
+  expect(() => new AuditLog(path).setAside({ waits: false })).toThrow(
+    "A new log can't be written (ENOSPC), so the old one was not set aside; free space on its disk",
+  );
+  expect(readdirSync(disk as string).toSorted()).toEqual(['audit.jsonl', 'filler']);
+  expect(new AuditLog(path).head).toEqual(head);
+  const log = new AuditLog(path);
+  log.setAside();
+  expect(log.pending).toBe(1);
+  rmSync(filler);
+  log.append(entry(3));
   expect(new AuditLog(path).verify()).toMatchObject({ ok: true, entries: 2 });
 });
 

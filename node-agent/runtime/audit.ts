@@ -13,11 +13,11 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
-import { hashOfLine, noHash, renameLog, verifyChain } from './audit-chain.ts';
+import { hashOfLine, noHash, renameLog, restoreLog, verifyChain } from './audit-chain.ts';
 import type { KnownHeads } from './audit-chain.ts';
 import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine, RecordedPairing } from './audit-line.ts';
-import { LogFileError, useLogFile } from './companion-error.ts';
+import { CompanionError, LogFileError, useLogFile } from './companion-error.ts';
 import { linesFromEnd, linesFromStart, syncFolder } from './file-lines.ts';
 import { entriesToKeep } from './kept-entries.ts';
 
@@ -34,6 +34,8 @@ const quietShare = 0.2;
 const maxNoteLength = 300;
 /** Entries that wait in memory when the disk is full. */
 const maxPending = 1_000;
+
+const rotatedType = 'log.rotated';
 
 const noHead: AuditHead = { count: 0, hash: noHash };
 
@@ -65,8 +67,6 @@ export class AuditLog {
    */
   #settings: string | undefined;
   #pairing: RecordedPairing | undefined;
-  /** Entries to keep from the file that a rotation removed, until they are in the new file. */
-  #kept: AuditLine[] = [];
 
   /** @param onNote Called with each entry about an action of the owner. */
   constructor(path: string, onNote: (line: AuditLine) => void = () => undefined) {
@@ -98,10 +98,11 @@ export class AuditLog {
     return this.#pairing === undefined ? recordedPairing(this.#path) : this.#pairing;
   }
 
-  /** Whether an entry of the newer file has the field `pairing`. */
+  /** Whether an entry has the field `pairing`. */
   get hasPairing(): boolean {
-    for (const text of linesFromEnd(this.#path))
-      if (text.includes('"pairing"') && parseAuditLine(text)?.pairing !== undefined) return true;
+    for (const path of [this.#path, `${this.#path}.1`])
+      for (const text of linesFromEnd(path))
+        if (text.includes('"pairing"') && parseAuditLine(text)?.pairing !== undefined) return true;
     return false;
   }
 
@@ -214,8 +215,11 @@ export class AuditLog {
   /**
    * Renames the files of the log and starts a new log that continues the chain. The new log repeats settings and pairing
    * unless the only source is a log that is not intact, which another program may have written.
+   *
+   * @param waits Whether the first entry may wait in this process for free space. Otherwise the old log stays.
+   * @throws CompanionError when the new log cannot be written and `waits` is false.
    */
-  setAside(): void {
+  setAside({ waits }: { waits: boolean } = { waits: true }): void {
     const isTrusted = this.#tail !== undefined || this.verify().ok;
     const { count, hash } = this.head;
     const settings = isTrusted ? unlessBroken(() => this.settingsHash) : undefined;
@@ -231,16 +235,18 @@ export class AuditLog {
     });
     // The first entry of the new log proves the old log, so it precedes the entries that wait.
     this.#pending.unshift(line);
-    this.#flushIfPossible();
-    this.#onNote(line);
-  }
-
-  #flushIfPossible(): void {
     try {
       this.flush();
-    } catch {
-      // The entries wait.
+    } catch (error) {
+      if (!waits) {
+        restoreLog(this.#path, oldPath);
+        throw new CompanionError(
+          `A new log can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so the old one was not set aside; free space on its disk, or fix the permissions of its folder.`,
+          { cause: error },
+        );
+      }
     }
+    this.#onNote(line);
   }
 
   get #quietPath(): string {
@@ -250,34 +256,38 @@ export class AuditLog {
   #appendChained(line: AuditLine): void {
     if (this.#tail === undefined) this.#tail = { head: this.#readHead(), stamp: stampOf(this.#path) };
     else this.checkForChanges();
-    const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > maxBytes) {
-      this.#kept = entriesToKeep(`${this.#path}.1`);
-      renameSync(this.#path, `${this.#path}.1`);
-    }
-    // After a crash directly after the rename, the new file is missing.
-    const oldest = size === 0 || size > maxBytes ? firstOf(`${this.#path}.1`) : undefined;
-    if (oldest !== undefined) {
-      // The next rotation removes the older file, which has the last recorded settings and pairing.
+    if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) > maxBytes) this.#rotate(line.time);
+    this.#chain(line);
+  }
+
+  /**
+   * Begins a new file. The last entry of the old file has everything that the older file still proves and that must be
+   * kept, so the log is intact at each moment. The older file is then replaced, in one step.
+   */
+  #rotate(time: string): void {
+    const older = `${this.#path}.1`;
+    // After a crash between both steps, the entry exists.
+    if (lastOf(this.#path)?.type !== rotatedType) {
       const settings = this.settingsHash;
       const pairing = this.#lastPairing;
+      const kept = entriesToKeep(older);
       this.#chain({
-        time: line.time,
+        time,
         commandId: randomUUID(),
-        type: 'log.rotated',
+        type: rotatedType,
         summary: 'began a new file',
         approvedBy: null,
         outcome: 'done',
         message: null,
         durationMs: 0,
-        keptFrom: oldest,
+        keptFrom: firstOf(this.#path) ?? this.head.count + 1,
         ...(settings === undefined ? {} : { settings }),
         ...(pairing === undefined ? {} : { pairing }),
-        ...(this.#kept.length === 0 ? {} : { kept: this.#kept }),
+        ...(kept.length === 0 ? {} : { kept }),
       });
-      this.#kept = [];
     }
-    this.#chain(line);
+    renameSync(this.#path, older);
+    if (this.#tail !== undefined) this.#tail.stamp = stampOf(this.#path);
   }
 
   #chain(line: AuditLine): void {
@@ -312,7 +322,7 @@ export class AuditLog {
   }
 
   #readHead(): AuditHead {
-    return lastOf(this.#path) ?? lastOf(`${this.#path}.1`) ?? noHead;
+    return (lastOf(this.#path) ?? lastOf(`${this.#path}.1`))?.head ?? noHead;
   }
 }
 
@@ -354,7 +364,7 @@ export function recordedPairing(log: string): RecordedPairing | undefined {
 function withoutStarts(lines: readonly AuditLine[]): AuditLine[] {
   const ended = new Set(lines.filter(({ phase }) => phase !== 'begun').map(({ commandId }) => commandId));
   return lines.filter(
-    ({ type, phase, commandId }) => type !== 'log.rotated' && !(phase === 'begun' && ended.has(commandId)),
+    ({ type, phase, commandId }) => type !== rotatedType && !(phase === 'begun' && ended.has(commandId)),
   );
 }
 
@@ -399,11 +409,11 @@ function unlessBroken<Result>(read: () => Result): Result | undefined {
   }
 }
 
-/** Number and hash of the last entry of a file. */
-function lastOf(path: string): AuditHead | undefined {
+/** The last entry of a file: its number, its hash and its type. */
+function lastOf(path: string): { head: AuditHead; type: string } | undefined {
   for (const text of linesFromEnd(path)) {
-    const { seq } = parseAuditLine(text) ?? {};
-    if (seq !== undefined) return { count: seq, hash: hashOfLine(text) };
+    const { seq, type = '' } = parseAuditLine(text) ?? {};
+    if (seq !== undefined) return { head: { count: seq, hash: hashOfLine(text) }, type };
   }
   return undefined;
 }

@@ -39,7 +39,7 @@ export class LogFileError extends CompanionError {
 }
 
 /** Codes of a file that cannot be used at all. Other errors, such as a full disk, end by themselves. */
-const fileErrors = new Set(['EACCES', 'EISDIR', 'ELOOP', 'ENOTDIR', 'EPERM', 'EROFS']);
+const fileErrors = new Set(['EACCES', 'EISDIR', 'ENOENT', 'ELOOP', 'ENOTDIR', 'EPERM', 'EROFS']);
 
 /** Calls `use` with a file of the log. @throws LogFileError when the file cannot be used, else the error of `use`. */
 export function useLogFile<Result>(path: string, use: () => Result): Result {

@@ -229,7 +229,7 @@ export class Companion {
 
   #noteLeft(commandId: string | null): void {
     const command = commandId === null ? 'an earlier command' : `the command ${commandId}`;
-    const message = `Processes of ${command} start others faster than the companion can end them. Look for them on this machine.`;
+    const message = `The companion could not end all processes of ${command}. It tries again each second. Look for them on this machine.`;
     this.#options.onEvent({ event: 'fault', message });
     this.#audit.note('programs.left', message);
   }

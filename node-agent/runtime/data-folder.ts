@@ -7,7 +7,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -25,6 +24,7 @@ import type { RecordedPairing } from './audit-line.ts';
 import { recordedPairing, recordedSettingsHash } from './audit.ts';
 import { BrokenFileError, CompanionError } from './companion-error.ts';
 import { lockFile } from './lock-file.ts';
+import { NotAFileError, readOwnFile } from './own-file.ts';
 import { allowsNoMore, hashOfSettings } from './settings-edits.ts';
 import { SettingsStore } from './settings-store.ts';
 import type { SettingsStoreOptions, PairingChange, RecordedSettings } from './settings-store.ts';
@@ -50,6 +50,9 @@ export type Identity = Omit<Pairing, 'sealedSecret' | 'deviceSecret'> & { device
 
 /** The last two settings that the owner's log recorded. An entry of the log holds only their hash. */
 const recordedCopies = z.array(z.unknown()).min(1).max(2);
+
+const pairAgain = 'remove it, and pair again: outrigger-companion pair CODE --hub URL';
+const refusedUntilThen = 'until then every command is refused, also without a pause:';
 
 const usualPath = () => join(homedir(), '.outrigger-companion');
 
@@ -111,12 +114,7 @@ export class DataFolder {
     if (text === null) return null;
     const parsed = pairingFile.safeParse(parseJson(text));
     if (!parsed.success)
-      throw new BrokenFileError(
-        'identity',
-        join(this.path, 'identity.json'),
-        'is broken',
-        'remove it, and pair again: outrigger-companion pair CODE --hub URL',
-      );
+      throw new BrokenFileError('identity', join(this.path, 'identity.json'), 'is broken', pairAgain);
     return parsed.data;
   }
 
@@ -283,7 +281,7 @@ export class DataFolder {
 
   #readCopies(): unknown[] {
     try {
-      return recordedCopies.parse(parseJson(readFileSync(join(this.path, 'settings.recorded.json'), 'utf8')));
+      return recordedCopies.parse(parseJson(readOwnFile(join(this.path, 'settings.recorded.json')).toString()));
     } catch {
       return [];
     }
@@ -302,7 +300,7 @@ export class DataFolder {
       value === undefined
         ? 'is broken: it is not JSON'
         : `is broken at ${issue?.path.join('.') || 'its top level'}, which ${issue === undefined ? 'is not valid' : issueMessage(issue)}`,
-      'until then every command is refused, also without a pause: fix it, or remove it and run outrigger-companion settings accept, which switches everything off.',
+      `${refusedUntilThen} fix it, or remove it and run outrigger-companion settings accept, which switches everything off.`,
     );
   }
 
@@ -435,14 +433,18 @@ export class DataFolder {
 
   #read(name: 'settings.json' | 'identity.json'): string | null {
     try {
-      return readFileSync(join(this.path, name), 'utf8');
+      return readOwnFile(join(this.path, name)).toString();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
       throw new BrokenFileError(
         name === 'identity.json' ? 'identity' : 'settings',
         join(this.path, name),
         `can't be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`,
-        'fix its permissions.',
+        !(error instanceof NotAFileError)
+          ? 'fix its permissions.'
+          : name === 'identity.json'
+            ? pairAgain
+            : `${refusedUntilThen} remove it, and put the file back or run outrigger-companion settings accept, which switches everything off.`,
         { cause: error },
       );
     }
@@ -486,7 +488,7 @@ function isDiskFull(error: unknown): boolean {
  * @throws the error of the file system. The file is then unchanged.
  */
 function writeOver(path: string, text: string): void {
-  const before = readFileSync(path);
+  const before = readOwnFile(path);
   const handle = openSync(path, 'r+');
   const put = (bytes: Buffer) => {
     for (let done = 0; done < bytes.length;) done += writeSync(handle, bytes, done, bytes.length - done, done);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { globSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, truncateSync } from 'node:fs';
 import { writeFileSync } from 'node:fs';
@@ -62,4 +63,35 @@ test.each([
       message: expect.stringContaining(`The owner of this machine no longer shares the folder of ${path}.`) as string,
     },
   });
+});
+
+test.skipIf(process.platform === 'win32')('a command without a free file handle has a result', () => {
+  const home = mkdtempSync(join(tmpdir(), 'outrigger-dispatcher-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const url = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
+  const script = `
+    import { openSync } from 'node:fs';
+    import { AuditLog } from ${url('audit.ts')};
+    import { DataFolder } from ${url('data-folder.ts')};
+    import { Dispatcher } from ${url('dispatcher.ts')};
+    import { Journal } from ${url('journal.ts')};
+    import { ProcessGuard } from ${url('process-guard.ts')};
+    const folder = new DataFolder(${JSON.stringify(home)});
+    const journal = new Journal(folder.journal);
+    journal.open();
+    const ignore = () => undefined;
+    const dispatcher = new Dispatcher({
+      folder, journal, audit: new AuditLog(folder.audit), nodeId: '${randomUUID()}', guard: new ProcessGuard(),
+      host: null, onBrowserFull: ignore, onChange: ignore, onOutcome: ignore,
+    });
+    try {
+      for (;;) openSync('/dev/null');
+    } catch {
+      // No file handle is free.
+    }
+    const { result } = await dispatcher.execute({ id: '${randomUUID()}', type: 'node.ping', input: {} });
+    console.log(result.status + ' ' + result.error?.code);`;
+  const limited = 'ulimit -n 100; exec "$0" --input-type=module --eval "$1"';
+  const { stdout, stderr } = spawnSync('sh', ['-c', limited, process.execPath, script], { encoding: 'utf8' });
+  expect({ stdout, stderr }).toEqual({ stdout: 'failed denied_by_device\n', stderr: '' });
 });

@@ -64,6 +64,15 @@ export function auditFactsOf({ id, type, input, approval, origin }: ReceivedComm
   };
 }
 
+/** Removes the temporary files of a command. Files that cannot be removed now are removed at the next start. */
+function removeTemporary(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // Without a free file handle, for example. The command has its result.
+  }
+}
+
 /** The file or folder that a file command opened. Null for other commands, and before the file is open. */
 function openedBy({ type, input, realPath }: Running): OpenedPath | null {
   const { path } = input;
@@ -309,7 +318,7 @@ export class Dispatcher implements AsyncDisposable {
         `The result could not be stored: ${(error as Error).message}`,
       );
     } finally {
-      rmSync(temporaryFolder, { recursive: true, force: true });
+      removeTemporary(temporaryFolder);
     }
   }
 

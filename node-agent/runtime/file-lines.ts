@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { LogFileError, useLogFile } from './companion-error.ts';
 
 const pieceBytes = 64 * 1024;
@@ -62,7 +62,10 @@ export function* linesFromStart(path: string): Generator<string> {
 
 function* piecesOf(path: string, from: 'start' | 'end'): Generator<Buffer> {
   const facts = useLogFile(path, () => statSync(path, { throwIfNoEntry: false }));
-  if (facts === undefined) return;
+  if (facts === undefined) {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
+    throw new LogFileError(path, 'it is a link to a file that does not exist');
+  }
   if (!facts.isFile()) throw new LogFileError(path, 'it is not a file');
   const handle = useLogFile(path, () => openSync(path, 'r'));
   try {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CompanionError } from './data-folder.ts';
+import { readOwnFile } from './own-file.ts';
 
 /**
  * Names the process that works on a data folder, in a separate file: so a control socket that was moved or removed does
@@ -50,7 +51,7 @@ export class FolderClaim implements Disposable {
 
   #read(): string {
     try {
-      return readFileSync(this.#path, 'utf8');
+      return readOwnFile(this.#path).toString();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
       throw this.#unusable('read', error);

@@ -88,7 +88,7 @@ test('a companion that cannot read the IDs of started commands does not run', as
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(CompanionError);
-  expect((error as Error).message).toContain('EISDIR');
+  expect((error as Error).message).toContain('it is not a file');
 });
 
 test('an ID that was cut off when its process ended hides no other ID', () => {

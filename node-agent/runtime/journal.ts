@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
@@ -18,6 +7,7 @@ import type { CommandFacts } from './audit-line.ts';
 import type { OpenedPath } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import { syncFolder } from './file-lines.ts';
+import { createOwnFile, readOwnFile } from './own-file.ts';
 
 /** An artifact of a finished command, stored in the journal. */
 export interface StoredArtifact {
@@ -90,7 +80,7 @@ export class Journal {
     const path = join(this.#folder, 'seen.log');
     try {
       const ids = readIds(path).slice(-maxRememberedIds);
-      writeFileSync(`${path}.new`, ids.map((id) => `${id}\n`).join(''), { mode: 0o600, flush: true });
+      createOwnFile(`${path}.new`, ids.map((id) => `${id}\n`).join(''));
       renameSync(`${path}.new`, path);
       syncFolder(this.#folder);
       this.#startedFile = openSync(path, 'a', 0o600);
@@ -206,7 +196,7 @@ export class Journal {
     const folder = this.folderOf(commandId);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, name);
-    writeFileSync(`${path}.new`, JSON.stringify(value), { mode: 0o600, flush: true });
+    createOwnFile(`${path}.new`, JSON.stringify(value));
     renameSync(`${path}.new`, path);
     syncFolder(folder);
     syncFolder(this.#folder);
@@ -227,7 +217,7 @@ const idPattern = /(?=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))/gi;
 
 function readIds(path: string): string[] {
   try {
-    return [...readFileSync(path, 'utf8').matchAll(idPattern)].map(([, id]) => id as string);
+    return [...readOwnFile(path).toString().matchAll(idPattern)].map(([, id]) => id as string);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
@@ -242,7 +232,7 @@ function unfinishedOf(commandId: string, { type, line }: Partial<OpenEntry>, beg
 
 function readJson(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return JSON.parse(readOwnFile(path).toString());
   } catch {
     return null;
   }

@@ -27,12 +27,14 @@ export function entriesToKeep(path: string): AuditLine[] {
   return found.toReversed();
 }
 
-/** Yields the entries of a file, and those that it keeps of removed files, newest first. */
+/** Yields the entries of a file, then those that it keeps of removed files, newest first. */
 function* entriesFromEnd(path: string): Generator<AuditLine> {
+  const kept: AuditLine[] = [];
   for (const text of linesFromEnd(path)) {
     const line = parseAuditLine(text);
     if (line === null) continue;
     yield line;
-    yield* line.kept?.toReversed() ?? [];
+    kept.push(...(line.kept?.toReversed() ?? []));
   }
+  yield* kept;
 }

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const waitMs = 2_000;
@@ -66,9 +66,12 @@ function tryCreate(path: string, text: string): boolean {
 function readLock(path: string): LockHolder | null {
   let handle: number | undefined;
   try {
-    handle = openSync(path, 'r');
-    const { ino, mtimeMs } = fstatSync(handle);
-    const text = readFileSync(handle, 'utf8');
+    // Opening a pipe would otherwise wait for a program that writes to it.
+    handle = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const facts = fstatSync(handle);
+    if (facts.isDirectory()) return null;
+    const { ino, mtimeMs } = facts;
+    const text = facts.isFile() ? readFileSync(handle, 'utf8') : '';
     return { text, pid: Number.parseInt(text, 10), ageMs: Date.now() - mtimeMs, stamp: `${ino} ${mtimeMs} ${text}` };
   } catch {
     return null;

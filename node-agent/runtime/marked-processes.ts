@@ -56,6 +56,7 @@ export class MarkedProcesses {
   /**
    * Returns the running processes with a mark.
    * @returns `isComplete`: false if a new process ended before it was examined.
+   * @throws the error of the file system when processes cannot be examined, such as without a free file handle.
    */
   scan(): { found: number[]; isComplete: boolean } {
     if (process.platform !== 'linux') return { found: [], isComplete: true };
@@ -80,10 +81,11 @@ export class MarkedProcesses {
 
   /** Whether a process has a mark. Null when it ended, at most once for each process: it may have left a child. */
   #isMarked(pid: number): boolean | null {
-    const limits = /^Max realtime timeout\s+(\w+)\s+(\w+)\s/m.exec(read(`/proc/${pid}/limits`)) ?? [];
-    const isMarked = limits.some((limit) => this.#limits.has(limit)) || this.#hasVariable(read(`/proc/${pid}/environ`));
+    const limits = /^Max realtime timeout\s+(\w+)\s+(\w+)\s/m.exec(examine(`/proc/${pid}/limits`)) ?? [];
+    const isMarked =
+      limits.some((limit) => this.#limits.has(limit)) || this.#hasVariable(examine(`/proc/${pid}/environ`));
     // The name of the program, in parentheses, can contain any character.
-    const fields = read(`/proc/${pid}/stat`)
+    const fields = examine(`/proc/${pid}/stat`)
       .replace(/^.*\) /s, '')
       .split(' ');
     const [state = ''] = fields;
@@ -102,18 +104,20 @@ export class MarkedProcesses {
 /**
  * Ends all processes with one of some marks, on Linux. Stops them first, so that they cannot start more processes
  * meanwhile.
- * @returns whether none is left. False when they start others faster than they are found.
+ * @returns whether none is left. False when they start others faster than they are found, or cannot be found.
  */
 export async function endMarked(marks: Iterable<string>): Promise<boolean> {
   const processes = new MarkedProcesses(marks);
   const deadline = performance.now() + endDeadlineMs;
   const stopped = new Set<number>();
+  /** When a marked process was seen, or could have been missed because a scan failed. */
   let seenAt = Number.NEGATIVE_INFINITY;
   let burstEnd = performance.now() + burstMs;
   for (let empty = 0; empty < emptyScans;) {
-    const { found, isComplete } = processes.scan();
+    const scanned = unlessFailed(() => processes.scan());
+    const { found, isComplete } = scanned ?? { found: [], isComplete: false };
     const now = performance.now();
-    if (found.length > 0) seenAt = now;
+    if (scanned === undefined || found.length > 0) seenAt = now;
     empty = found.length === 0 && isComplete ? empty + 1 : 0;
     const running = found.filter((pid) => !stopped.has(pid));
     for (const pid of running) {
@@ -131,13 +135,34 @@ export async function endMarked(marks: Iterable<string>): Promise<boolean> {
   return true;
 }
 
-/** The text of a file of a process. It is empty after the process ended. */
-export function read(path: string): string {
+/** Errors of a system without the means to read a file. They say nothing about the process. */
+const shortages = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
+
+/** The text of a file of a process. It is empty after the process ended. @throws the error of a shortage. */
+function examine(path: string): string {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
+  } catch (error) {
+    if (shortages.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     return '';
   }
+}
+
+/** The text of a file of a process. It is empty after the process ended, and when it cannot be read. */
+export const read = (path: string): string => unlessFailed(() => readFileSync(path, 'utf8')) ?? '';
+
+function unlessFailed<Result>(action: () => Result): Result | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Signals the processes with a mark, as far as they can be found now. */
+export function signalMarked(mark: string, signal: NodeJS.Signals): void {
+  const { found = [] } = unlessFailed(() => new MarkedProcesses([mark]).scan()) ?? {};
+  for (const pid of found) signalProcess(pid, signal);
 }
 
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {

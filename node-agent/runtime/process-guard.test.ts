@@ -313,6 +313,54 @@ test.skipIf(!isLinux)('a guard that a program stopped is replaced', async () => 
   await expect.poll(() => left([sleep])).toEqual([]);
 });
 
+test.skipIf(!isLinux || !hasProgram('prlimit'))(
+  'a guard whose file handles a program took is replaced (needs prlimit)',
+  async () => {
+    const sleep = ownSleep();
+    const companion = companionThatRuns(`env -i setsid ${sleep.join(' ')} & wait`);
+    const pid = companion.pid as number;
+    await allRun([sleep]);
+    const [guard] = guardsOf(pid) as [number];
+    expect(spawnSync('prlimit', ['--pid', String(guard), '--nofile=3:3']).status).toBe(0);
+    await expect.poll(() => guardsOf(pid).some((other) => other !== guard)).toBe(true);
+    companion.kill('SIGKILL');
+    await expect.poll(() => left([sleep])).toEqual([]);
+  },
+);
+
+test.skipIf(!isLinux || !hasProgram('prlimit'))(
+  'programs that the companion cannot find for lack of file handles are noted, and ended later (needs prlimit)',
+  async () => {
+    const sleep = ownSleep();
+    const script = `
+    const { ProcessGuard } = await import(${moduleUrl('process-guard.ts')});
+    const { systemHandlers } = await import(${moduleUrl('commands/system.ts')});
+    const guard = new ProcessGuard((mark) => console.log('left ' + mark));
+    const stop = new AbortController();
+    process.stdin.once('data', () => stop.abort(new Error('ended')));
+    await systemHandlers(guard)['system.run'](
+      { argv: ['sh', '-c', 'env -i setsid ${sleep.join(' ')} & wait'] }, { commandId: 'mark', signal: stop.signal },
+    ).catch(({ message }) => console.log(message));
+    setInterval(() => undefined, 1_000);`;
+    const companion = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void companion.kill('SIGKILL'));
+    let output = '';
+    companion.stdout.on('data', (text: Buffer) => (output += text.toString()));
+    const limitHandles = (limits: string) =>
+      expect(spawnSync('prlimit', ['--pid', String(companion.pid), `--nofile=${limits}`]).status).toBe(0);
+    await allRun([sleep]);
+    const [, soft = ''] = /^Max open files\s+(\d+)/m.exec(read(`/proc/${companion.pid}/limits`)) ?? [];
+    limitHandles('5:');
+    companion.stdin.write('\n');
+    await expect.poll(() => output).toBe('left mark\nended\n');
+    expect(left([sleep])).toHaveLength(1);
+    limitHandles(`${soft}:`);
+    await expect.poll(() => left([sleep])).toEqual([]);
+  },
+);
+
 test.skipIf(!isLinux)('programs that outlived the guard and the companion end at the next start', async () => {
   const sleep = ownSleep();
   const commandId = crypto.randomUUID();

@@ -7,9 +7,9 @@ import {
   endMarked,
   limitOf,
   lowestMark,
-  MarkedProcesses,
   prlimit,
   read,
+  signalMarked,
   signalProcess,
 } from './marked-processes.ts';
 
@@ -73,6 +73,8 @@ const entryFor = (group: number | '-', mark: string) => `${group} ${mark} ${limi
  */
 export class ProcessGuard implements AsyncDisposable {
   #guard: ChildProcess | undefined;
+  /** The limits with which the guard started, as Linux shows them. */
+  #guardLimits = '';
   /** The entries of programs that may still run. */
   readonly #entries = new Set<string>();
   /** Marks of processes that could not be ended yet. */
@@ -81,8 +83,8 @@ export class ProcessGuard implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param onLeft Called when processes of a command start others faster than they can be ended. The command is null if
-   *   an earlier companion started it.
+   * @param onLeft Called when processes of a command could not be ended. The command is null if an earlier companion
+   *   started it.
    */
   constructor(onLeft: (mark: string | null) => void = () => undefined) {
     this.#onLeft = onLeft;
@@ -142,9 +144,9 @@ export class ProcessGuard implements AsyncDisposable {
   }
 
   #noteLeft(marks: readonly string[], mark: string | null): void {
-    this.#onLeft(mark);
     this.#left.add(marks);
     this.#watch();
+    this.#onLeft(mark);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -166,7 +168,7 @@ export class ProcessGuard implements AsyncDisposable {
     if (this.#entries.delete(entry) && this.#isGuardRunning) this.#guard?.stdin?.write(`del ${entry}\n`);
   }
 
-  /** Replaces a stopped guard, and ends processes that were left, while there are any. */
+  /** Replaces a guard that cannot work, and ends processes that were left, while there are any. */
   #watch(): void {
     this.#timer ??= setInterval(() => {
       if (this.#entries.size + this.#left.size === 0) {
@@ -174,10 +176,8 @@ export class ProcessGuard implements AsyncDisposable {
         this.#timer = undefined;
         return;
       }
-      // A program can stop the guard before it kills the companion. A killed guard is replaced.
-      const { pid } = this.#guard ?? {};
-      if (pid !== undefined && this.#isGuardRunning && / [Tt] /.test(read(`/proc/${pid}/stat`).replace(/^.*\)/, '')))
-        this.#guard?.kill('SIGKILL');
+      // A program can stop the guard, or take its file handles, before it kills the companion. A killed guard is replaced.
+      if (this.#isGuardRunning && this.#isGuardUnable) this.#guard?.kill('SIGKILL');
       for (const marks of this.#left) background(this.#endAgain(marks), 'end of processes');
     }, checkIntervalMs).unref();
   }
@@ -191,6 +191,15 @@ export class ProcessGuard implements AsyncDisposable {
   get #isGuardRunning(): boolean {
     const { pid, exitCode = null, signalCode = null } = this.#guard ?? {};
     return pid !== undefined && exitCode === null && signalCode === null;
+  }
+
+  /** Whether the guard is stopped, or has other limits than at its start. */
+  get #isGuardUnable(): boolean {
+    const folder = `/proc/${this.#guard?.pid}`;
+    const limits = read(`${folder}/limits`);
+    return (
+      / [Tt] /.test(read(`${folder}/stat`).replace(/^.*\)/, '')) || (limits !== '' && limits !== this.#guardLimits)
+    );
   }
 
   /** Starts a guard with all entries. A system without free memory or processes may refuse it. */
@@ -210,6 +219,7 @@ export class ProcessGuard implements AsyncDisposable {
       return;
     }
     this.#guard = guard;
+    this.#guardLimits = read(`/proc/${guard.pid}/limits`);
     guard.stdin?.on('error', () => undefined);
     guard.on('error', () => undefined);
     guard.once('exit', (_code, signal) => {
@@ -227,7 +237,7 @@ function signalTree(group: number, mark: string, signal: NodeJS.Signals): void {
     return;
   }
   signalProcess(-group, signal);
-  for (const pid of new MarkedProcesses([mark]).scan().found) signalProcess(pid, signal);
+  signalMarked(mark, signal);
 }
 
 /** Kills a process group and, on Linux, processes that left the group. @returns whether none is left. */

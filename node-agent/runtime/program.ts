@@ -221,9 +221,17 @@ audit
     const state = await askCompanion(folder, 'setAuditAside', {});
     if (state === null) {
       assertOwner();
-      new AuditLog(folder.audit).setAside();
+      new AuditLog(folder.audit).setAside({ waits: false });
     }
-    print({ ok: true }, command.optsWithGlobals().json, 'Started a new log. The old one is kept beside it.');
+    const waiting = state?.audit.unwritten ?? 0;
+    print(
+      { ok: waiting === 0 },
+      command.optsWithGlobals().json,
+      waiting === 0
+        ? 'Started a new log. The old one is kept beside it.'
+        : `The old log is set aside, but the new log can't be written: ${waiting} entries wait in the running companion. Free space on its disk.`,
+    );
+    if (waiting > 0) process.exitCode = 1;
   });
 
 /** The commands that accept or discard a waiting edit, for the line that shows the edit. */

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, openAsBlob, readFileSync, statSync } from 'node:fs';
+import { createReadStream, openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { CommandResult, UploadMetadata } from '../../shared/contract/nodes/command-result.ts';
 import type { HubClient } from './hub-client.ts';
 import { HubError } from './hub-error.ts';
 import type { FinishedCommand, StoredArtifact } from './journal.ts';
+import { readOwnFile, sizeOfOwnFile } from './own-file.ts';
 
 /** Artifacts up to this total size are sent inside the JSON, in bytes. */
 const inlineBytes = 256 * 1024;
@@ -70,12 +71,12 @@ export class ResultSender {
   ): Promise<void> {
     const uploading = AbortSignal.any([signal, withheld]);
     const { result, artifacts } = finished;
-    const total = artifacts.reduce((sum, { filePath }) => sum + statSync(filePath).size, 0);
+    const total = artifacts.reduce((sum, { filePath }) => sum + sizeOfOwnFile(filePath), 0);
     if (total <= inlineBytes) {
       const inline = artifacts.map(({ name, contentType, filePath }) => ({
         name,
         contentType,
-        base64: readFileSync(filePath).toString('base64'),
+        base64: readOwnFile(filePath).toString('base64'),
       }));
       await this.#complete(finished, { ...result, ...(inline.length === 0 ? {} : { artifacts: inline }) }, signal);
       return;

@@ -4,6 +4,7 @@ import type { CommandError } from './commands/handler.ts';
 import type { RunningCommand } from './dispatcher.ts';
 import { HubError } from './hub-error.ts';
 import type { FinishedCommand, Journal } from './journal.ts';
+import { NotAFileError } from './own-file.ts';
 import { newDelivery } from './result-sender.ts';
 import type { ResultSender } from './result-sender.ts';
 
@@ -131,7 +132,8 @@ export class UnconfirmedCommands {
         if (isAborted(givingUp) || endIfRevoked(error)) return;
         if (isAborted(withheld.signal) && sent.result.status === 'succeeded') continue;
         const hubError = error instanceof HubError ? error : undefined;
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT' && sent.artifacts.length > 0) {
+        const isLost = error instanceof NotAFileError || (error as NodeJS.ErrnoException).code === 'ENOENT';
+        if (isLost && sent.artifacts.length > 0) {
           const acted = finished.source?.acts === true;
           const advice = acted ? 'look at the machine before you retry' : 'run it again';
           const message = `The artifacts of the command are missing in the data folder of the companion; ${advice}.`;

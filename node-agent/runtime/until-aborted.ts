@@ -17,3 +17,21 @@ export async function untilAborted<Result>(promise: Promise<Result>, signal: Abo
     promise.catch(() => undefined);
   }
 }
+
+/** Returns the result of a promise. Rejects with the reason of the signal when the signal aborts first. */
+export async function unlessAborted<Result>(
+  promise: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (signal === undefined) return promise;
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    promise.catch(() => undefined);
+  }
+}

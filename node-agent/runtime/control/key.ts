@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
+import { readOwnFile } from '../own-file.ts';
 import type { Agreement } from './sealed-lines.ts';
 
 /** A random value that is used once, in hex. */
@@ -38,7 +39,7 @@ export function controlKey(folder: DataFolder): Buffer {
 
 function readKey(path: string): Buffer | null {
   try {
-    const key = Buffer.from(readFileSync(path, 'utf8'), 'hex');
+    const key = Buffer.from(readOwnFile(path).toString(), 'hex');
     return key.length === 32 ? key : null;
   } catch {
     return null;

@@ -114,6 +114,7 @@ test('HTTP_PROXY, HTTPS_PROXY and NO_PROXY select the proxy of a destination', (
     port: 3128,
     isSecure: false,
     authorization: `Basic ${Buffer.from('user:p@ss').toString('base64')}`,
+    variable: 'HTTPS_PROXY',
   });
   expect(to('example.org', 80, false)).toMatchObject({ host: 'plain.example', port: 80 });
   for (const host of ['internal.example', 'a.internal.example', '10.0.0.5']) expect(to(host), host).toBeNull();

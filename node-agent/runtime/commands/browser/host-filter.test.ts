@@ -162,6 +162,55 @@ test("no response of the owner's proxy can contain its credentials, and servers 
   expect(direct.text).not.toContain('authorization');
 });
 
+/** Starts a server and proxy on 127.0.0.1 that answers everything with status 407. */
+async function listenWith407(): Promise<number> {
+  const server = createServer((_incoming, response) =>
+    response.writeHead(407, { 'proxy-authenticate': 'Basic realm="outrigger-companion"' }).end('no'),
+  );
+  server.on('connect', (_incoming, socket) => {
+    socket.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n');
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+test('the browser gets no request for credentials from a server', async () => {
+  const port = await listenWith407();
+  await using filter = await HostFilter.listen(() => open);
+  const { status, headers, text } = await send(filter, `http://127.0.0.1:${port}/`, { headers: asBrowser(filter) });
+  expect(status).toBe(502);
+  expect(headers['proxy-authenticate']).toBeUndefined();
+  expect(text).toBe(`127.0.0.1:${port} answered with status 407, which only a proxy may send.\n`);
+});
+
+test.each([
+  ['', 'requires a user name and a password (HTTP 407)'],
+  ['user:wrong@', 'does not accept the user name and the password'],
+])("a request of the owner's proxy at http://%s for credentials is reported and not forwarded", async (user, why) => {
+  const port = await listenWith407();
+  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'no_proxy', 'NO_PROXY']) vi.stubEnv(name, undefined);
+  for (const name of ['https_proxy', 'http_proxy']) vi.stubEnv(name, `http://${user}127.0.0.1:${port}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await using filter = await HostFilter.listen(
+    () => open,
+    async () => ['93.184.216.34'],
+  );
+  await expect(send(filter, 'http://far.example/', { headers: asBrowser(filter) })).rejects.toThrow('socket hang up');
+  expect(await tunnel(filter, 'far.example:443')).toContain('502');
+  for (const [address, variable] of [
+    ['http://far.example/', 'HTTP_PROXY'],
+    ['https://far.example/', 'HTTPS_PROXY'],
+  ] as const)
+    expect(filter.problemOf(address)).toMatchObject({
+      isRefused: false,
+      message: expect.stringContaining(`the proxy 127.0.0.1:${port} (${variable}) ${why}`) as string,
+    });
+});
+
 test('a name that resolves to a private address is refused before a request is sent', async () => {
   const { port, seen } = await listen();
   let asked = 0;

@@ -19,6 +19,8 @@ const hopByHopHeaders = new Set([
   'connection',
   'proxy-connection',
   'proxy-authorization',
+  'proxy-authenticate',
+  'proxy-authentication-info',
   'keep-alive',
   'te',
   'trailer',
@@ -224,6 +226,18 @@ export class HostFilter implements AsyncDisposable {
       const send = 'proxy' in route && route.proxy.isSecure ? httpsRequest : httpRequest;
       const upstream = send(requestOptions(url, route, request.method, headers), (upstreamResponse) => {
         upstreamResponse.on('error', end);
+        // The browser would take status 407 for an answer of this filter, and forget its credentials.
+        if (upstreamResponse.statusCode === 407) {
+          if ('proxy' in route) {
+            upstream.destroy(new Unreachable(describeRefusal(route.proxy, 407, url.host), false));
+            return;
+          }
+          upstreamResponse.resume();
+          response
+            .writeHead(502, { 'content-type': 'text/plain; charset=utf-8' })
+            .end(`${keyOf(destination)} answered with status 407, which only a proxy may send.\n`);
+          return;
+        }
         const responseHeaders = Object.fromEntries(
           Object.entries(upstreamResponse.headers).filter(([name]) => !hopByHopHeaders.has(name)),
         );
@@ -370,7 +384,16 @@ async function connectTo({ host, port }: Destination, route: Route): Promise<{ u
   const { status, early } = await readConnectResponse(upstream);
   if (status === 200) return { upstream, early };
   upstream.destroy();
-  throw new Unreachable(`the proxy ${proxy.host}:${proxy.port} answered ${status} for ${target}`, false);
+  throw new Unreachable(describeRefusal(proxy, status, target), false);
+}
+
+/** What the owner's proxy answered instead of forwarding a request. */
+function describeRefusal({ host, port, authorization, variable }: OwnerProxy, status: number, target: string): string {
+  const name = `the proxy ${host}:${port} (${variable})`;
+  if (status !== 407) return `${name} answered ${status} for ${target}`;
+  return authorization === null
+    ? `${name} requires a user name and a password (HTTP 407); add them to ${variable}, as http://USER:PASSWORD@HOST:PORT`
+    : `${name} does not accept the user name and the password in ${variable} (HTTP 407)`;
 }
 
 async function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {

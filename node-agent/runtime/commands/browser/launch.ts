@@ -1,12 +1,20 @@
-import { readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
+import { read, signalProcess } from '../../marked-processes.ts';
+import { unlessAborted } from '../../until-aborted.ts';
 import { CommandError } from '../handler.ts';
 import { findBrowser } from './find-browser.ts';
 import { lacksSandbox, sandboxProblem } from './sandbox.ts';
 
 const launchTimeoutMs = 30_000;
+/** Interval at which processes of a browser are searched while its aborted start has not ended, in milliseconds. */
+const killIntervalMs = 100;
+/** Time in which Playwright must report the end of a killed browser that was starting. It can miss this end. */
+const noticeKillMs = 200;
 /** Sends all traffic through the filter: the browser resolves no host names, and WebRTC uses no direct UDP. */
 const filterArguments = [
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
@@ -34,15 +42,25 @@ export function usableBrowser(settings: LocalSettings['browser']): string {
   return browser.path;
 }
 
+export interface LaunchOptions {
+  /** Identifies the processes of this browser, see `killBrowser`. */
+  launchId: string;
+  /** The address of the filter, which is the proxy of the browser. */
+  filterUrl: string;
+  downloadsPath: string;
+  /** Ends a browser that is still starting. */
+  signal: AbortSignal;
+}
+
 /**
- * Starts a browser with the given profile, whose proxy is the filter at `filterUrl`.
- * @throws CommandError `failed` with one line of text.
+ * Starts a browser with the given profile.
+ * @throws CommandError `failed` with one line of text; the reason of the signal.
  */
 export async function launchBrowser(
   profile: string,
   executablePath: string,
   settings: LocalSettings['browser'],
-  { filterUrl, downloadsPath }: { filterUrl: string; downloadsPath: string },
+  { launchId, filterUrl, downloadsPath, signal }: LaunchOptions,
 ): Promise<BrowserContext> {
   const canShow =
     process.platform !== 'linux' ||
@@ -50,31 +68,38 @@ export async function launchBrowser(
     process.env['WAYLAND_DISPLAY'] !== undefined;
   // Loading Playwright takes as long as loading the rest of the companion, and most companions use no browser.
   const { chromium } = await import('playwright-core');
+  signal.throwIfAborted();
+  const launched = chromium.launchPersistentContext(profile, {
+    executablePath,
+    headless: !(settings.headed && canShow),
+    chromiumSandbox: !lacksSandbox(),
+    acceptDownloads: true,
+    downloadsPath,
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+    viewport: { width: 1280, height: 800 },
+    timeout: launchTimeoutMs,
+    proxy: { server: filterUrl, bypass: '<-loopback>' },
+    args: [
+      launchArgument(launchId),
+      ...filterArguments,
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--no-default-browser-check',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
   try {
-    return await chromium.launchPersistentContext(profile, {
-      executablePath,
-      headless: !(settings.headed && canShow),
-      chromiumSandbox: !lacksSandbox(),
-      acceptDownloads: true,
-      downloadsPath,
-      handleSIGINT: false,
-      handleSIGTERM: false,
-      handleSIGHUP: false,
-      viewport: { width: 1280, height: 800 },
-      timeout: launchTimeoutMs,
-      proxy: { server: filterUrl, bypass: '<-loopback>' },
-      args: [
-        ...filterArguments,
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--no-default-browser-check',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    return await unlessAborted(launched, signal);
   } catch (error) {
+    if (signal.aborted) {
+      await endStart(launchId, launched);
+      throw error;
+    }
     const text = (error as Error).message;
     const inUse = /ProcessSingleton|SingletonLock|profile.*in use|existing browser session/i.test(text);
     throw new CommandError(
@@ -115,16 +140,66 @@ export async function storeProxyCredentials(
   }
 }
 
+/** Ends a browser whose start was aborted, also if its process starts later. */
+async function endStart(launchId: string, launched: Promise<BrowserContext>): Promise<void> {
+  const killed = Promise.withResolvers<void>();
+  const ended = killBrowserUntil(
+    launchId,
+    launched.then((context) => context.close()),
+    0,
+    () => setTimeout(killed.resolve, noticeKillMs),
+  );
+  await Promise.race([ended, killed.promise]);
+}
+
 /**
- * Kills the browser that uses a profile. Chromium writes its process ID to the profile on Linux and macOS only.
- * @returns Whether a process was killed.
+ * Kills the processes of a start of a browser again and again until a promise settles.
+ * @param graceMs Time before the first attempt.
+ * @param onKilled Called when a process was killed.
  */
-export function killBrowser(profile: string): boolean {
-  try {
-    const pid = Number(/-(\d+)$/.exec(readlinkSync(join(profile, 'SingletonLock')))?.[1] ?? 0);
-    return pid > 1 && pid !== process.pid && process.kill(pid, 'SIGKILL');
-  } catch {
-    // The browser has ended, or the system has no such link.
-    return false;
+export async function killBrowserUntil(
+  launchId: string,
+  ended: Promise<unknown>,
+  graceMs = 0,
+  onKilled: () => void = () => undefined,
+): Promise<void> {
+  let hasEnded = false;
+  const settled = ended.catch(() => undefined).finally(() => (hasEnded = true));
+  await Promise.race([settled, delay(graceMs)]);
+  while (!hasEnded) {
+    // Without a free file handle no process is found. The next attempt may succeed.
+    if (await killBrowser(launchId).catch(() => false)) onKilled();
+    await Promise.race([settled, delay(killIntervalMs)]);
   }
+}
+
+/** An argument that Chromium ignores. It is in the command line of the browser and of a script that starts it. */
+const launchArgument = (launchId: string) => `--outrigger-launch=${launchId}`;
+
+/**
+ * Kills the processes of one start of a browser, with their process groups. On Windows nothing is killed.
+ * @returns Whether a process was found.
+ */
+async function killBrowser(launchId: string): Promise<boolean> {
+  const found = await processesWithArgument(launchArgument(launchId));
+  for (const pid of found) {
+    signalProcess(-pid, 'SIGKILL');
+    signalProcess(pid, 'SIGKILL');
+  }
+  return found.length > 0;
+}
+
+async function processesWithArgument(argument: string): Promise<number[]> {
+  if (process.platform === 'linux')
+    return readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => Number.isInteger(pid) && read(`/proc/${pid}/cmdline`).split('\0').includes(argument));
+  if (process.platform === 'win32') return [];
+  const { stdout } = await promisify(execFile)('/bin/ps', ['-axww', '-o', 'pid=,args='], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout
+    .split('\n')
+    .filter((line) => line.split(' ').includes(argument))
+    .map((line) => Number.parseInt(line, 10));
 }

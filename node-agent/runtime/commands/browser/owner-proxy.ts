@@ -8,6 +8,8 @@ export interface OwnerProxy {
   isSecure: boolean;
   /** The value of the header `Proxy-Authorization`; null if the address contains no user. */
   authorization: string | null;
+  /** The environment variable with its address. */
+  variable: string;
 }
 
 /** The environment contains a proxy address that is not valid. The message says what to do. */
@@ -66,5 +68,6 @@ export function ownerProxyFor(
     isSecure,
     authorization:
       user === '' ? null : `Basic ${Buffer.from(`${user}:${decodeURIComponent(url.password)}`).toString('base64')}`,
+    variable: name,
   };
 }

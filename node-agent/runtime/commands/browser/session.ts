@@ -1,15 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import type { BrowserContext, CDPSession, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { background } from '../../background.ts';
+import { unlessAborted } from '../../until-aborted.ts';
 import { CommandError } from '../handler.ts';
 import { becomesDownload, Downloads, maxDownloadBytes, maxPendingDownloads } from './downloads.ts';
 import { onDriverError } from './driver-errors.ts';
 import { HostFilter } from './host-filter.ts';
 import type { DestinationProblem } from './host-filter.ts';
 import { navigationProblem } from './host-rules.ts';
-import { killBrowser, launchBrowser, storeProxyCredentials, usableBrowser } from './launch.ts';
+import { killBrowserUntil, launchBrowser, storeProxyCredentials, usableBrowser } from './launch.ts';
 import { maxPagesOfRun, RunPages } from './run-pages.ts';
 import type { OpenPage, PageOwner } from './run-pages.ts';
 import { targetIdOf, Windows } from './windows.ts';
@@ -45,10 +47,6 @@ const defaultLimits: BrowserLimits = {
 
 /** Time in which a denied browser can save its profile. A pause must end everything within 1 s. */
 const denialGraceMs = 700;
-/**
- * Time in which Playwright must report the end of a killed browser. Playwright can miss the end of a starting browser.
- */
-const noticeKillMs = 200;
 
 type BrowserSettings = LocalSettings['browser'];
 
@@ -64,6 +62,8 @@ export interface PageChoice {
 
 /** An open browser with its filter, downloads and windows. */
 interface RunningBrowser {
+  /** Identifies the processes of the browser, see `killBrowser`. */
+  launchId: string;
   context: BrowserContext;
   filter: HostFilter;
   downloads: Downloads;
@@ -87,8 +87,8 @@ export class BrowserSession implements AsyncDisposable {
   readonly limits: BrowserLimits;
   readonly #owners = new Map<string, RunPages>();
   #running: Promise<RunningBrowser> | undefined;
-  /** Aborts the start of a browser that was killed. */
-  #launching = new AbortController();
+  /** Ends a browser that is starting. */
+  #launching: AbortController | undefined;
   #settings: BrowserSettings | undefined;
   #filter: HostFilter | undefined;
   #windows: Windows | undefined;
@@ -304,33 +304,45 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   async #launch(settings: BrowserSettings): Promise<RunningBrowser> {
+    const launching = new AbortController();
+    this.#launching = launching;
+    try {
+      return await this.#startBrowser(settings, launching.signal);
+    } finally {
+      if (this.#launching === launching) this.#launching = undefined;
+    }
+  }
+
+  async #startBrowser(settings: BrowserSettings, signal: AbortSignal): Promise<RunningBrowser> {
     const executablePath = usableBrowser(settings);
     await this.#stopped;
-    this.#launching = new AbortController();
-    const { signal } = this.#launching;
+    signal.throwIfAborted();
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
     const filter = await HostFilter.listen(() => this.#settings ?? settings);
     let browser: RunningBrowser | undefined;
     const downloads = new Downloads(`${this.#profile}-downloads`, this.limits.maxDownloadBytes, () =>
       this.#failInBackground(browser, 'its pages downloaded more than the limit of the browser'),
     );
+    const launchId = randomUUID();
     let context: BrowserContext | undefined;
     let startPage: Page;
     let windows: Windows;
     try {
-      const launched = launchBrowser(this.#profile, executablePath, settings, {
+      context = await launchBrowser(this.#profile, executablePath, settings, {
+        launchId,
         filterUrl: filter.url,
         downloadsPath: downloads.folder,
+        signal,
       });
-      context = await unlessAborted(launched, signal);
-      startPage = context.pages()[0] ?? (await context.newPage());
+      startPage = context.pages()[0] ?? (await unlessAborted(context.newPage(), signal));
       await unlessAborted(storeProxyCredentials(startPage, filter), signal);
       windows = await Windows.watch(context, startPage, {
         runsByTarget: () => this.#runsByTarget(),
         hasCapacity: (pages) => this.#limitProblem(pages, this.#settings?.maxPages ?? 1) === null,
       });
+      signal.throwIfAborted();
     } catch (error) {
-      await context?.close().catch(() => undefined);
+      if (context !== undefined) await killBrowserUntil(launchId, context.close());
       downloads[Symbol.dispose]();
       await filter[Symbol.asyncDispose]();
       throw error;
@@ -340,7 +352,7 @@ export class BrowserSession implements AsyncDisposable {
     this.#windows = windows;
     const guard = onDriverError((error) => this.#failInBackground(browser, `the browser failed: ${error.message}`));
     const heapBytes = getHeapStatistics().used_heap_size;
-    browser = { context, filter, downloads, startPage, windows, guard, heapBytes };
+    browser = { launchId, context, filter, downloads, startPage, windows, guard, heapBytes };
     context.on('close', () => background(this.#onBrowserEnd(browser), 'clean-up after a browser'));
     context.on('requestfailed', (request) => this.#noteFailedNavigation(request));
     context.on('page', (page) => {
@@ -507,34 +519,27 @@ export class BrowserSession implements AsyncDisposable {
   /**
    * Closes the browser.
    * @param graceMs Time until the browser is killed. Its connections are closed first. A browser that fails, downloads
-   *   endlessly or has a busy page can take 30 s to end. Without this parameter the browser is not killed.
+   *   endlessly or has a busy page can take 30 s to end. A browser that is still starting is killed immediately. Without
+   *   this parameter the browser is not killed.
    */
   async #stop(why: string, graceMs?: number): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
+    if (graceMs !== undefined)
+      this.#launching?.abort(new CommandError('failed', 'The browser was ended while it started.'));
     if (running !== undefined) this.#stopped = Promise.all([this.#stopped, this.#close(running, why, graceMs)]);
     await this.#stopped;
   }
 
   async #close(running: Promise<RunningBrowser>, why: string, graceMs: number | undefined): Promise<void> {
-    // The timer also kills a browser that is still starting, because a start can take 30 s.
-    let timer: NodeJS.Timeout | undefined;
-    const giveUp = () => this.#launching.abort(new CommandError('failed', 'The browser was ended while it started.'));
-    const kill = () => {
-      if (killBrowser(this.#profile)) timer = setTimeout(giveUp, noticeKillMs);
-    };
-    if (graceMs !== undefined) timer = setTimeout(kill, graceMs);
-    try {
-      const browser = await running.catch(() => undefined);
-      if (browser === undefined) return;
-      this.#removePages(why);
-      if (graceMs !== undefined)
-        background(browser.filter[Symbol.asyncDispose](), 'closing the connections of a browser');
-      await browser.context.close().catch(() => undefined);
-      await this.#release(browser);
-    } finally {
-      clearTimeout(timer);
-    }
+    const browser = await running.catch(() => undefined);
+    if (browser === undefined) return;
+    this.#removePages(why);
+    if (graceMs !== undefined)
+      background(browser.filter[Symbol.asyncDispose](), 'closing the connections of a browser');
+    const closed = browser.context.close();
+    await (graceMs === undefined ? closed.catch(() => undefined) : killBrowserUntil(browser.launchId, closed, graceMs));
+    await this.#release(browser);
   }
 
   /** Releases the resources of a browser that ended by itself. */
@@ -598,18 +603,3 @@ async function watchWindowRequests({ pages }: OpenPage, opening: Promise<CDPSess
 }
 
 export type { OpenPage };
-
-/** Returns the result of a promise. Rejects with the reason of the signal when the signal aborts first. */
-async function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return promise;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    promise.catch(() => undefined);
-  }
-}
