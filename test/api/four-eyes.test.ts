@@ -9,6 +9,7 @@ import { settledRun } from '../fixtures/settled-run.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { makeLinkAccount } from '../fixtures/stage/core.ts';
 import { until } from '../fixtures/until.ts';
+import { duringWriteLock } from '../fixtures/write-lock.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -23,6 +24,7 @@ beforeEach(async () => {
 type StepInput = Record<string, unknown> & { type: Step['type'] };
 
 interface Member {
+  id: string;
   email: string;
   token: string;
   session: Client;
@@ -31,12 +33,12 @@ interface Member {
 async function addMember(role: 'admin' | 'agent'): Promise<Member> {
   const email = `${role}.${process.hrtime.bigint()}@example.org`;
   const password = 'correct horse battery';
-  await workspace.session.call('addMember', {
+  const { id } = await workspace.session.call('addMember', {
     params: { tenantId: workspace.tenantId },
     body: { email, password, role },
   });
   const { token } = await hub.client().call('logIn', { body: { email, password } });
-  return { email, token, session: hub.client(token) };
+  return { id, email, token, session: hub.client(token) };
 }
 
 const settled = (id: string) => settledRun(workspace.api, id);
@@ -225,6 +227,44 @@ describe('the starter of a run does not decide its named approval', () => {
     const decider = { kind: 'mail_link', id: other.email, name: other.email, linkCreatedBy: admin.email };
     expect(decided).toMatchObject({ status: 'approved', decider, votes: [{ decider }] });
   });
+
+  test.each(['removed', 'demoted', 'demoted meanwhile'])(
+    'a link decides nothing after the admin who created it was %s',
+    async (how) => {
+      const id = await create(workspace.session, [asked()]);
+      const { runId } = startedRun(await author.session.call('growthRunWorkflow', { params: { id } }));
+      const approval = await pendingOf(runId);
+      const admin = await addMember('admin');
+      const { links } = await admin.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
+      const { pathname } = new URL(links.find(({ approver }) => approver === other.email)?.url as string);
+      const open = () => send(hub.url, 'GET', pathname);
+      const approve = () =>
+        send(hub.url, 'POST', pathname, {
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          raw: 'decision=approved',
+        });
+      expect((await open()).text).toContain('value="approved"');
+      const params = { tenantId: workspace.tenantId, userId: admin.id };
+      const demote = () => workspace.session.call('changeMember', { params, body: { role: 'agent' } });
+      const answers: Awaited<ReturnType<typeof send>>[] = [];
+      if (how === 'removed') await workspace.session.call('removeMember', { params });
+      else if (how === 'demoted') await demote();
+      else {
+        const [, decided] = await duringWriteLock<[unknown, (typeof answers)[0]]>(hub.database, 'audit_log', [
+          demote,
+          approve,
+        ]);
+        answers.push(decided as (typeof answers)[0]);
+      }
+      for (const { status, text } of [...answers, await approve(), await open()]) {
+        expect(status).toBe(403);
+        expect(text).toContain('no longer an admin of this workspace. Ask an admin for a new link.');
+        expect(text).not.toContain('<button');
+      }
+      const [still] = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data;
+      expect(still).toMatchObject({ status: 'pending', votes: [] });
+    },
+  );
 });
 
 describe('an approval of system.run', () => {

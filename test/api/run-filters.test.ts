@@ -120,6 +120,7 @@ test('filters of runs are refused when they are invalid, without permission, and
     'statuses=',
     'idPrefix=01',
     'idPrefix=xyzz',
+    'idPrefix=----',
     'nodeId=1',
     'environment=both',
     'triggerType=',

@@ -121,8 +121,30 @@ async function pair() {
     await client.call('completeAutomationNodeCommand', { params: { id: nodeId, commandId }, body: body as never });
     return commandId;
   };
-  return { nodeId, answer };
+  return { nodeId, answer, client };
 }
+
+test('a stream sends a step again when its device leases its command', async () => {
+  const { nodeId, client } = await pair();
+  const runId = await start([{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
+  const stream = await openStream(`${hub.url}/v1/automations/runs/${runId}/events`, workspace.key);
+  const seen = () =>
+    stream.received.flatMap(({ event, data }) =>
+      event === 'step' ? (data['commands'] as { status: string }[]).map(({ status }) => status) : [],
+    );
+  await expect.poll(seen).toEqual(['pending']);
+  const { commands } = await client.call('pollAutomationNodeCommands', {
+    params: { id: nodeId },
+    query: { max: 1 } as never,
+  });
+  await expect.poll(seen).toEqual(['pending', 'leased']);
+  await client.call('completeAutomationNodeCommand', {
+    params: { id: nodeId, commandId: commands[0]?.id as string },
+    body: { status: 'succeeded', output: { pong: true, latencyMs: 1, appVersion: '1' } } as never,
+  });
+  await expect.poll(() => stream.isOver).toBe(true);
+  expect(seen().at(-1)).toBe('succeeded');
+});
 
 test('a step shows its definition, the size of its output, its child run, and the command of each attempt', async () => {
   const { nodeId, answer } = await pair();

@@ -106,6 +106,8 @@ test('a search finds what a workspace contains by name, and runs and approvals b
   );
   expect((await search('banana')).map(({ id }) => id)).toEqual([ids['Banana REPORT']]);
   expect(await search('nothing of this name')).toEqual([]);
+  // No id starts with a hyphen.
+  expect(await search('--------')).toEqual([]);
 
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: { name: 'Asks', stepsJson: [{ type: 'approval', title: 'Ship?' }] },

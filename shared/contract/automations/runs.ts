@@ -278,7 +278,7 @@ const runFilters = {
   parentRunId: id.optional().describe('Only runs that a step of this run started'),
   idPrefix: z
     .string()
-    .regex(/^[0-9a-fA-F-]{4,36}$/, 'must have 4 to 36 characters of a UUID')
+    .regex(/^[0-9a-fA-F][0-9a-fA-F-]{3,35}$/, 'must be the first 4 to 36 characters of a UUID')
     .meta({ example: '01980000-0000-7' })
     .optional()
     .describe('Only runs whose id starts with these characters, 4 to 36'),
@@ -469,7 +469,7 @@ export const hooks = defineResource({
         idempotencyKey: text(1, 255).optional().describe('A repeated key starts no second run; 1 to 255 characters'),
       })
       .refine((body) => body.workflowId !== undefined || body.event !== undefined, {
-        message: 'give workflowId or event',
+        message: 'is required when event is missing',
         path: ['workflowId'],
       })
       .meta({ example: { event: 'invoice.late', payload: { invoice: 42 }, idempotencyKey: 'invoice-42-late' } }),

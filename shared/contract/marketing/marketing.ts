@@ -162,7 +162,10 @@ export const marketing = defineResource({
         html: campaignFields.html.default(null),
         text: campaignFields.text.default(null),
       })
-      .refine((body) => body.html !== null || body.text !== null, { message: 'give html or text', path: ['text'] })
+      .refine((body) => body.html !== null || body.text !== null, {
+        message: 'is required when html is missing',
+        path: ['text'],
+      })
       .meta({
         example: {
           name: 'Spring letter',

@@ -11,10 +11,19 @@ export interface EventStream {
   signal: AbortSignal;
 }
 
-/** An event stream that also sends JSON text, which is serialized once for many clients. */
-export interface TextEventStream extends EventStream {
+/** An event stream that also sends what is serialized once for many clients. */
+export interface SerializedEventStream extends EventStream {
   sendText(event: string, json: string, id?: string): Promise<void>;
+  /** Sends an event that `eventBytes` returned. */
+  sendBytes(bytes: Buffer): Promise<void>;
 }
+
+// JSON contains no line breaks, so one data line is enough.
+const eventText = (event: string, json: string, id?: string) =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`;
+
+/** An event in the form in which clients receive it. */
+export const eventBytes = (event: string, json: string, id?: string): Buffer => Buffer.from(eventText(event, json, id));
 
 export interface EventStreamOptions {
   maxSeconds: number;
@@ -35,7 +44,7 @@ export async function streamEvents(
   response: ServerResponse,
   signal: AbortSignal,
   { maxSeconds, stallMs = readerStallMs }: EventStreamOptions,
-  produce: (stream: TextEventStream) => Promise<void>,
+  produce: (stream: SerializedEventStream) => Promise<void>,
 ): Promise<void> {
   response.writeHead(200, {
     'Content-Type': 'text/event-stream; charset=utf-8',
@@ -58,18 +67,18 @@ export async function streamEvents(
     until.removeEventListener('abort', onDrain);
     response.setTimeout(0);
   };
-  const sendText: TextEventStream['sendText'] = async (event, json, id) => {
+  const send = async (text: string | Buffer) => {
     if (until.aborted) return;
-    // JSON contains no line breaks, so one data line is enough.
-    response.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`);
+    response.write(text);
     await untilDrained();
   };
   const keepAlive = setInterval(() => response.writableNeedDrain || response.write(': still here\n\n'), keepAliveMs);
   try {
     await produce({
       signal: until,
-      sendText,
-      send: (event, data, id) => sendText(event, JSON.stringify(data), id),
+      send: (event, data, id) => send(eventText(event, JSON.stringify(data), id)),
+      sendText: (event, json, id) => send(eventText(event, json, id)),
+      sendBytes: send,
     });
   } finally {
     clearInterval(keepAlive);

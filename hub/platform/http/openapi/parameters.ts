@@ -10,8 +10,9 @@ const idempotencyKey: Json = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'A repeated key within 24 hours returns the response to the first request',
-  schema: { type: 'string', maxLength: 255 },
+  description:
+    'A repeated key within 24 hours returns the response to the first request. It has 1 to 255 visible ASCII characters, without spaces.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
 const ifMatch: Json = {

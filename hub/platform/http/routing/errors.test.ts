@@ -124,3 +124,32 @@ test('a wrong enum value and a wrong type have messages in the common style', ()
     { path: 'query.count', message: 'must be a number' },
   ]);
 });
+
+test.each(['', ' ', '0x1', '1e1', '1.0', '+1', '-0', '١'])(
+  'a number in a path or query cannot be written as "%s"',
+  (text) => {
+    const schema = z.strictObject({
+      limit: z.coerce.number('must be a whole number').int().min(0).max(100).default(50),
+      from: z.coerce.number('must be a whole number').optional(),
+    });
+    for (const part of ['params', 'query'] as const) {
+      expect(refusalOf(() => parsePart(part, schema, { limit: text, from: text })).details).toEqual([
+        { path: `${part}.limit`, message: 'must be a whole number' },
+        { path: `${part}.from`, message: 'must be a whole number' },
+      ]);
+      expect(parsePart(part, schema, { from: '010' })).toEqual({ limit: 50, from: 10 });
+    }
+  },
+);
+
+test.each([
+  ['inboundAutomationHook', {}, 'body.workflowId is required when event is missing.'],
+  [
+    'createCampaign',
+    { name: 'n', listId: '01980000-0000-7000-8000-000000000004', subject: 's' },
+    'body.text is required when html is missing.',
+  ],
+])('%s reports a missing alternative in a full sentence', (id, body, message) => {
+  const schema = operations.find((operation) => operation.id === id)?.body as z.ZodType;
+  expect(refusalOf(() => parsePart('body', schema, body)).message).toBe(message);
+});

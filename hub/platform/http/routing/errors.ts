@@ -9,6 +9,7 @@ import { issueMessage } from '../../../../shared/issue-messages.ts';
 import { maxJsonDepth, maxJsonKeys, UnstorableError } from '../../../../shared/json.ts';
 import { isDatabaseUnavailable } from '../../db/database.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { onlyDecimalNumbers } from './decimal-numbers.ts';
 import { findTooLongList } from './list-length.ts';
 import { sendJson } from './send-json.ts';
 
@@ -185,7 +186,7 @@ export function parsePart<Schema extends z.ZodType>(
     const { message } = tooLong;
     throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
   }
-  const parsed = schema.safeParse(input);
+  const parsed = schema.safeParse(part === 'params' || part === 'query' ? onlyDecimalNumbers(schema, input) : input);
   if (parsed.success) return parsed.data;
   const { details, count } = describeIssues(part, parsed.error.issues, input);
   const [first] = details;

@@ -79,8 +79,11 @@ const inProgress = () =>
 export function idempotencyKeyOf(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   const key = Array.isArray(header) ? header.join(',') : header;
-  if (!/^[\u0020-\u007e]{1,255}$/.test(key))
-    throw new AppError('idempotency_key_invalid', 'Idempotency-Key must have 1 to 255 printable ASCII characters.');
+  if (!/^[\u0021-\u007e]{1,255}$/.test(key))
+    throw new AppError(
+      'idempotency_key_invalid',
+      'Idempotency-Key must have 1 to 255 visible ASCII characters, without spaces.',
+    );
   return key;
 }
 

@@ -3,7 +3,7 @@ import type { Policy } from '../../../../shared/contract/automations/policies.ts
 import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq } from '../../../platform/db/orm.ts';
-import { apiTokens } from '../../core/identity/schema.ts';
+import { apiTokens, users } from '../../core/identity/schema.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
 import { DecisionFacts, eligibleApprovers, emailsOf, idsOf } from './decision-facts.ts';
 import type { DecidableRow } from './decision-facts.ts';
@@ -112,6 +112,26 @@ export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, acto
   const isCounted = (await countedOf(row, facts)).has({ kind: 'user', actor, userId: userIds[0] ?? '', email });
   if (isCounted && !(await facts.hasOnlyMember())) throw ownRun(row, await facts.policy());
   return email;
+}
+
+/**
+ * Asserts that the user who created a link may still create links. The user is locked, so that a removal or a demotion
+ * either waits for the transaction or prevents it.
+ * @param creator the address that `assertMayMakeLinks` returned.
+ * @throws AppError `role_required`; `approver_required` for the account of `outrigger link`.
+ */
+export async function assertCreatorIsAdmin(tx: Transaction, row: ApprovalRow, creator: string): Promise<void> {
+  const [admin] = await tx
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.tenantId, row.tenantId), eq(users.email, creator), eq(users.role, 'admin')))
+    .for('share');
+  if (admin === undefined)
+    throw new AppError(
+      'role_required',
+      'The user who created this link is no longer an admin of this workspace. Ask an admin for a new link.',
+    );
+  await new DecisionFacts(tx, row.tenantId, [row]).assertIsMember(admin.id);
 }
 
 /**

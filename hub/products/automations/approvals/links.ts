@@ -13,7 +13,7 @@ import type { Logger } from '../../../platform/observability/logger.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
 import { messageRecords } from '../logs/index.ts';
-import { assertMayMakeLinks, readApprovers } from './deciders.ts';
+import { assertCreatorIsAdmin, assertMayMakeLinks, readApprovers } from './deciders.ts';
 import { eligibleApprovers } from './decision-facts.ts';
 import { approvalLinks, approvals, approvalVotes } from './schema.ts';
 import type { Approvals } from './service.ts';
@@ -106,29 +106,24 @@ export class ApprovalLinks {
     });
   }
 
-  /** The content of a link; null for an unknown token. */
+  /**
+   * The content of a link; null for an unknown token. @throws AppError `role_required`, `approver_required` when its
+   * creator may no longer create links.
+   */
   async read(token: string): Promise<LinkedApproval | null> {
     return this.#deps.db.system(async (tx) => {
-      const [row] = await tx
-        .select({ link: approvalLinks, approval: approvals })
-        .from(approvalLinks)
-        .innerJoin(approvals, eq(approvals.id, approvalLinks.approvalId))
-        .where(eq(approvalLinks.tokenHash, hashOf(token)));
-      if (row === undefined) return null;
-      return {
-        approver: row.link.approver,
-        approval: row.approval,
-        state: stateOf(row.approval, row.link.usedAt !== null),
-      };
+      const found = await findLink(tx, token);
+      if (found !== null && found.createdBy !== null) await assertCreatorIsAdmin(tx, found.approval, found.createdBy);
+      return found;
     });
   }
 
   /**
    * Decides with a link and invalidates it. @throws AppError `not_found`, `approval_already_decided`,
-   * `approver_required`.
+   * `approver_required`, `role_required`.
    */
   async decide(token: string, decision: 'approved' | 'rejected', note: string | undefined): Promise<LinkedApproval> {
-    const found = await this.read(token);
+    const found = await this.#deps.db.system((tx) => findLink(tx, token));
     if (found === null) throw new AppError('not_found', 'This link is unknown, or a newer link replaced it.');
     const { tenantId, id, runId } = found.approval;
     const job = await this.#deps.db.workspace(tenantId, async (tx) => {
@@ -142,6 +137,7 @@ export class ApprovalLinks {
         .returning({ createdBy: approvalLinks.createdBy });
       const [link] = used;
       if (link === undefined) throw new AppError('approval_already_decided', 'This link has already been used.');
+      if (link.createdBy !== null) await assertCreatorIsAdmin(tx, found.approval, link.createdBy);
       return (
         await this.#deps.approvals.decideWithin(
           tx,
@@ -153,7 +149,7 @@ export class ApprovalLinks {
       ).job;
     });
     if (job !== null) this.#deps.dispatch([job]);
-    const decided = (await this.read(token)) as LinkedApproval;
+    const decided = (await this.#deps.db.system((tx) => findLink(tx, token))) as LinkedApproval;
     await this.#deps.approvals.afterDecision(tenantId, decided.approval);
     return decided;
   }
@@ -309,6 +305,21 @@ export class ApprovalLinks {
     const decided = new Set(votes.map((vote) => vote.approver));
     return (await readApprovers(tx, row)).filter((approver) => !decided.has(approver));
   }
+}
+
+async function findLink(
+  tx: Transaction,
+  token: string,
+): Promise<(LinkedApproval & { createdBy: string | null }) | null> {
+  const [row] = await tx
+    .select({ link: approvalLinks, approval: approvals })
+    .from(approvalLinks)
+    .innerJoin(approvals, eq(approvals.id, approvalLinks.approvalId))
+    .where(eq(approvalLinks.tokenHash, hashOf(token)));
+  if (row === undefined) return null;
+  const { link, approval } = row;
+  const { approver, createdBy } = link;
+  return { approver, createdBy, approval, state: stateOf(approval, link.usedAt !== null) };
 }
 
 const subjectOf = ({ title }: Pick<ApprovalRow, 'title'>) => `To approve: ${visibleLine(title)}`.slice(0, 200);

@@ -2,7 +2,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { pageOf, renderNotice, renderLine, renderText } from '../../../platform/http/pages/page-layout.ts';
 import { linkHeaders } from '../../../platform/http/pages/page.ts';
-import type { Page } from '../../../platform/http/pages/page.ts';
+import type { Page, PageResponse } from '../../../platform/http/pages/page.ts';
 import type { ApprovalLinks, LinkedApproval } from './links.ts';
 
 /** Renders a text with visible start, end and whitespace; an empty text is rendered as "empty". */
@@ -76,31 +76,42 @@ function renderApprovalPage(linked: LinkedApproval): string {
   );
 }
 
-/** The page of a mailed approval link. */
+/** Renders an error of a link as a page. */
+async function orNotice(answer: () => Promise<PageResponse>): Promise<PageResponse> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { status: error.status, headers: linkHeaders, html: renderNotice("That can't be done", error.message) };
+  }
+}
+
+/** The page of an approval link. */
 export const approvalPages = (links: ApprovalLinks): Page[] => [
   {
     method: 'GET',
     path: '/approve/:token',
     limit: 'page',
-    async answer({ params }) {
-      const found = await links.read(params['token'] as string);
-      return found === null
-        ? {
-            status: 404,
-            headers: linkHeaders,
-            html: renderNotice('This link does not work', 'A newer link replaced it, or the link is wrong.'),
-          }
-        : { headers: linkHeaders, html: renderApprovalPage(found) };
-    },
+    answer: ({ params }) =>
+      orNotice(async () => {
+        const found = await links.read(params['token'] as string);
+        return found === null
+          ? {
+              status: 404,
+              headers: linkHeaders,
+              html: renderNotice('This link does not work', 'A newer link replaced it, or the link is wrong.'),
+            }
+          : { headers: linkHeaders, html: renderApprovalPage(found) };
+      }),
   },
   // Only a form submission decides, because mail scanners open every link of a mail.
   {
     method: 'POST',
     path: '/approve/:token',
     limit: 'page',
-    async answer({ params, form }) {
-      const { decision, note } = await form();
-      try {
+    answer: ({ params, form }) =>
+      orNotice(async () => {
+        const { decision, note } = await form();
         if (decision !== 'approved' && decision !== 'rejected')
           throw new AppError('validation_failed', 'Choose one of the two buttons.');
         const found = await links.decide(
@@ -109,10 +120,6 @@ export const approvalPages = (links: ApprovalLinks): Page[] => [
           typeof note === 'string' && note !== '' ? note.slice(0, 2000) : undefined,
         );
         return { headers: linkHeaders, html: renderApprovalPage(found) };
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        return { status: error.status, headers: linkHeaders, html: renderNotice("That can't be done", error.message) };
-      }
-    },
+      }),
   },
 ];

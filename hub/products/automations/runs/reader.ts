@@ -8,16 +8,19 @@ import { reserveAnswer } from '../../../platform/large-pages.ts';
 import type { MemoryBudget, MemoryReservation } from '../../../platform/process/memory-budget.ts';
 import { presentRun, presentSteps } from './present.ts';
 import { isFinal } from './rerun.ts';
-import { SharedReads } from './shared-reads.ts';
+import { serializeRun } from './run-events.ts';
+import type { RunEvents, WantedEvents } from './run-events.ts';
+import { SendTurns, SharedReads } from './shared-reads.ts';
+import type { Shared } from './shared-reads.ts';
 import { readOutline, readRun } from './store.ts';
 import type { FoundRun, RunOutline, RunParts } from './store.ts';
 
 /** Poll interval of a caller that waits for a run while events of other processes may be lost, in milliseconds. */
 const interruptedLookMs = 1_000;
 
-/** Maximum size of inputs and outputs that are read without a memory reservation, in bytes. */
+/** Maximum size of a run that is read before its memory is reserved, in bytes. */
 const smallRunBytes = 1024 * 1024;
-/** Heap bytes per byte of a large run in a response: database text, values and response text. */
+/** Heap bytes per byte of a run in a response: database text, values and response text. */
 const answerHeapPerByte = 4;
 
 export interface RunReaderDependencies {
@@ -36,23 +39,22 @@ export interface ReadOptions {
    */
   memory?: MemoryReservation;
   signal?: AbortSignal;
-  /** Whether concurrent callers with this option share one read. The result must not be changed. */
-  shared?: boolean;
 }
 
 const wholeRun: RunParts = { inputs: true, outputs: true, indexes: null };
 
-/** Reads runs for callers. Large runs are read within a memory budget. */
+/** Reads runs for callers, within a memory budget. */
 export class RunReader {
   readonly #deps: RunReaderDependencies;
   readonly #outlines = new SharedReads<RunOutline | null>();
-  readonly #runs = new SharedReads<FoundRun | { bytes: number }>();
+  readonly #events = new SharedReads<RunEvents>(({ memory }) => memory[Symbol.dispose]());
+  readonly #turns = new SendTurns();
 
   constructor(dependencies: RunReaderDependencies) {
     this.#deps = dependencies;
   }
 
-  /** A memory reservation for large runs in a response. Dispose it when the response has been sent. */
+  /** A memory reservation for runs in a response. Dispose it when the response has been sent. */
   openMemory(tenantId: string): MemoryReservation {
     return this.#deps.answerMemory.open(tenantId);
   }
@@ -116,28 +118,41 @@ export class RunReader {
 
   /** Reads the status of a run and the versions of its steps. Concurrent callers share one read. @throws AppError `not_found`. */
   async outline(tenantId: string, runId: string): Promise<RunOutline> {
-    const found = await this.#outlines.read(`${tenantId} ${runId}`, () =>
+    using found = await this.#outlines.read(`${tenantId} ${runId}`, () =>
       this.#deps.db.read(tenantId, (tx) => readOutline(tx, tenantId, runId)),
     );
-    if (found === null) throw notFound('run', runId);
-    return found;
+    if (found.value === null) throw notFound('run', runId);
+    return found.value;
   }
 
-  async #read(
-    tenantId: string,
-    runId: string,
-    parts: RunParts,
-    { memory, signal, shared = false }: ReadOptions,
-  ): Promise<FoundRun> {
-    const find = () => this.#find(tenantId, runId, parts, smallRunBytes);
-    const small = await (shared ? this.#runs.read(JSON.stringify([tenantId, runId, parts]), find) : find());
-    if (!('bytes' in small)) return small;
+  /**
+   * Reads events of a run. Concurrent callers share one read, one serialization and one memory reservation. Callers of
+   * a large run continue in different turns of the event loop.
+   * @throws AppError as `get` does.
+   */
+  async events(tenantId: string, runId: string, parts: RunParts, wanted: WantedEvents): Promise<Shared<RunEvents>> {
+    const events = await this.#events.read(JSON.stringify([tenantId, runId, parts, wanted]), async () => {
+      const memory = this.openMemory(tenantId);
+      try {
+        const found = await this.#read(tenantId, runId, { ...parts, indexes: wanted.indexes }, { memory });
+        return serializeRun(found, wanted, memory);
+      } catch (error) {
+        memory[Symbol.dispose]();
+        throw error;
+      }
+    });
+    await this.#turns.next(events.value.bytes);
+    return events;
+  }
+
+  async #read(tenantId: string, runId: string, parts: RunParts, { memory, signal }: ReadOptions): Promise<FoundRun> {
     using own = memory === undefined ? this.openMemory(tenantId) : null;
-    const reserved = memory ?? own;
-    if (reserved !== null) await reserveAnswer(reserved, small.bytes * answerHeapPerByte, signal);
+    const reservation = (memory ?? own) as MemoryReservation;
+    const { bytes, run } = await this.#find(tenantId, runId, parts, smallRunBytes);
+    if (run !== null && reservation.tryResize(bytes * answerHeapPerByte)) return run;
+    await reserveAnswer(reservation, bytes * answerHeapPerByte, signal);
     // The run may have grown since its size was read, up to the maximum size of a run.
-    const large = await this.#find(tenantId, runId, parts, Number.MAX_SAFE_INTEGER);
-    return large as FoundRun;
+    return (await this.#find(tenantId, runId, parts, Number.MAX_SAFE_INTEGER)).run as FoundRun;
   }
 
   async #find(tenantId: string, runId: string, parts: RunParts, maxBytes: number) {

@@ -7,9 +7,10 @@ import { runCallerOf } from '../../../platform/http/auth/principal.ts';
 import { streamEvents } from '../../../platform/http/live/event-stream.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import { isFinal } from './rerun.ts';
+import { endedId } from './run-events.ts';
 import type { Runs } from './service.ts';
 import type { RunParts } from './store.ts';
-import { endedId, streamRun } from './stream.ts';
+import { streamRun } from './stream.ts';
 
 /** A response that took longer is sent only to a caller whose credential is still valid, in milliseconds. */
 const recheckAfterMs = 250;
@@ -80,9 +81,8 @@ export function runRoutes(runs: Runs) {
       const { maxOpenSeconds: maxSeconds } = runsResource.streamAutomationRun;
       await streamEvents(response, signal, { maxSeconds }, async (stream) => {
         using follower = runs.follow(runId);
-        using memory = runs.reader.openMemory(tenantId);
         const run = { tenantId, runId, parts: partsOf(query.include) };
-        await streamRun(runs.reader, run, { stream, follower, memory });
+        await streamRun(runs.reader, run, { stream, follower });
       });
     },
   });

@@ -6,6 +6,7 @@ import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunRow } from '../../../engine/index.ts';
 import type { RunFailure } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { memorySize } from '../../../platform/db/memory-size.ts';
 import { idBefore } from '../../../platform/ids.ts';
 import { waitSql } from './waits.ts';
 import type { StoredWait } from './waits.ts';
@@ -168,7 +169,7 @@ export interface FoundRun extends SummaryRow, Pick<RunRow, 'context' | 'payload'
 
 /** The parts of a run to read. */
 export interface RunParts {
-  /** Whether to read the context and the payload, and the inputs of the steps. */
+  /** Whether to read the inputs of the steps, and with all steps the context and the payload. */
   inputs: boolean;
   /** Whether to read the outputs of the steps. */
   outputs: boolean;
@@ -177,8 +178,8 @@ export interface RunParts {
 }
 
 /**
- * A run with the steps of its version and their results; null when this workspace has no such run. When the read inputs
- * and outputs exceed `maxBytes`, only their size is returned.
+ * A run with the steps of its version and their results, and the size of its payload, context, inputs and outputs as
+ * far as they are read; null when this workspace has no such run. When the size exceeds `maxBytes`, `run` is null.
  */
 export async function readRun(
   tx: Transaction,
@@ -187,21 +188,24 @@ export async function readRun(
   runId: string,
   parts: RunParts,
   maxBytes: number,
-): Promise<FoundRun | { bytes: number } | null> {
+): Promise<{ bytes: number; run: FoundRun | null } | null> {
+  const isWhole = parts.inputs && parts.indexes === null;
   // The statements are pipelined with the steps last, so that the steps are never older than the run.
   const [{ rows }, results] = await Promise.all([
-    tx.query<Omit<FoundRun, 'results'>>(
+    tx.query<Omit<FoundRun, 'results'> & { bytes: string }>(
       'read_run',
-      `SELECT ${summaryColumns(heartbeatSeconds)}, CASE WHEN $3 THEN runs.context END AS context, CASE WHEN $3 THEN runs.payload END AS payload, v.steps
-       FROM runs JOIN workflow_versions v ON v.workflow_id = runs.workflow_id AND v.version = runs.workflow_version WHERE runs.tenant_id = $1 AND runs.id = $2`,
-      [tenantId, runId, parts.inputs],
+      `SELECT ${summaryColumns(heartbeatSeconds)}, size.bytes, CASE WHEN $3 AND size.bytes <= $4 THEN runs.context END AS context, CASE WHEN $3 AND size.bytes <= $4 THEN runs.payload END AS payload, v.steps
+       FROM runs JOIN workflow_versions v ON v.workflow_id = runs.workflow_id AND v.version = runs.workflow_version
+         CROSS JOIN LATERAL (SELECT CASE WHEN $3 THEN ${memorySize('runs.payload', '{}')}::bigint + coalesce(octet_length(runs.context), 0) ELSE 0 END AS bytes OFFSET 0) size
+       WHERE runs.tenant_id = $1 AND runs.id = $2`,
+      [tenantId, runId, isWhole, maxBytes],
     ),
     readSteps(tx, tenantId, runId, parts, maxBytes),
   ]);
-  const row = rows[0];
+  const [row] = rows;
   if (row === undefined) return null;
-  const bytes = Number(results[0]?.bytes ?? 0);
-  return bytes > maxBytes ? { bytes } : { ...row, results };
+  const bytes = Number(row.bytes) + Number(results[0]?.bytes ?? 0);
+  return { bytes, run: bytes > maxBytes ? null : { ...row, results } };
 }
 
 /** Maximum attempts of a flow whose artifacts are read. One of them executed a step that a retry keeps. */
@@ -221,7 +225,10 @@ export const during = (createdAt: string) =>
 /** The status of a run, and a version of each step that has started. */
 export interface RunOutline {
   status: RunStatus;
-  /** By index of the step. A version changes with every write of the step or of its approvals. */
+  /**
+   * By index of the step. A version changes with every write of the step or of its approvals. While the step is in
+   * progress, it also changes with the status of its commands, and so with their artifacts.
+   */
   versions: Map<number, string>;
 }
 
@@ -236,7 +243,8 @@ export async function readOutline(tx: Transaction, tenantId: string, runId: stri
     // `xmin` is the transaction that wrote the row.
     tx.query<{ index: number; version: string }>(
       'read_step_versions',
-      `SELECT s.index, concat_ws(' ', s.xmin::text, a.versions) AS version
+      `SELECT s.index, concat_ws(' ', s.xmin::text, a.versions, CASE WHEN s.finished_at IS NULL THEN (
+         SELECT md5(string_agg(c.status, ' ' ORDER BY c.attempt, c.call)) FROM node_commands c WHERE c.run_id = $1 AND c.step_index = s.index) END) AS version
        FROM run_steps s LEFT JOIN (
          SELECT step_index, string_agg(xmin::text, ' ' ORDER BY id) AS versions FROM approvals WHERE run_id = $1 AND tenant_id = $2 GROUP BY step_index
        ) a ON a.step_index = s.index

@@ -40,7 +40,7 @@ export class Search {
 
   /** @param query.limit maximum number of results of each type. */
   async find(tenantId: string, { q, limit }: { q: string; limit: number }): Promise<SearchResult[]> {
-    const isId = q.length >= minIdLength && /^[0-9a-f-]{1,36}$/i.test(q);
+    const isId = q.length >= minIdLength && /^[0-9a-f][0-9a-f-]{0,35}$/i.test(q);
     const [low, high] = isId ? uuidRange(q) : [null, null];
     const { rows } = await this.#db.read(tenantId, (tx) =>
       tx.query<SearchResult & { [column: string]: unknown }>(

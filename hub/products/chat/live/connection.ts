@@ -1,7 +1,7 @@
 import { chatCloseCodes, maxChatBufferBytes } from '../../../../shared/contract/chat/live.ts';
 import type { AgentFrame, VisitorFrame } from '../../../../shared/contract/chat/live.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import type { TextEventStream } from '../../../platform/http/live/event-stream.ts';
+import type { SerializedEventStream } from '../../../platform/http/live/event-stream.ts';
 import type { WebSocket } from '../../../platform/http/live/sockets.ts';
 
 /** A serialized frame. It is serialized once for all its recipients. */
@@ -63,12 +63,12 @@ export class SocketConnection implements Connection {
 }
 
 export class StreamConnection implements Connection {
-  readonly #stream: TextEventStream;
+  readonly #stream: SerializedEventStream;
   readonly #waitingBytes: () => number;
   readonly #ended = Promise.withResolvers<void>();
   #isClosed = false;
 
-  constructor(stream: TextEventStream, waitingBytes: () => number) {
+  constructor(stream: SerializedEventStream, waitingBytes: () => number) {
     this.#stream = stream;
     this.#waitingBytes = waitingBytes;
     stream.signal.addEventListener('abort', () => this.#ended.resolve(), { once: true });
