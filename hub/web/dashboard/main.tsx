@@ -11,6 +11,7 @@ import { queryClient } from './app/query-client.ts';
 import { router } from './app/router.tsx';
 import { SessionProvider } from './app/session.tsx';
 import { LoadError } from './ui/error.tsx';
+// oxlint-disable-next-line import/no-unassigned-import
 import './style.css';
 
 async function main(): Promise<void> {

@@ -72,6 +72,7 @@ export class LiveEvents {
   }
 
   #share(message: Shared): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A channel reaches only its own origin.
     this.#channel.postMessage(message);
     this.#receive(message);
   }

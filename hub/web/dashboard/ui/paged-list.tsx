@@ -1,5 +1,6 @@
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { background } from '../../../../shared/web/background.ts';
 import { useWords } from '../app/language.tsx';
 import { Button } from './button.tsx';
 import { ErrorNote } from './error.tsx';
@@ -28,7 +29,7 @@ export function PagedList<Row>({
             {list.isFetchNextPageError && <ErrorNote error={list.error} />}
             {list.hasNextPage && (
               <div className="p-3 text-center">
-                <Button isBusy={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
+                <Button isBusy={list.isFetchingNextPage} onClick={() => background(list.fetchNextPage())}>
                   {more}
                 </Button>
               </div>

@@ -1,16 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { Node } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage, useWords } from '../../app/language.tsx';
 import { useIsAdmin } from '../../app/session.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
+import { PairDialog } from '../start/pair-dialog.tsx';
 import { NodeStatusPills, PowersAtAGlance, systemName } from './node-labels.tsx';
 import { nodeStatuses } from './node-search.ts';
 import type { NodeStatus } from './node-search.ts';
@@ -100,12 +102,16 @@ function NodeRow({ node, waiting }: { node: Node; waiting: { runs: number; appro
   );
 }
 
-function PairLink() {
+function PairButton() {
   const { nodes } = useWords();
+  const [isPairing, setPairing] = useState(false);
   return (
-    <ButtonLink to="/" variant="primary">
-      {nodes.pair}
-    </ButtonLink>
+    <>
+      <Button variant="primary" onClick={() => setPairing(true)}>
+        {nodes.pair}
+      </Button>
+      {isPairing && <PairDialog onClose={() => setPairing(false)} />}
+    </>
   );
 }
 
@@ -125,7 +131,7 @@ export function NodesPage() {
     refetchInterval: rereadNodesMs,
   });
   return (
-    <Page title={common.nodes} meta={nodes.about} actions={isAdmin && <PairLink />}>
+    <Page title={common.nodes} meta={nodes.about} actions={isAdmin && <PairButton />}>
       <Card>
         <div className="border-b px-3.5 py-2">
           <Select
@@ -153,7 +159,7 @@ export function NodesPage() {
                 (status === undefined ? (
                   <Empty title={nodes.empty}>
                     <p className="mb-3">{isAdmin ? nodes.emptyText : nodes.emptyForAgents}</p>
-                    {isAdmin && <PairLink />}
+                    {isAdmin && <PairButton />}
                   </Empty>
                 ) : (
                   <Empty title={nodes.emptyFilter} />

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { SessionMessage } from '../../../../../shared/client/operations.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
+import { background } from '../../../../../shared/web/background.ts';
 import { client, keyOf } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -77,7 +78,7 @@ export function SessionPage() {
                 )}
                 {session.hasNextPage && (
                   <div className="p-3 text-center">
-                    <Button isBusy={session.isFetchingNextPage} onClick={() => session.fetchNextPage()}>
+                    <Button isBusy={session.isFetchingNextPage} onClick={() => background(session.fetchNextPage())}>
                       {words.common.more}
                     </Button>
                   </div>

@@ -19,7 +19,7 @@ export const home: typeof english = {
   about: 'Etwa {count}',
   atLeast: '{count}+',
   onlineOf: '{online} von {total}',
-  nodesOnline: 'Knoten online',
+  nodesOnline: 'Rechner online',
   unread: 'ungelesene Unterhaltungen',
 
   needs: 'Braucht eine Person',

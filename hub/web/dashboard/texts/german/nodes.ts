@@ -10,7 +10,7 @@ export const nodes: typeof english = {
   emptyText:
     'Koppeln Sie eine Maschine, um Bilder ihres Bildschirms aufzunehmen, ihre Dateien zu lesen, Programme auszuführen oder einen Browser zu verwenden.',
   emptyForAgents: 'Ein Admin des Arbeitsbereichs koppelt Maschinen.',
-  emptyFilter: 'Kein Knoten hat diesen Status.',
+  emptyFilter: 'Kein Rechner hat diesen Status.',
   name: 'Name',
   status: 'Status',
   system: 'System',
@@ -28,7 +28,7 @@ export const nodes: typeof english = {
   companionVersion: 'Companion {version}',
   powerIs: '{power}: {state}',
 
-  parts: 'Teile dieses Knotens',
+  parts: 'Teile dieses Rechners',
   overview: 'Übersicht',
   permissions: 'Berechtigungen',
   commands: 'Befehle',
@@ -38,8 +38,8 @@ export const nodes: typeof english = {
   tryCommand: 'Befehl ausprobieren…',
   rename: 'Umbenennen…',
   renameHint:
-    'Workflows, die den Knoten über seinen Namen wählen, brauchen den neuen Namen. Workflows mit seiner ID sind nicht betroffen.',
-  renamed: 'Der Knoten hat einen neuen Namen.',
+    'Workflows, die den Rechner über seinen Namen wählen, brauchen den neuen Namen. Workflows mit seiner ID sind nicht betroffen.',
+  renamed: 'Der Rechner hat einen neuen Namen.',
   revoke: 'Widerrufen',
   revokeTitle: '{name} widerrufen?',
   revokeText:
@@ -149,7 +149,7 @@ export const nodes: typeof english = {
   pairedAt: 'Gekoppelt',
   notPaired: 'Noch nicht',
   companion: 'Companion',
-  nodeId: 'ID des Knotens',
+  nodeId: 'ID des Rechners',
   lastPicture: 'Letztes Bild',
   screenPicture: 'Bild des Bildschirms',
   openRun: 'Lauf öffnen',
@@ -191,7 +191,7 @@ export const nodes: typeof english = {
   needsPage:
     'Jeder Lauf beginnt ohne Seite. Verwenden Sie diesen Befehl in einem Workflow, nach einem Schritt, der die Seite öffnet.',
   offlineNote: 'Die Maschine ist offline. Der Befehl wartet 30 Sekunden auf sie, wenn Sie keine andere Zeit festlegen.',
-  revokedNote: 'Der Knoten ist widerrufen.',
+  revokedNote: 'Der Rechner ist widerrufen.',
   seePermissions: 'Berechtigungen ansehen',
   cancelRun: 'Abbrechen',
   waitsForMachine: 'Wartet auf {name}…',

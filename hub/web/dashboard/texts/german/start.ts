@@ -38,7 +38,7 @@ export const start: typeof english = {
   connected: '{name} ist verbunden.',
   expired: 'Dieser Code ist abgelaufen.',
   newCode: 'Neuen Code erstellen',
-  openNode: 'Knoten öffnen',
+  openNode: 'Rechner öffnen',
   allOffline: 'Ihre Rechner sind offline. Starten Sie den Companion auf einem davon:',
   another: 'Weiteren Rechner verbinden',
 
