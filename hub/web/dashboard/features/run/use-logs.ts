@@ -88,6 +88,7 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
   const [isLoading, setLoading] = useState(true);
   const [error, setError] = useState<unknown>(null);
   const [attempt, setAttempt] = useState(0);
+  const [isReady, setReady] = useState(false);
   const latest = useRef(filter);
   latest.current = filter;
 
@@ -112,6 +113,7 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
       // Another run or filter is shown now.
       if (lines !== store.current) return;
       lines.add(data.filter(isShown));
+      if (isNewest) setReady(true);
       cursor = meta.nextCursor;
       if (!isNewest || lines.cursor === undefined) lines.cursor = lines.isCut ? null : cursor;
     }
@@ -135,6 +137,7 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
 
   useEffect(() => {
     store.current = new Lines();
+    setReady(false);
     const stop = new AbortController();
     load(1, stop.signal, true);
     return () => stop.abort();
@@ -148,7 +151,8 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
   }, [isLive]);
 
   useEffect(() => {
-    if (!isLive) return;
+    // The stream continues after the newest line that is loaded. Before, it would send the oldest lines.
+    if (!isLive || !isReady) return;
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let waiting: LogLine[] = [];
@@ -195,7 +199,7 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
       stop.abort();
       clearTimeout(timer);
     };
-  }, [key, isLive]);
+  }, [key, isLive, isReady]);
 
   const { all, shift, cursor, isCut } = store.current;
   return {
