@@ -17,11 +17,7 @@ const hostile = '<img src=x onerror=alert(1)>\u202E';
 const hasNoSidewaysScroll = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth');
 /** The number of a tile, by what it counts. */
 const tileOf = (page: Page, label: string) =>
-  page
-    .getByRole('main')
-    .getByRole('link')
-    .filter({ hasText: label })
-    .evaluate((link) => (link.firstElementChild as HTMLElement).innerText);
+  page.getByRole('main').getByRole('link').filter({ hasText: label }).locator('span').first().innerText();
 
 /** Types a line that the page shows into the shell of a machine, with a data folder of its own. */
 function typeIntoShell(line: string, home: string): Disposable {
