@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { until } from '../../test/fixtures/until.ts';
 import { systemHandlers } from './commands/system.ts';
-import { commandMarker } from './marked-processes.ts';
+import { commandMarker, prlimit } from './marked-processes.ts';
 import { isStartedByCommand, ProcessGuard } from './process-guard.ts';
 
 const isLinux = process.platform === 'linux';
@@ -321,7 +321,7 @@ test.skipIf(!isLinux || !hasProgram('prlimit'))(
     const pid = companion.pid as number;
     await allRun([sleep]);
     const [guard] = guardsOf(pid) as [number];
-    expect(spawnSync('prlimit', ['--pid', String(guard), '--nofile=3:3']).status).toBe(0);
+    expect(spawnSync(prlimit, ['--pid', String(guard), '--nofile=3:3']).status).toBe(0);
     await expect.poll(() => guardsOf(pid).some((other) => other !== guard)).toBe(true);
     companion.kill('SIGKILL');
     await expect.poll(() => left([sleep])).toEqual([]);
@@ -349,7 +349,7 @@ test.skipIf(!isLinux || !hasProgram('prlimit'))(
     let output = '';
     companion.stdout.on('data', (text: Buffer) => (output += text.toString()));
     const limitHandles = (limits: string) =>
-      expect(spawnSync('prlimit', ['--pid', String(companion.pid), `--nofile=${limits}`]).status).toBe(0);
+      expect(spawnSync(prlimit, ['--pid', String(companion.pid), `--nofile=${limits}`]).status).toBe(0);
     await allRun([sleep]);
     const [, soft = ''] = /^Max open files\s+(\d+)/m.exec(read(`/proc/${companion.pid}/limits`)) ?? [];
     limitHandles('5:');
