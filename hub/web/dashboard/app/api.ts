@@ -102,7 +102,7 @@ export function useAction<Id extends JsonOperationId>(
   const running = useRef(new Map<string, Promise<Answer<Id>>>());
   const run = (input?: Input<Id>, ifMatch?: number): Promise<Answer<Id>> => {
     // The second click of a double click can arrive before the button is disabled.
-    const gesture = JSON.stringify(input ?? null);
+    const gesture = JSON.stringify([input ?? null, ifMatch]);
     const started =
       running.current.get(gesture) ??
       mutation.mutateAsync({ input, key: newKey(), ifMatch }).finally(() => running.current.delete(gesture));

@@ -63,7 +63,7 @@ function AutomationTiles() {
           open === undefined ? null : open.isExact ? number(open.count) : format(texts.about, { count: open.count })
         }
         label={texts.inProgress}
-        link={runsLink({ statuses: openStatuses })}
+        link={runsLink({ status: openStatuses })}
       />
       <Tile
         value={slo === undefined ? null : format(texts.onlineOf, { online: slo.nodes.online, total: slo.nodes.total })}

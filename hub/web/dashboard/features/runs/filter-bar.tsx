@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useNow } from '../../app/now.ts';
 import { Input } from '../../ui/form.tsx';
 import { hasFilters, isIdPrefix, periods, triggerTypes } from './filters.ts';
 import type { Period, RunFilters } from './filters.ts';
@@ -174,6 +175,14 @@ export function FilterBar({ filters, onChange, hasWorkflow = true, children }: F
           ]}
           onChange={(environment) => onChange({ environment: environment as 'live' | 'test' | undefined })}
         />
+        {(filters.from !== undefined || filters.to !== undefined) && (
+          <ChipChoice
+            label={texts.period}
+            value={<Interval from={filters.from} to={filters.to} />}
+            onOpen={() => undefined}
+            onRemove={() => onChange({ from: undefined, to: undefined })}
+          />
+        )}
         <ChipSelect
           label={texts.period}
           value={filters.period}
@@ -181,7 +190,7 @@ export function FilterBar({ filters, onChange, hasWorkflow = true, children }: F
             ['', texts.anyPeriod],
             ...(Object.keys(periods) as Period[]).map((period) => [period, texts.periods[period]] as const),
           ]}
-          onChange={(period) => onChange({ period: period as Period | undefined })}
+          onChange={(period) => onChange({ period: period as Period | undefined, from: undefined, to: undefined })}
         />
         <TextFilter filters={filters} onChange={onChange} />
       </div>
@@ -200,6 +209,8 @@ export function FilterBar({ filters, onChange, hasWorkflow = true, children }: F
               code: undefined,
               id: undefined,
               period: undefined,
+              from: undefined,
+              to: undefined,
             })
           }
         >
@@ -225,6 +236,18 @@ export function FilterBar({ filters, onChange, hasWorkflow = true, children }: F
         />
       )}
     </div>
+  );
+}
+
+/** A period that a link names, such as that of a bar in a chart. */
+function Interval({ from, to }: { from: string | undefined; to: string | undefined }) {
+  const { shortDateTime } = useLanguage();
+  const now = new Date(useNow());
+  const textOf = (at: string | undefined) => (at === undefined ? '…' : shortDateTime(new Date(at), now));
+  return (
+    <>
+      {textOf(from)} – {textOf(to)}
+    </>
   );
 }
 

@@ -36,6 +36,10 @@ export interface RunFilters {
   /** Start of the id. */
   id?: string | undefined;
   period?: Period | undefined;
+  /** Queued at this time or later, as in `2026-11-27T14:00:00.000Z`. Not together with `period`. */
+  from?: string | undefined;
+  /** Queued before this time. */
+  to?: string | undefined;
 }
 
 export interface RunSearch extends RunFilters {
@@ -57,6 +61,10 @@ const matching = (value: unknown, pattern: RegExp) => {
   const text = textOf(value, 100);
   return text !== undefined && pattern.test(text) ? text : undefined;
 };
+const timeOf = (value: unknown) => {
+  const text = textOf(value, 40);
+  return text !== undefined && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined;
+};
 const isStatus = (name: string): name is RunStatus => runStatuses.some((status) => status === name);
 
 /** Reads the filters of an address. Values that the hub would refuse are left out. */
@@ -73,6 +81,8 @@ export function readRunSearch(search: Record<string, unknown>): RunSearch {
     code: textOf(search['code'], 100),
     id: matching(search['id'], idPrefix),
     period: period !== undefined && Object.hasOwn(periods, period) ? (period as Period) : undefined,
+    from: period === undefined ? timeOf(search['from']) : undefined,
+    to: period === undefined ? timeOf(search['to']) : undefined,
     cursor: textOf(search['cursor'], 2_000),
   };
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
@@ -100,6 +110,8 @@ export function runQueryOf(filters: RunFilters, now: number): RunQuery {
     ...(filters.environment === undefined ? {} : { environment: filters.environment }),
     ...(filters.code === undefined ? {} : { errorCode: filters.code }),
     ...(filters.id === undefined ? {} : { idPrefix: filters.id }),
+    ...(filters.from === undefined ? {} : { from: filters.from }),
+    ...(filters.to === undefined ? {} : { to: filters.to }),
     ...(filters.period === undefined
       ? {}
       : { from: new Date(Math.floor((now - periods[filters.period]) / periodStepMs) * periodStepMs).toISOString() }),

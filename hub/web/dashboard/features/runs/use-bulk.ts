@@ -42,11 +42,11 @@ export function bulkFiltersOf(kind: BulkKind, filters: RunFilters): BulkFilter[]
   const { node, trigger, environment, code, id } = filters;
   if ([node, trigger, environment, code, id].some((value) => value !== undefined)) return null;
   const now = Date.now();
-  const { workflowId, from } = runQueryOf(filters, now);
+  const { workflowId, from, to } = runQueryOf(filters, now);
   const base = {
     ...(workflowId === undefined ? {} : { workflowId }),
     ...(from === undefined ? {} : { from }),
-    to: new Date(now).toISOString(),
+    to: to ?? new Date(now).toISOString(),
   };
   if (filters.status === undefined) return [base];
   const wanted = filters.status.split(',');

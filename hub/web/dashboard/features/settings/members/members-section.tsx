@@ -3,7 +3,6 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { pagedQuery } from '../../../app/api.ts';
-import type { Answer } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { useIsAdmin, useSession, useTenantId } from '../../../app/session.tsx';
 import { Button } from '../../../ui/button.tsx';
@@ -13,10 +12,9 @@ import { MemberPicture } from '../parts/member-picture.tsx';
 import { Note } from '../parts/note.tsx';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import { AddMember } from './add-member.tsx';
+import type { Member } from './member.ts';
 import { RemoveMember } from './remove-member.tsx';
 import { RoleChoice } from './role-choice.tsx';
-
-export type Member = Answer<'listMembers'>['data'][number];
 
 const pageRows = 25;
 

@@ -9,7 +9,7 @@ import { Button } from '../../../ui/button.tsx';
 import { Confirm, Dialog } from '../../../ui/dialog.tsx';
 import { TextLink } from '../../../ui/layout.tsx';
 import { CheckRow } from '../parts/controls.tsx';
-import type { Member } from './members-section.tsx';
+import type { Member } from './member.ts';
 
 /** Removes a member, and then names the keys that the member may know. */
 export function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {

@@ -8,7 +8,7 @@ import { useSession } from '../../../app/session.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Select } from '../../../ui/form.tsx';
 import { showToast } from '../../../ui/toasts.tsx';
-import type { Member } from './members-section.tsx';
+import type { Member } from './member.ts';
 
 const otherRole = { admin: 'agent', agent: 'admin' } as const;
 
