@@ -202,7 +202,8 @@ describe('the sign-in form, in a browser', () => {
     await page.goto(`${hub.url}/sign-in?code=${await codeOf('signs in itself')}`);
     await page.getByRole('button').click();
     await page.waitForURL(`${hub.url}/app`);
-    await page.getByRole('link', { name: 'signs in itself' }).waitFor();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await page.title()).toContain('signs in itself');
   });
 
   test.each(['no-referrer', 'unsafe-url'])(
