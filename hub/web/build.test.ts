@@ -39,12 +39,24 @@ test('the compressed loader has at most 5 KB, the chat and voice pages 45 KB eac
   }
 });
 
-test('the first load of the dashboard has at most 170 KB compressed: its script, its style and the list of runs', () => {
+/** A script with the scripts that it imports, and those that they import. */
+function withImports(name: string, found = new Set<string>()): Set<string> {
+  if (found.has(name)) return found;
+  found.add(name);
+  const text = readFileSync(join(folder, 'assets', name), 'utf8');
+  for (const [, imported] of text.matchAll(/(?:from|import)\s*["'`]\.\/([^"'`]+\.js)["'`]/g))
+    withImports(imported as string, found);
+  return found;
+}
+
+test('the list of runs of the dashboard loads at most 190 KB compressed: scripts with all their imports, and the style', () => {
   const { script, style } = readAssets().dashboard;
   const runs = readdirSync(join(folder, 'assets')).filter((file) => /^dashboard-runs-page-.*\.js$/.test(file));
   expect(runs).toHaveLength(1);
-  const sizes = [script, style, ...runs].map((file) => gzippedBytes(`assets/${file}`));
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(170 * kilobyte);
+  const files = [...withImports(runs[0] as string, withImports(script)), style];
+  expect(files.length).toBeGreaterThan(4);
+  const sizes = files.map((file) => gzippedBytes(`assets/${file}`));
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(190 * kilobyte);
 });
 
 test('both compressed copies of each file decompress to the file, and no file creates style elements or evaluates text as code', () => {

@@ -75,7 +75,9 @@ test('a style sheet uses only tokens and properties of its own, and defines no t
     const own = namesIn(text, /(--[\w-]+):/g);
     const unknown = namesIn(text, /var\((--[\w-]+)/g).filter((name) => !defined.includes(name) && !own.includes(name));
     expect([path, unknown]).toEqual([path, []]);
-    expect([path, own.filter((name) => defined.includes(name))]).toEqual([path, []]);
+    // Tailwind makes classes of the tokens that such a block names.
+    const defining = namesIn(text.replaceAll(/@theme inline[^{]*\{[^}]*\}/g, ''), /(--[\w-]+):/g);
+    expect([path, defining.filter((name) => defined.includes(name))]).toEqual([path, []]);
   }
 });
 
