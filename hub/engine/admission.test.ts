@@ -11,6 +11,7 @@ import { unawaited } from '../../test/fixtures/unawaited.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
+import { MemoryBudget } from '../platform/process/memory-budget.ts';
 import { Runs } from '../products/automations/runs/index.ts';
 import { admitClaimedRun } from './admission.ts';
 import { Claims } from './claims.ts';
@@ -166,7 +167,7 @@ const runsOf = (dispatched: PromisedJob[]) =>
     events,
     live: undefined as never,
     cursors: undefined as never,
-    answerMemory: undefined as never,
+    answerMemory: new MemoryBudget({ limitBytes: 16 * 1024 * 1024, waitMs: 60_000 }),
     heartbeatSeconds: 30,
     maxQueued: 0,
     dispatch: (jobs) => dispatched.push(...jobs),

@@ -17,13 +17,22 @@ function trimAddress(candidate: string): string {
   return candidate.slice(0, end);
 }
 
+/** `URL.canParse` and `URL.parse` are missing in several supported browsers. */
+function parseAddress(address: string): URL | null {
+  try {
+    return new URL(address);
+  } catch {
+    return null;
+  }
+}
+
 /** Splits a text into plain parts and http or https URLs, which become links. The joined parts equal the text. */
 export function linkParts(text: string): TextPart[] {
   const parts: TextPart[] = [];
   let plainFrom = 0;
   for (const match of text.matchAll(addressPattern)) {
     const address = trimAddress(match[0]);
-    const url = URL.canParse(address) ? new URL(address) : null;
+    const url = parseAddress(address);
     if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username !== '') continue;
     if (match.index > plainFrom) parts.push({ text: text.slice(plainFrom, match.index) });
     parts.push({ text: address, href: url.href });

@@ -222,7 +222,7 @@ describe('a spoken question on the phone', () => {
   });
 
   test('is not stored for a repeat', async () => {
-    const headers = { 'idempotency-key': 'the same' };
+    const headers = { 'idempotency-key': 'the-same' };
     for (const count of [1, 2]) {
       const answer = await ask({ text: 'x' }, { headers });
       expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, null]);

@@ -171,13 +171,13 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('the page is linked from the start page, links back, and signs the user out everywhere', async () => {
+  test('the page is linked from the dashboard, links back, and signs the user out everywhere', async () => {
     const own = await hub.workspace();
     await using tab = await open({ session: own.jwt });
     const { page } = tab;
     await ready(page);
     await page.getByRole('link', { name: 'Outrigger' }).click();
-    await page.getByRole('link', { name: 'Speak with the AI agent' }).click();
+    await page.getByRole('link', { name: 'Talk to the agent' }).click();
     await ready(page);
     await picture(tab, 'signed-in');
     await page.getByRole('button', { name: 'Sign out' }).click();

@@ -1,3 +1,5 @@
+import { firstOf } from '../../../shared/web/abort-signal.ts';
+
 /** Returns the URL of a widget API operation, relative to the page. */
 export const urlOf = (path: string): string => new URL(`widget/v1/${path}`, document.baseURI).href;
 
@@ -76,7 +78,7 @@ export async function sendRequest(
 /** Sends a request to the hub and returns the JSON body of the response. @throws HubError */
 export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
   const timeout = AbortSignal.timeout(requestTimeoutMs);
-  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const signal = options.signal === undefined ? timeout : firstOf(options.signal, timeout);
   const response = await sendRequest(path, { ...options, signal });
   return (await response.json().catch(() => {
     throw new HubError(0, 'unreachable', '');

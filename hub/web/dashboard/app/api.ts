@@ -100,12 +100,28 @@ export function useAction<Id extends JsonOperationId>(
     },
   });
   const running = useRef(new Map<string, Promise<Answer<Id>>>());
+  /** Keys of actions whose result is unknown, because the connection was lost. Another click repeats such an action. */
+  const unsettled = useRef(new Map<string, string>());
   const run = (input?: Input<Id>, ifMatch?: number): Promise<Answer<Id>> => {
     // The second click of a double click can arrive before the button is disabled.
     const gesture = JSON.stringify([input ?? null, ifMatch]);
+    const key = unsettled.current.get(gesture) ?? newKey();
     const started =
       running.current.get(gesture) ??
-      mutation.mutateAsync({ input, key: newKey(), ifMatch }).finally(() => running.current.delete(gesture));
+      mutation
+        .mutateAsync({ input, key, ifMatch })
+        .then(
+          (answer) => {
+            unsettled.current.delete(gesture);
+            return answer;
+          },
+          (error: unknown) => {
+            if (isTransient(error)) unsettled.current.set(gesture, key);
+            else unsettled.current.delete(gesture);
+            throw error;
+          },
+        )
+        .finally(() => running.current.delete(gesture));
     running.current.set(gesture, started);
     return started;
   };

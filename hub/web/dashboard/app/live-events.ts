@@ -1,5 +1,6 @@
 import { background } from '../../../../shared/web/background.ts';
 import { createEventStreamParser } from '../../../../shared/web/event-stream-parser.ts';
+import { readTextPieces } from '../../../../shared/web/response-text.ts';
 import { Store } from '../../../../shared/web/store.ts';
 import { client, retryDelay } from './api.ts';
 import { noteFailure } from './session-state.ts';
@@ -23,6 +24,9 @@ const flushMs = 100;
 /** A stream that sends nothing for this time is considered broken: the hub sends a comment every 15 seconds. */
 const silenceMs = 45_000;
 
+/** Least time between two streams. */
+const minPauseMs = 1_000;
+
 /** Whether live events arrive. A page says so when they do not. */
 export const liveState = new Store<{ isConnected: boolean }>({ isConnected: true });
 
@@ -34,7 +38,7 @@ export const liveState = new Store<{ isConnected: boolean }>({ isConnected: true
 export class LiveEvents {
   readonly #listeners = new Set<Listener>();
   readonly #tenantId: string;
-  readonly #channel = new BroadcastChannel(channelName);
+  readonly #channel: BroadcastChannel;
   readonly #stop = new AbortController();
   #lastId = '';
   #waiting: WorkspaceEvent[] = [];
@@ -42,6 +46,7 @@ export class LiveEvents {
 
   constructor(tenantId: string) {
     this.#tenantId = tenantId;
+    this.#channel = new BroadcastChannel(`${channelName}-${tenantId}`);
     this.#channel.addEventListener('message', ({ data }: MessageEvent<Shared>) => this.#receive(data));
   }
 
@@ -95,14 +100,15 @@ export class LiveEvents {
   async #readAgainAndAgain(): Promise<void> {
     const { signal } = this.#stop;
     for (let failures = 0; !signal.aborted;) {
-      let delayMs = 0;
+      // Streams that end immediately, such as behind a proxy, are not opened in a loop.
+      let delayMs = minPauseMs;
       try {
         await this.#read(() => (failures = 0));
       } catch (error) {
         if (signal.aborted) return;
         noteFailure(error);
         this.#share({ isConnected: false });
-        delayMs = retryDelay(failures, error);
+        delayMs = Math.max(minPauseMs, retryDelay(failures, error));
         failures += 1;
       }
       await new Promise<void>((done) => {
@@ -114,11 +120,13 @@ export class LiveEvents {
 
   /** Reads one stream until it ends: after 10 minutes, or when the hub restarts. */
   async #read(onOpen: () => void): Promise<void> {
-    const silent = new AbortController();
+    const aborter = new AbortController();
+    const stop = () => aborter.abort();
+    this.#stop.signal.addEventListener('abort', stop, { once: true });
     let timer: ReturnType<typeof setTimeout> | undefined;
     const noteSign = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => silent.abort(new TypeError('The stream is silent.')), silenceMs);
+      timer = setTimeout(() => aborter.abort(new TypeError('The stream is silent.')), silenceMs);
     };
     noteSign();
     try {
@@ -127,7 +135,7 @@ export class LiveEvents {
         { params: { tenantId: this.#tenantId } },
         {
           headers: this.#lastId === '' ? {} : { 'last-event-id': this.#lastId },
-          signal: AbortSignal.any([this.#stop.signal, silent.signal]),
+          signal: aborter.signal,
         },
       );
       onOpen();
@@ -135,13 +143,13 @@ export class LiveEvents {
       const parse = createEventStreamParser(({ data, id }) =>
         this.#share({ event: JSON.parse(data) as WorkspaceEvent, id }),
       );
-      const decoder = new TextDecoder();
-      for await (const bytes of response.body ?? []) {
+      await readTextPieces(response, (text) => {
         noteSign();
-        parse(decoder.decode(bytes, { stream: true }));
-      }
+        parse(text);
+      });
     } finally {
       clearTimeout(timer);
+      this.#stop.signal.removeEventListener('abort', stop);
     }
   }
 }

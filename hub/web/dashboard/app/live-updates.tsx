@@ -33,19 +33,21 @@ export function LiveUpdates({ children }: { children: ReactNode }) {
     const events = new LiveEvents(tenantId);
     const due = new Set<OperationId>();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    // A list that is being read now is read again afterwards: to cancel the request each time would starve a slow list.
+    const rereadDue = () => {
+      const idle = [...due].filter((id) => client.isFetching({ queryKey: [id] }) === 0);
+      reread(client, idle);
+      for (const id of idle) due.delete(id);
+      timer = due.size === 0 ? undefined : setTimeout(rereadDue, rereadMs);
+    };
     const stopListening = events.subscribe((batch) => {
       for (const { type } of batch) {
-        // Events are missing, so everything that the page shows may be old.
-        if (type === 'reset') background(client.invalidateQueries());
+        // Events may be missing before `ready` and are missing before `reset`: what the page shows may be old.
+        if (type === 'ready' || type === 'reset') background(client.invalidateQueries());
         if (type === 'end') sessionState.set({ isExpired: true });
         for (const id of listsOf[type] ?? []) due.add(id);
       }
-      if (due.size > 0)
-        timer ??= setTimeout(() => {
-          timer = undefined;
-          reread(client, due);
-          due.clear();
-        }, rereadMs);
+      if (due.size > 0) timer ??= setTimeout(rereadDue, rereadMs);
     });
     const stop = events.start();
     setLive(events);

@@ -2,6 +2,7 @@ import type { AgentFrame } from '../../../../../shared/client/operations.ts';
 import type { agentProtocol, chatCloseCodes } from '../../../../../shared/contract/chat/live.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { createEventStreamParser } from '../../../../../shared/web/event-stream-parser.ts';
+import { readTextPieces } from '../../../../../shared/web/response-text.ts';
 import { client } from '../../app/api.ts';
 import { noteFailure, sessionState } from '../../app/session-state.ts';
 
@@ -230,13 +231,12 @@ function openStream(tenantId: string, events: TransportEvents): Transport {
     else events.onFrame(parse(data));
   });
   const read = async () => {
-    const { body } = await client.open('streamInboxEvents', { params: { tenantId } }, { signal: aborter.signal });
+    const response = await client.open('streamInboxEvents', { params: { tenantId } }, { signal: aborter.signal });
     events.onOpen();
-    const decoder = new TextDecoder();
-    for await (const bytes of body ?? []) {
+    await readTextPieces(response, (text) => {
       events.onFrame(null);
-      parser(decoder.decode(bytes, { stream: true }));
-    }
+      parser(text);
+    });
   };
   background(
     read()

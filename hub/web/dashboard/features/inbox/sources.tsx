@@ -1,8 +1,9 @@
 import type { ChatAiToolUse, ChatMessageSource } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { linkParts } from '../../../../../shared/web/links.ts';
 import { useLanguage } from '../../app/language.tsx';
 
-const isWebAddress = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+const isWebAddress = (url: string) => linkParts(url).some(({ href, text }) => href !== undefined && text === url);
 
 /** The knowledge entries and tools that the AI agent used. */
 export function Sources({

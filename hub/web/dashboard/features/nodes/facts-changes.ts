@@ -53,6 +53,10 @@ export function describeChanges(
 
 /** `browser.*` instead of twenty names, when all of them changed together. */
 function shorten(types: readonly string[]): string {
-  const groups = Map.groupBy(types, (type) => type.split('.')[0] ?? type);
+  const groups = new Map<string, string[]>();
+  for (const type of types) {
+    const group = type.split('.')[0] ?? type;
+    groups.set(group, [...(groups.get(group) ?? []), type]);
+  }
   return [...groups].map(([name, list]) => (list.length > 3 ? `${name}.*` : list.join(', '))).join(', ');
 }

@@ -2,6 +2,7 @@ import { useEffect, useReducer, useRef, useState } from 'react';
 import type { LogLine } from '../../../../../shared/client/operations.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { createEventStreamParser } from '../../../../../shared/web/event-stream-parser.ts';
+import { readTextPieces } from '../../../../../shared/web/response-text.ts';
 import { client, retryDelay } from '../../app/api.ts';
 import { noteFailure } from '../../app/session-state.ts';
 
@@ -180,8 +181,7 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
               render();
             }, flushMs);
           });
-          const decoder = new TextDecoder();
-          for await (const bytes of response.body ?? []) parse(decoder.decode(bytes, { stream: true }));
+          await readTextPieces(response, parse);
         } catch (failure) {
           if (stop.signal.aborted) return;
           noteFailure(failure);

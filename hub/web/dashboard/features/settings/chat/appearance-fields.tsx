@@ -2,7 +2,7 @@ import { useLanguage } from '../../../app/language.tsx';
 import { Field, Input } from '../../../ui/form.tsx';
 import { Section } from '../../../ui/layout.tsx';
 import { ChoiceField, LongTextField, SwitchRow, TextField } from '../parts/controls.tsx';
-import type { ChatValue } from './chat-section.tsx';
+import type { ChatValue } from './chat-value.ts';
 
 type ChatLocale = NonNullable<ChatValue['locale']>;
 const locales: readonly ChatLocale[] = ['en', 'de', 'fr', 'es', 'ar', 'ja'];

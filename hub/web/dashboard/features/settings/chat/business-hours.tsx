@@ -6,7 +6,7 @@ import { Section } from '../../../ui/layout.tsx';
 import { LongTextField, SwitchRow } from '../parts/controls.tsx';
 import { browserTimeZone, TimeZoneField } from '../parts/time-zone-field.tsx';
 import { useDayNames } from '../parts/week-days.ts';
-import type { ChatValue } from './chat-section.tsx';
+import type { ChatValue } from './chat-value.ts';
 
 type Hours = NonNullable<ChatValue['businessHours']>;
 type Period = Hours['periods'][number];

@@ -12,9 +12,9 @@ import { Note } from '../parts/note.tsx';
 import { useEdits } from '../parts/use-edits.ts';
 import { AppearanceFields } from './appearance-fields.tsx';
 import { BusinessHours } from './business-hours.tsx';
+import type { ChatValue } from './chat-value.ts';
 
 type Response = Answer<'getChatSettings'>;
-export type ChatValue = Omit<Response, 'siteKey' | 'snippet' | 'updatedAt'>;
 
 function valueOf({ siteKey: _key, snippet: _snippet, updatedAt: _at, ...value }: Response): ChatValue {
   return value;

@@ -1,6 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { keyOf, query, useAction } from '../../../app/api.ts';
-import type { Answer } from '../../../app/api.ts';
 import { useLanguage } from '../../../app/language.tsx';
 import { useIsAdmin } from '../../../app/session.tsx';
 import { Section } from '../../../ui/layout.tsx';
@@ -10,10 +9,8 @@ import { EditForm } from '../parts/edit-form.tsx';
 import { useEdits } from '../parts/use-edits.ts';
 import { Approvers } from './approvers.tsx';
 import { ErrorWorkflow } from './error-workflow.tsx';
+import type { Policy, PolicyValue } from './policy-value.ts';
 import { QuietHoursFields } from './quiet-hours-fields.tsx';
-
-type Policy = Answer<'getAutomationPolicy'>;
-export type PolicyValue = Omit<Policy, 'updatedAt' | 'defaultApprovers'> & { defaultApprovers: string[] };
 
 const valueOf = ({ updatedAt: _at, defaultApprovers, ...policy }: Policy): PolicyValue => ({
   ...policy,

@@ -2,7 +2,7 @@ import { useWords } from '../../../app/language.tsx';
 import { CheckRow, Group, SwitchRow, TextField } from '../parts/controls.tsx';
 import { browserTimeZone, TimeZoneField } from '../parts/time-zone-field.tsx';
 import { useDayNames } from '../parts/week-days.ts';
-import type { PolicyValue } from './policy-section.tsx';
+import type { PolicyValue } from './policy-value.ts';
 
 type Hours = NonNullable<PolicyValue['quietHours']>;
 /** 0 for Sunday; the week starts with Monday. */

@@ -14,7 +14,7 @@ import { LocalTime, RelativeTime } from '../../../ui/time.tsx';
 import { CodeBlock } from '../../../ui/value.tsx';
 import { prettyJson } from '../parts/pretty-json.ts';
 import { DeliveryStatus } from './delivery-status.tsx';
-import type { Webhook } from './webhook-list.tsx';
+import type { Webhook } from './webhook.ts';
 
 type Detail = Answer<'getWebhookDelivery'>;
 const pendingRereadMs = 2_000;

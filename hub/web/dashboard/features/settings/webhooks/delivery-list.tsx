@@ -20,7 +20,7 @@ import type { Delivery } from './delivery-status.tsx';
 import { ReplayDialog } from './replay-dialog.tsx';
 import { eventTypes } from './webhook-fields.tsx';
 import type { EventType } from './webhook-fields.tsx';
-import type { Webhook } from './webhook-list.tsx';
+import type { Webhook } from './webhook.ts';
 
 const pageRows = 25;
 /** Deliveries have no live events. */

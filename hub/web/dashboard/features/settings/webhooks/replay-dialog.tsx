@@ -11,7 +11,7 @@ import { fieldErrors } from '../parts/field-errors.ts';
 import { instantOf, localInputOf } from '../parts/local-time.ts';
 import { deliveryStatuses } from './delivery-status.tsx';
 import type { Delivery } from './delivery-status.tsx';
-import type { Webhook } from './webhook-list.tsx';
+import type { Webhook } from './webhook.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 

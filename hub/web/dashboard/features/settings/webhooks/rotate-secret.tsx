@@ -8,7 +8,7 @@ import { Confirm } from '../../../ui/dialog.tsx';
 import { NumberField } from '../parts/controls.tsx';
 import { fieldErrors } from '../parts/field-errors.ts';
 import { SecretOnce } from '../parts/secret-once.tsx';
-import type { Webhook } from './webhook-list.tsx';
+import type { Webhook } from './webhook.ts';
 
 /** Replaces the secret; the old one signs too for some hours. */
 export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {

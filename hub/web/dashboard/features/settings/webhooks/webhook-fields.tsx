@@ -1,6 +1,6 @@
 import { useWords } from '../../../app/language.tsx';
 import { CheckRow, Group, LongTextField, TextField } from '../parts/controls.tsx';
-import type { Webhook } from './webhook-list.tsx';
+import type { Webhook } from './webhook.ts';
 
 export type EventType = Webhook['events'][number];
 

@@ -3,7 +3,6 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { pagedQuery, useAction } from '../../../app/api.ts';
-import type { Answer } from '../../../app/api.ts';
 import { useLanguage } from '../../../app/language.tsx';
 import { reread } from '../../../app/live-updates.tsx';
 import { useTenantId } from '../../../app/session.tsx';
@@ -15,8 +14,7 @@ import { Pill } from '../../../ui/status.tsx';
 import { Cell, Row, Table } from '../../../ui/table.tsx';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import { CreateWebhook } from './create-webhook.tsx';
-
-export type Webhook = Answer<'getWebhook'>;
+import type { Webhook } from './webhook.ts';
 
 const pageRows = 25;
 

@@ -16,7 +16,7 @@ import { EditForm } from '../parts/edit-form.tsx';
 import { useEdits } from '../parts/use-edits.ts';
 import { RotateSecret } from './rotate-secret.tsx';
 import { WebhookFields } from './webhook-fields.tsx';
-import type { Webhook } from './webhook-list.tsx';
+import type { Webhook } from './webhook.ts';
 
 const valueOf = ({ url, description, events, active }: Webhook) => ({ url, description, events, active });
 
