@@ -269,7 +269,7 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(await dialog.isVisible()).toBe(true);
     isStopped.resolve();
     const result = page.getByRole('dialog', { name: 'Result' });
-    await result.getByText(/succeeded/).waitFor();
+    await result.getByText('0 succeeded. 100 refused.').waitFor();
     expect(tab.requests.filter((url) => url.endsWith('/automations/runs/cancel'))).toHaveLength(1);
     await result.getByRole('button', { name: 'Close' }).last().click();
     expect(await page.getByRole('toolbar').count()).toBe(0);
