@@ -181,6 +181,21 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
     expect(await row.getAttribute('href')).toBe(`/app/nodes/${machine.nodeId}`);
   });
 
+  test('a list that could not be read is not taken for nothing to do', async () => {
+    const workspace = await hub.workspace('Unreadable');
+    await using tab = await open(workspace);
+    const { page } = tab;
+    await page.getByText('Nothing needs you.').waitFor();
+    await page.route('**/automations/approval-summaries?**', (route) =>
+      route.fulfill({ status: 403, contentType: 'application/json', body: '{"code":"forbidden","message":"No."}' }),
+    );
+    await page.reload();
+    const needs = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Needs a person' }) });
+    await needs.getByRole('button', { name: 'Try again' }).waitFor();
+    await expect.poll(() => tileOf(page, 'runs in progress')).toBe('0');
+    expect(await page.getByText('Nothing needs you.').count()).toBe(0);
+  });
+
   test('members who are no admins are told who connects machines, and can hide the first minutes', async () => {
     const workspace = await hub.workspace('Two roles');
     const { tenantId, session } = workspace;

@@ -47,11 +47,39 @@ describe.skipIf(!canOpenDashboard)(
       await page.getByText('Entries that an AI agent would see').waitFor();
 
       await page.getByRole('button', { name: 'Delete: Where can I park?' }).click();
+      await page.getByText('The entry is deleted').waitFor();
+      expect(await stored()).toEqual(['when-do-you-open']);
       await page.getByRole('button', { name: 'Undo' }).click();
       await page.getByText('Where can I park?').waitFor();
-      expect(await stored()).toHaveLength(2);
+      expect(await stored()).toEqual(['parking', 'when-do-you-open']);
+      // A refused deletion leaves the entry in the list.
+      await page.route('**/ai/knowledge', (route) =>
+        route.request().method() === 'PUT'
+          ? route.fulfill({ status: 400, contentType: 'application/json', body: '{"message":"Not now."}' })
+          : route.continue(),
+      );
       await page.getByRole('button', { name: 'Delete: Where can I park?' }).click();
-      await expect.poll(stored).toEqual(['when-do-you-open']);
+      await page.getByRole('alert').getByText('Not now.').waitFor();
+      expect(await page.getByText('Where can I park?').count()).toBe(1);
+      expect(tab.complaints).toEqual([]);
+    });
+
+    test('terms that are being written stay when a colleague changes them', async () => {
+      const { jwt, session, tenantId } = await hub.workspace();
+      const input = { params: { tenantId } };
+      const entries = [{ id: 'parking', question: 'Where can I park?', answer: 'Behind the house.' }];
+      await session.call('putKnowledge', { ...input, body: { entries, terms: 'Old' } });
+      await using tab = await open('/app/knowledge', jwt);
+      const { page } = tab;
+      const terms = page.getByLabel('Terms in every prompt');
+      await terms.fill('Mine');
+      await session.call('putKnowledge', { ...input, body: { entries, terms: 'Theirs' } });
+      // The response to another change brings the terms of the colleague.
+      await page.getByRole('button', { name: 'Delete: Where can I park?' }).click();
+      await page.getByRole('button', { name: 'Keep my values' }).click();
+      expect(await terms.inputValue()).toBe('Mine');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await expect.poll(() => session.call('getKnowledge', input).then((knowledge) => knowledge.terms)).toBe('Mine');
       expect(tab.complaints).toEqual([]);
     });
 

@@ -208,9 +208,28 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
       .toBe(1);
 
     await page.getByRole('button', { name: 'Cancel run' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep the run' }).click();
+    await page.getByRole('button', { name: 'Cancel run' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
     await status(page, 'Cancelled').waitFor();
     expect(await page.getByRole('heading', { name: /“Run uname” waits/ }).count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('an approval that binds a call shows its skill and input beside the buttons', async () => {
+    const runId = await start([
+      { type: 'approval', title: 'Send the weather?' },
+      skill('email.send', { to: ['all@rival.example'], subject: 'Our secret prices', text: evil }),
+    ]);
+    await settledRun(workspace.api, runId);
+    await using tab = await open(`/app/runs/${runId}`);
+    const { page } = tab;
+    const banner = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Send the weather?' }) });
+    await banner.getByRole('button', { name: 'Approve' }).waitFor();
+    await banner.getByRole('heading', { name: 'If you approve, exactly this runs' }).waitFor();
+    for (const text of ['email.send', 'all@rival.example', 'Our secret prices', '⟨U+202E⟩gnp.exe'])
+      await banner.getByText(text).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(tab.complaints).toEqual([]);
   });
 

@@ -132,7 +132,7 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await row(page, paused).getByText('Continues at').waitFor();
     await row(page, paused).getByRole('checkbox').check();
     await row(page, done).getByRole('checkbox').check();
-    await page.getByRole('toolbar').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('toolbar').getByRole('button', { name: 'Cancel runs' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel runs' }).click();
     const result = page.getByRole('dialog', { name: 'Result' });
     await result.getByText('1 succeeded. 1 refused.').waitFor();
@@ -242,6 +242,37 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await page.getByRole('button', { name: 'More than 100 new runs' }).click();
     await expect.poll(scroll).toBe(0);
     await expect.poll(() => page.getByRole('button', { name: /new runs/ }).count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('closing the dialog stops the cancellation of many runs, and shows what was done', async () => {
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page.locator('[data-run]').first().waitFor();
+    await page.mouse.move(700, 500);
+    await page.mouse.wheel(0, 5200);
+    await expect.poll(() => page.locator('table').getAttribute('aria-rowcount').then(Number)).toBeGreaterThan(120);
+    await page.getByRole('checkbox', { name: /Select all/ }).check();
+    const isStopped = Promise.withResolvers<void>();
+    const isSent = Promise.withResolvers<void>();
+    await page.route('**/automations/runs/cancel', async (route) => {
+      isSent.resolve();
+      await isStopped.promise;
+      await route.continue();
+    });
+    await page.getByRole('toolbar').getByRole('button', { name: 'Cancel runs' }).click();
+    const dialog = page.getByRole('dialog', { name: /^Cancel \d+ runs/ });
+    await dialog.getByRole('button', { name: 'Keep the runs' }).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel runs' }).click();
+    await isSent.promise;
+    await dialog.getByRole('button', { name: 'Stop' }).click();
+    expect(await dialog.isVisible()).toBe(true);
+    isStopped.resolve();
+    const result = page.getByRole('dialog', { name: 'Result' });
+    await result.getByText('0 succeeded. 100 refused.').waitFor();
+    expect(tab.requests.filter((url) => url.endsWith('/automations/runs/cancel'))).toHaveLength(1);
+    await result.getByRole('button', { name: 'Close' }).last().click();
+    expect(await page.getByRole('toolbar').count()).toBe(0);
     expect(tab.complaints).toEqual([]);
   });
 

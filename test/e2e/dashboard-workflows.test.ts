@@ -89,6 +89,55 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     expect(tab.complaints).toEqual([]);
   });
 
+  test('text that is typed while the hub saves stays, and belongs to the next version', async () => {
+    const id = await create('Slow');
+    await using tab = await open(`/app/workflows/${id}/edit`);
+    const { page } = tab;
+    const field = page.getByRole('textbox', { name: 'Workflow as JSON' });
+    const first = (await field.inputValue()).replace('Hello', 'First');
+    const second = first.replace('First', 'Second');
+    const isTyped = Promise.withResolvers<void>();
+    const isSent = Promise.withResolvers<void>();
+    await page.route(`**/automations/workflows/${id}`, async (route) => {
+      if (route.request().method() === 'PATCH') {
+        isSent.resolve();
+        await isTyped.promise;
+      }
+      await route.continue();
+    });
+    await field.fill(first);
+    await field.press('Control+s');
+    await isSent.promise;
+    await field.fill(second);
+    isTyped.resolve();
+    await page.getByText('Saved as version 2').waitFor();
+    expect(await field.inputValue()).toBe(second);
+    expect(JSON.stringify((await read(id)).stepsJson)).toContain('First');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved as version 3').waitFor();
+    expect(JSON.stringify((await read(id)).stepsJson)).toContain('Second');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a workflow is deleted although the page is left before the time to undo is over', async () => {
+    const id = await create('Left behind');
+    await using tab = await open(`/app/workflows/${id}/settings`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Delete workflow' }).click();
+    await page.getByText('Left behind will be deleted').waitFor();
+    await page.goto('about:blank');
+    await expect
+      .poll(
+        () =>
+          read(id).then(
+            () => 'stored',
+            ({ status }: { status: number }) => status,
+          ),
+        { timeout: 6_000 },
+      )
+      .toBe(404);
+  });
+
   test('the overview shows trigger and steps, hides the token, and keeps hostile text as text', async () => {
     const token = 'a-token-that-no-page-shows';
     const id = await create('Orders', {

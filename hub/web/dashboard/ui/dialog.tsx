@@ -63,6 +63,8 @@ interface ConfirmProps {
   children: ReactNode;
   /** The verb on the button, such as "Delete token". */
   confirm: string;
+  /** The button that changes nothing. "Cancel" would be ambiguous beside "Cancel run". */
+  keep?: string;
   isDangerous?: boolean;
   action: { isPending: boolean; error: Error | null };
   onConfirm: () => void;
@@ -70,14 +72,23 @@ interface ConfirmProps {
 }
 
 /** Asks before an action. It stays open until the hub responded. */
-export function Confirm({ title, children, confirm, isDangerous = true, action, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({
+  title,
+  children,
+  confirm,
+  keep,
+  isDangerous = true,
+  action,
+  onConfirm,
+  onClose,
+}: ConfirmProps) {
   const { cancel } = useWords().common;
   return (
     <Dialog title={title} onClose={onClose}>
       <div className="mb-4 text-text-muted">{children}</div>
       <ErrorNote error={action.error} />
       <div className="mt-4 flex justify-end gap-2">
-        <Button onClick={onClose}>{cancel}</Button>
+        <Button onClick={onClose}>{keep ?? cancel}</Button>
         <Button variant={isDangerous ? 'danger' : 'primary'} isBusy={action.isPending} onClick={onConfirm}>
           {confirm}
         </Button>

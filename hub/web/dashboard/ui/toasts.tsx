@@ -26,9 +26,12 @@ export function showToast(text: string, options: Partial<Omit<Toast, 'id' | 'tex
 }
 
 /** Milliseconds in which a deletion can be undone. */
-const undoMs = 8_000;
+export const undoMs = 8_000;
 
-/** Deletes after a time in which the user can undo it. */
+/**
+ * Deletes after a time in which the user can undo it, or when the page is left. `remove` must send its request with
+ * `keepalive`, so that it outlives the page.
+ */
 export function deleteWithUndo(
   text: string,
   { hide, restore, remove }: { hide: () => void; restore: () => void; remove: () => void },
@@ -47,7 +50,14 @@ function ToastView({ toast }: { toast: Toast }) {
   };
   useEffect(() => {
     const timer = setTimeout(() => end(false), toast.forMs);
-    return () => clearTimeout(timer);
+    const leave = () => end(false);
+    // A sign-out ends the session before `pagehide`. Not every mobile browser has `beforeunload`.
+    const signals = ['beforeunload', 'pagehide'];
+    for (const signal of signals) addEventListener(signal, leave);
+    return () => {
+      clearTimeout(timer);
+      for (const signal of signals) removeEventListener(signal, leave);
+    };
   }, []);
   return (
     <div

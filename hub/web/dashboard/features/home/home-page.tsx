@@ -64,7 +64,7 @@ export function HomePage() {
       title={useGreeting()}
       documentTitle={words.common.home}
       meta={
-        needs.isLoading
+        needs.isLoading || needs.error !== null
           ? '\u00A0'
           : needs.count === 0
             ? texts.needsNothing

@@ -27,7 +27,11 @@ export function NextFires() {
             .slice(0, shownFires);
           return (
             <>
-              {fires.length === 0 && <p className="text-text-muted">{texts.nextEmpty}</p>}
+              {fires.length === 0 && (
+                <p className="text-text-muted">
+                  {meta.nextCursor === null ? texts.nextEmpty : format(texts.nextPartlyEmpty, { count: readWorkflows })}
+                </p>
+              )}
               <ul>
                 {fires.map(({ id, name, nextRunAt }) => (
                   <li key={id} className="border-b py-2 first:pt-0 last:border-b-0 last:pb-0">
@@ -40,7 +44,7 @@ export function NextFires() {
                   </li>
                 ))}
               </ul>
-              {meta.nextCursor !== null && (
+              {fires.length > 0 && meta.nextCursor !== null && (
                 <p className="mt-2 text-sm text-text-muted">{format(texts.nextPartly, { count: readWorkflows })}</p>
               )}
             </>

@@ -8,7 +8,6 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { Input } from '../../ui/form.tsx';
 import { Card, Empty } from '../../ui/layout.tsx';
-import { deleteWithUndo } from '../../ui/toasts.tsx';
 
 /** Entries that the page shows before the reader asks for more. A workspace has up to 5,000. */
 const step = 50;
@@ -17,16 +16,18 @@ function matches({ id, question, answer }: KnowledgeEntry, text: string): boolea
   return [id, question, answer].some((part) => part.toLowerCase().includes(text));
 }
 
-/** The entries, with a filter. Deleting can be undone for a few seconds. */
+/** The entries, with a filter. */
 export function Entries({
   entries,
   onEdit,
   onDelete,
+  isBusy,
   error,
 }: {
   entries: readonly KnowledgeEntry[];
   onEdit: (entry: KnowledgeEntry) => void;
   onDelete: (entry: KnowledgeEntry) => void;
+  isBusy: boolean;
   error: Error | null;
 }) {
   const { words, format } = useLanguage();
@@ -34,11 +35,8 @@ export function Entries({
   const isAdmin = useIsAdmin();
   const [filter, setFilter] = useState('');
   const [shown, setShown] = useState(step);
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const text = useDeferredValue(filter.trim().toLowerCase());
-  const found = entries.filter((entry) => !hidden.has(entry.id) && matches(entry, text));
-  const hide = (id: string, isHidden: boolean) =>
-    setHidden((now) => new Set(isHidden ? [...now, id] : [...now].filter((each) => each !== id)));
+  const found = entries.filter((entry) => matches(entry, text));
   if (entries.length === 0)
     return (
       <Card>
@@ -82,13 +80,8 @@ export function Entries({
                 </IconButton>
                 <IconButton
                   label={`${words.common.delete}: ${visibleLine(entry.question)}`}
-                  onClick={() =>
-                    deleteWithUndo(texts.deleted, {
-                      hide: () => hide(entry.id, true),
-                      restore: () => hide(entry.id, false),
-                      remove: () => onDelete(entry),
-                    })
-                  }
+                  disabled={isBusy}
+                  onClick={() => onDelete(entry)}
                 >
                   <Trash2 size={16} aria-hidden />
                 </IconButton>

@@ -5,9 +5,10 @@ import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useIsAdmin, useTenantId } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { useErrorText } from '../../ui/error.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { showToast } from '../../ui/toasts.tsx';
+import { showToast, undoMs } from '../../ui/toasts.tsx';
 import { Entries } from './entries.tsx';
 import { EntryDialog } from './entry-dialog.tsx';
 import { Terms } from './terms.tsx';
@@ -49,24 +50,38 @@ export function KnowledgePage() {
     onDone: () => cache.invalidateQueries({ queryKey: ['listUnansweredQuestions'] }),
   });
   const save = useChangeKnowledge();
-  const change = async (update: KnowledgeUpdate, done: string) => {
-    await save.mutateAsync(update);
-    showToast(done);
-  };
+  const errorText = useErrorText();
   const store = async ({ isNew, unansweredId }: Editing, entry: KnowledgeEntry) => {
-    await change(
-      ({ entries, terms }) => ({
-        terms,
-        entries: isNew
-          ? [...entries, { ...entry, id: idFor(entry.question, entries) }]
-          : entries.map((each) => (each.id === entry.id ? entry : each)),
-      }),
-      texts.saved,
-    );
+    await save.mutateAsync(({ entries, terms }) => ({
+      terms,
+      entries: isNew
+        ? [...entries, { ...entry, id: idFor(entry.question, entries) }]
+        : entries.map((each) => (each.id === entry.id ? entry : each)),
+    }));
+    showToast(texts.saved);
     setEditing(null);
     if (unansweredId !== undefined) dismiss.start({ params: { tenantId, id: unansweredId } });
   };
-  /** A failure stays visible in the dialog and in the form, from `save.error`. */
+  /** Deletes at once: the request has the whole knowledge, so it cannot wait until the page is left. */
+  const remove = async (entry: KnowledgeEntry) => {
+    let index = 0;
+    await save.mutateAsync(({ entries, terms }) => {
+      index = entries.findIndex(({ id }) => id === entry.id);
+      return { terms, entries: entries.filter(({ id }) => id !== entry.id) };
+    });
+    const restore = () => {
+      const putBack: KnowledgeUpdate = ({ entries, terms }) => ({
+        terms,
+        entries: entries.some(({ id }) => id === entry.id) ? entries : entries.toSpliced(index, 0, entry),
+      });
+      // The page may be gone by now, so the toast shows a failure and lets the user try again.
+      save
+        .mutateAsync(putBack)
+        .catch((error: unknown) => showToast(errorText(error), { tone: 'danger', forMs: undoMs, undo: restore }));
+    };
+    showToast(texts.deleted, { forMs: undoMs, undo: restore });
+  };
+  /** A failure stays visible in the dialog and above the entries, from `save.error`. */
   const ignoreFailure = () => undefined;
   return (
     <Page
@@ -97,12 +112,10 @@ export function KnowledgePage() {
             <Entries
               entries={entries}
               onEdit={(entry) => setEditing({ entry, isNew: false })}
-              onDelete={({ id }) => {
-                change(
-                  (stored) => ({ ...stored, entries: stored.entries.filter((each) => each.id !== id) }),
-                  texts.deleted,
-                ).catch(ignoreFailure);
+              onDelete={(entry) => {
+                remove(entry).catch(ignoreFailure);
               }}
+              isBusy={save.isPending}
               error={editing === null ? save.error : null}
             />
             <div className="flex min-w-0 flex-col gap-3.5">
@@ -112,14 +125,7 @@ export function KnowledgePage() {
                 }
               />
               <TryQuestion />
-              <Terms
-                key={terms}
-                terms={terms}
-                isSaving={save.isPending}
-                onSave={(text) => {
-                  change((stored) => ({ ...stored, terms: text }), words.common.saved).catch(ignoreFailure);
-                }}
-              />
+              <Terms terms={terms} />
             </div>
           </div>
         )}

@@ -11,6 +11,8 @@ import { ErrorNote, LoadError } from '../../ui/error.tsx';
 import { JsonTree } from '../../ui/json-tree.tsx';
 import { TextLink } from '../../ui/layout.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
+import { RequestView } from '../approvals/request-view.tsx';
+import { callOf } from '../approvals/request.ts';
 import { Banner } from './banner.tsx';
 
 /** An argument as a shell would need it, so that the reader sees where each begins and ends. */
@@ -75,6 +77,11 @@ function Details({ approval }: { approval: ApprovalDetail }) {
           {texts.open}
         </TextLink>
       </p>
+      {approval.kind !== 'system.run' && callOf(approval) !== null && (
+        <div className="my-2 text-text">
+          <RequestView approval={approval} />
+        </div>
+      )}
       {approval.kind === 'system.run' && (
         // Variables and standard input change what a program does, so they are open at first.
         <details className="mt-1.5" open={command === null || command.hasMore}>

@@ -93,6 +93,7 @@ export function RunActions({ run, selected }: { run: Run; selected: number }) {
         <Confirm
           title={actions.cancelTitle}
           confirm={actions.cancelConfirm}
+          keep={actions.keep}
           action={cancel}
           onConfirm={() => cancel.start({ params: { id: run.id } })}
           onClose={() => setDialog(null)}

@@ -26,6 +26,8 @@ export function BulkBar({ selection, rows, filters, estimate }: BulkBarProps) {
   const bulk = useBulk();
   const { ids } = selection;
   const close = () => {
+    // The dialog stays until the hub has answered the request that is under way, and then shows what was done.
+    if (bulk.state.isRunning) return bulk.stop();
     setAsked(null);
     bulk.reset();
   };
@@ -51,10 +53,10 @@ export function BulkBar({ selection, rows, filters, estimate }: BulkBarProps) {
         >
           <span className="font-semibold">{format(texts.selected, { count: ids.size })}</span>
           <Button size="small" onClick={() => setAsked('cancel')}>
-            {texts.cancelSelected}
+            {texts.cancelConfirm}
           </Button>
           <Button size="small" onClick={() => setAsked('retry')}>
-            {texts.retrySelected}
+            {texts.retryConfirm}
           </Button>
           <Button size="small" variant="quiet" onClick={() => setAsked('filter')}>
             {texts.matching}
@@ -68,6 +70,7 @@ export function BulkBar({ selection, rows, filters, estimate }: BulkBarProps) {
         <Confirm
           title={isOne ? texts.cancelOneTitle : format(texts.cancelTitle, { count: ids.size })}
           confirm={texts.cancelConfirm}
+          keep={bulk.state.isRunning ? texts.stop : texts.keepRuns}
           action={{ isPending: bulk.state.isRunning, error: bulk.state.error }}
           onConfirm={() => bulk.byIds('cancel', [...ids])}
           onClose={close}
@@ -79,6 +82,7 @@ export function BulkBar({ selection, rows, filters, estimate }: BulkBarProps) {
         <Confirm
           title={isOne ? texts.retryOneTitle : format(texts.retryTitle, { count: ids.size })}
           confirm={texts.retryConfirm}
+          keep={bulk.state.isRunning ? texts.stop : undefined}
           isDangerous={false}
           action={{ isPending: bulk.state.isRunning, error: bulk.state.error }}
           onConfirm={() => bulk.byIds('retry', [...ids])}

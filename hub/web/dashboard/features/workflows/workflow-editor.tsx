@@ -40,6 +40,8 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
   const isDirty = text !== base.text;
   const dirty = useRef(isDirty);
   dirty.current = isDirty;
+  /** The text that is being saved, or was saved last. */
+  const sent = useRef(initial);
 
   // Someone else saved. Without own changes, the newest text is shown; with own changes, the save reports the conflict.
   useEffect(() => {
@@ -53,9 +55,10 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
     const next = textOf(documentOf(answer));
     cache.setQueryData(keyOf('getAutomationWorkflow', { params: { id: answer.id } }), answer);
     setBase({ text: next, version: answer.version });
-    setText(next);
+    // What was typed while the hub saved stays, as a change of the new version.
+    setText((now) => (now === sent.current ? next : now));
     setNewest(null);
-    dirty.current = false;
+    dirty.current = field.current?.value !== sent.current;
     reread(cache, ['listAutomationWorkflowSummaries', 'listAutomationWorkflowVersions']);
     showToast(format(texts.savedAs, { version: String(answer.version) }));
   };
@@ -87,6 +90,7 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
     if (document instanceof Error) return setProblem(format(texts.invalidJson, { message: document.message }));
     setProblem(null);
     isSaving.current = true;
+    sent.current = text;
     if (workflow === null) create.start({ body: asCreateBody(document) });
     else update.start({ params: { id: workflow.id }, body: asUpdateBody(document) }, version);
   };
@@ -127,6 +131,8 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
         autoCapitalize="off"
         dir="ltr"
         wrap="off"
+        // The page of the new workflow replaces this one when it is created.
+        readOnly={create.isPending}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />

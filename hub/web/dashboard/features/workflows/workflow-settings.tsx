@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { createClient } from '../../../../../shared/client/client.ts';
 import type { Workflow } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
-import { client, keyOf, useAction } from '../../app/api.ts';
+import { keyOf, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { reread } from '../../app/live-updates.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -12,6 +13,12 @@ import { Switch } from '../../ui/form.tsx';
 import { Facts, Section } from '../../ui/layout.tsx';
 import { deleteWithUndo, showToast } from '../../ui/toasts.tsx';
 import { setDeleted } from './deleted-workflows.ts';
+
+/** A deletion is also sent when the page is left. */
+const lastingClient = createClient<Response>({
+  baseUrl: '',
+  fetch: (url, init) => fetch(url, { ...init, keepalive: true }),
+});
 
 /** State, limits, environment and deletion of a workflow. */
 export function WorkflowSettings({ workflow }: { workflow: Workflow }) {
@@ -30,7 +37,7 @@ export function WorkflowSettings({ workflow }: { workflow: Workflow }) {
     },
   });
   const remove = () => {
-    deleteWithUndo(format(texts.deleted, { name }), {
+    deleteWithUndo(format(texts.willBeDeleted, { name }), {
       hide: () => {
         setDeleted(id, true);
         background(navigate({ to: '/workflows' }));
@@ -42,7 +49,7 @@ export function WorkflowSettings({ workflow }: { workflow: Workflow }) {
       // This page is gone when the time to undo is over.
       remove: () =>
         background(
-          client.call('deleteAutomationWorkflow', { params: { id } }).then(
+          lastingClient.call('deleteAutomationWorkflow', { params: { id } }).then(
             () => reread(cache, ['listAutomationWorkflowSummaries']),
             (error: unknown) => {
               setDeleted(id, false);

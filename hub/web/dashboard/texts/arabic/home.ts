@@ -46,6 +46,7 @@ export const home: typeof english = {
 
   next: 'التالي',
   nextEmpty: 'لا يوجد سير عمل له جدول زمني.',
+  nextPartlyEmpty: 'لا يوجد جدول زمني لأي من آخر {count} من مسارات العمل المعدّلة.',
   nextPartly: 'من بين آخر {count} من مسارات العمل المعدّلة.',
   allSchedules: 'كل الجداول',
 };

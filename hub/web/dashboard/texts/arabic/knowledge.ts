@@ -7,7 +7,7 @@ export const knowledge: typeof english = {
   try: 'جرّب سؤالًا',
   empty: 'لا توجد مدخلات بعد',
   emptyText: 'يجيب الوكلاء عن الزوار من هذه المدخلات. أضف أول مدخل أو أجب عن سؤال أدناه.',
-  noUnanswered: 'أُجيب عن كل الأسئلة.',
+  noUnanswered: 'لا توجد أسئلة تنتظر إجابة.',
   count: 'طُرح {count} مرات',
   once: 'طُرح مرة واحدة',
   answer: 'أجب',
@@ -24,7 +24,6 @@ export const knowledge: typeof english = {
   deleted: 'تم حذف المدخل',
   terms: 'نص في كل طلب',
   termsHint: 'نص يُضاف إلى كل طلب للنموذج، مثل الشروط العامة.',
-  saveTerms: 'حفظ النص',
   filter: 'تصفية المدخلات',
   matching: '{count} من {total} مدخلات',
   ask: 'اسأل',
@@ -36,5 +35,4 @@ export const knowledge: typeof english = {
     ready: 'البحث بالكلمات وبالمعنى.',
     failing: 'نموذج التضمين لا يستجيب. البحث بالكلمات فقط إلى أن يستجيب.',
   },
-  onlyAdmins: 'تعديل المعرفة للمسؤولين فقط.',
 };

@@ -114,8 +114,6 @@ export const runs: typeof english = {
 
   selected: 'المحدد: {count}',
   clearSelection: 'إلغاء التحديد',
-  cancelSelected: 'إلغاء التشغيل',
-  retrySelected: 'إعادة المحاولة',
   matching: 'كل التشغيلات المطابقة…',
   matchingNotPossible:
     'الإلغاء وإعادة المحاولة حسب التصفية يعملان مع الحالة وسير العمل والفترة فقط. أزل عوامل التصفية الأخرى أولًا.',
@@ -123,6 +121,7 @@ export const runs: typeof english = {
   cancelOneTitle: 'إلغاء هذا التشغيل؟',
   cancelText: 'تتوقف التشغيلات الجارية. ما أنجزته خطواتها يبقى كما هو. التشغيلات المنتهية لا تتغير.',
   cancelConfirm: 'إلغاء التشغيلات',
+  keepRuns: 'متابعة التشغيلات',
   retryTitle: 'إعادة محاولة التشغيلات المحددة ({count})؟',
   retryOneTitle: 'إعادة محاولة هذا التشغيل؟',
   retryText: 'يبدأ كل تشغيل فاشل أو ملغى من جديد من أول خطوة لم تنجح. قد تحدث آثاره مرة أخرى. التشغيلات الأخرى لا تتغير.',

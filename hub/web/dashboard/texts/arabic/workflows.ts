@@ -131,5 +131,5 @@ export const workflows: typeof english = {
   deleteTitle: 'الحذف',
   deleteText: 'تبقى تشغيلاته قابلة للقراءة. تستمر التشغيلات الجارية حتى نهايتها.',
   deleteWorkflow: 'حذف سير العمل',
-  deleted: 'حُذف {name}',
+  willBeDeleted: 'سيُحذف {name}',
 };

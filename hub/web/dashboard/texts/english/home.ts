@@ -44,6 +44,7 @@ export const home = {
 
   next: 'Next',
   nextEmpty: 'No workflow has a schedule.',
+  nextPartlyEmpty: 'None of the {count} workflows that changed last has a schedule.',
   nextPartly: 'Among the {count} workflows that changed last.',
   allSchedules: 'All schedules',
 };

@@ -5,7 +5,7 @@ export const knowledge = {
   try: 'Try a question',
   empty: 'No entries yet',
   emptyText: 'AI agents answer visitors from these entries. Add the first one, or answer a question below.',
-  noUnanswered: 'Every question was answered.',
+  noUnanswered: 'No questions wait for an answer.',
   count: 'asked {count} times',
   once: 'asked once',
   answer: 'Answer',
@@ -22,7 +22,6 @@ export const knowledge = {
   deleted: 'The entry is deleted',
   terms: 'Terms in every prompt',
   termsHint: 'Text that is part of every prompt, such as terms of business.',
-  saveTerms: 'Save terms',
   filter: 'Filter entries',
   matching: '{count} of {total} entries',
   ask: 'Ask',
@@ -34,5 +33,4 @@ export const knowledge = {
     ready: 'Search by words and by meaning.',
     failing: 'The embedding model does not respond. Search by words only until it does.',
   },
-  onlyAdmins: 'Only admins change the knowledge.',
 };

@@ -166,6 +166,7 @@ export const run = {
     cancel: 'Cancel run',
     cancelTitle: 'Cancel this run?',
     cancelConfirm: 'Cancel run',
+    keep: 'Keep the run',
     cancelText: 'The running step is stopped, also on the node. What earlier steps did is not undone.',
     cancelled: 'The run is cancelled.',
     retry: 'Retry',

@@ -112,8 +112,6 @@ export const runs = {
 
   selected: '{count} selected',
   clearSelection: 'Clear selection',
-  cancelSelected: 'Cancel',
-  retrySelected: 'Retry',
   matching: 'All runs that match the filter…',
   matchingNotPossible:
     'Cancel and retry by filter work with status, workflow and period only. Remove the other filters first.',
@@ -122,6 +120,7 @@ export const runs = {
   cancelText:
     'Runs in progress stop. What their steps have already done stays done. Runs that have ended are not changed.',
   cancelConfirm: 'Cancel runs',
+  keepRuns: 'Keep the runs',
   retryTitle: 'Retry {count} runs?',
   retryOneTitle: 'Retry this run?',
   retryText:

@@ -125,5 +125,5 @@ export const workflows = {
   deleteTitle: 'Delete',
   deleteText: 'Its runs stay readable. Runs in progress continue to their end.',
   deleteWorkflow: 'Delete workflow',
-  deleted: '{name} was deleted',
+  willBeDeleted: '{name} will be deleted',
 };

@@ -46,6 +46,7 @@ export const home: typeof english = {
 
   next: 'Als Nächstes',
   nextEmpty: 'Kein Workflow hat einen Zeitplan.',
+  nextPartlyEmpty: 'Keiner der {count} zuletzt geänderten Workflows hat einen Zeitplan.',
   nextPartly: 'Unter den {count} zuletzt geänderten Workflows.',
   allSchedules: 'Alle Zeitpläne',
 };

@@ -8,7 +8,7 @@ export const knowledge: typeof english = {
   empty: 'Noch keine Einträge',
   emptyText:
     'KI-Agenten antworten Besuchern aus diesen Einträgen. Fügen Sie den ersten hinzu, oder beantworten Sie unten eine Frage.',
-  noUnanswered: 'Jede Frage wurde beantwortet.',
+  noUnanswered: 'Keine Frage wartet auf eine Antwort.',
   count: '{count}-mal gestellt',
   once: 'einmal gestellt',
   answer: 'Beantworten',
@@ -25,7 +25,6 @@ export const knowledge: typeof english = {
   deleted: 'Der Eintrag ist gelöscht',
   terms: 'Text in jedem Prompt',
   termsHint: 'Text, der Teil jedes Prompts ist, etwa Geschäftsbedingungen.',
-  saveTerms: 'Text speichern',
   filter: 'Einträge filtern',
   matching: '{count} von {total} Einträgen',
   ask: 'Fragen',
@@ -37,5 +36,4 @@ export const knowledge: typeof english = {
     ready: 'Suche nach Wörtern und nach Bedeutung.',
     failing: 'Das Embedding-Modell antwortet nicht. Bis dahin wird nur nach Wörtern gesucht.',
   },
-  onlyAdmins: 'Nur Administratoren ändern das Wissen.',
 };

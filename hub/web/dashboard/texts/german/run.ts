@@ -174,6 +174,7 @@ export const run: typeof english = {
     cancel: 'Lauf abbrechen',
     cancelTitle: 'Diesen Lauf abbrechen?',
     cancelConfirm: 'Lauf abbrechen',
+    keep: 'Weiterlaufen lassen',
     cancelText:
       'Der laufende Schritt wird angehalten, auch auf dem Rechner. Was frühere Schritte getan haben, wird nicht rückgängig gemacht.',
     cancelled: 'Der Lauf ist abgebrochen.',

@@ -115,8 +115,6 @@ export const runs: typeof english = {
 
   selected: '{count} ausgewählt',
   clearSelection: 'Auswahl aufheben',
-  cancelSelected: 'Abbrechen',
-  retrySelected: 'Erneut versuchen',
   matching: 'Alle Läufe, die zum Filter passen…',
   matchingNotPossible:
     'Abbrechen und erneut versuchen nach Filter ist nur mit Status, Workflow und Zeitraum möglich. Entfernen Sie zuerst die anderen Filter.',
@@ -125,6 +123,7 @@ export const runs: typeof english = {
   cancelText:
     'Läufe in Arbeit enden. Was ihre Schritte schon getan haben, bleibt bestehen. Beendete Läufe ändern sich nicht.',
   cancelConfirm: 'Läufe abbrechen',
+  keepRuns: 'Weiterlaufen lassen',
   retryTitle: '{count} Läufe erneut versuchen?',
   retryOneTitle: 'Diesen Lauf erneut versuchen?',
   retryText:

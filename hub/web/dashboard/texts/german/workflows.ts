@@ -141,5 +141,5 @@ export const workflows: typeof english = {
   deleteTitle: 'Löschen',
   deleteText: 'Seine Läufe bleiben lesbar. Läufe in Arbeit gehen bis zu ihrem Ende weiter.',
   deleteWorkflow: 'Workflow löschen',
-  deleted: '{name} wurde gelöscht',
+  willBeDeleted: '{name} wird gelöscht',
 };
