@@ -283,8 +283,7 @@ class Drafts {
 
   #noteWritten(id: string): void {
     const ids = new Set(this.written.state.ids);
-    if (this.#drafts.get(id)?.isEmpty === false) ids.add(id);
-    else ids.delete(id);
+    ids[this.#drafts.get(id)?.isEmpty === false ? 'add' : 'delete'](id);
     this.written.set({ ids });
   }
 }
