@@ -256,6 +256,120 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(tab.complaints).toEqual([]);
   });
 
+  test('keys act once and only on the open conversation, and a slow answer opens nothing', async () => {
+    const [one, two, three] = [await visitor('Slow one'), await visitor('Slow two'), await visitor('Slow three')];
+    for (const each of [await visitor('Slow four'), three, two, one]) await each.say('Hello?');
+    const statuses = () =>
+      Promise.all([one, two, three].map(async (each) => (await conversationOf(each.conversationId)).status));
+    await using tab = await open('/app/inbox');
+    const { page } = tab;
+    const { keyboard } = page;
+    const heading = (name: string) => page.getByRole('heading', { level: 2, name }).first();
+    const opened = () => new URL(page.url()).searchParams.get('conversation');
+    // The details of all three are known, so that nothing delays a repeated key.
+    for (const name of ['Slow three', 'Slow two', 'Slow one']) {
+      await row(page, name).click();
+      await heading(name).waitFor();
+    }
+    await messages(page).focus();
+    await keyboard.down('e');
+    await heading('Slow two').waitFor();
+    // Playwright sends repeated events for a key that is down.
+    for (let count = 0; count < 3; count += 1) await keyboard.down('e');
+    await keyboard.up('e');
+    await heading('Slow two').waitFor();
+    expect(await statuses()).toEqual(['resolved', 'open', 'open']);
+
+    await page.getByText('Conversation resolved').waitFor({ state: 'hidden' });
+    let release = () => undefined as unknown;
+    const released = new Promise<void>((done) => (release = done));
+    await page.route(`**/conversations/${two.conversationId}`, async (route) => {
+      if (route.request().method() === 'PATCH') await released;
+      await route.continue();
+    });
+    await keyboard.press('e');
+    await keyboard.press('e');
+    await row(page, 'Slow three').click();
+    await heading('Slow three').waitFor();
+    await row(page, 'Slow four').click();
+    await heading('Slow four').waitFor();
+    await reply(page).fill('A reply');
+    release();
+    // One message, though the key was pressed twice.
+    await page.getByText('Conversation resolved').waitFor();
+    expect(await statuses()).toEqual(['resolved', 'resolved', 'open']);
+    await row(page, 'Slow two').waitFor({ state: 'hidden' });
+    expect(await reply(page).inputValue()).toBe('A reply');
+    expect(await heading('Slow four').isVisible()).toBe(true);
+    expect(opened()).not.toBe(three.conversationId);
+    await reply(page).fill('');
+
+    // Before the conversation is there, a key changes none.
+    await page.route(`**/conversations/${three.conversationId}`, (route) => route.abort());
+    await page.goto(`${hub.url}/app/inbox?conversation=${three.conversationId}`);
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    const before = tab.requests.length;
+    await keyboard.press('e');
+    await keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    expect(tab.requests.slice(before).filter((url) => url.endsWith('/conversations/'))).toEqual([]);
+  });
+
+  test('a sent reply does not return, and what is added meanwhile or before leaving stays', async () => {
+    const maria = await visitor('Twice');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    await using elsewhere = await open('/app/inbox');
+    const { page } = tab;
+    const file = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) });
+    const attach = (name: string) => page.setInputFiles('input[type=file]', file(name));
+    const remove = (name: string) => page.getByRole('button', { name: `Remove ${name}` });
+    const leaveAndReturn = async () => {
+      const navigation = page.getByRole('navigation', { name: 'Main menu' });
+      await navigation.getByRole('link', { name: 'Runs' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
+      await navigation.getByRole('link', { name: 'Inbox' }).click();
+      await row(page, 'Twice').click();
+      await messages(page).getByText('Hello?').waitFor();
+    };
+    await reply(page).fill('Once only');
+    await page.getByText('Draft saved').waitFor();
+    // The page and another one read the draft from the hub.
+    await page.reload();
+    await row(elsewhere.page, 'Twice').click();
+    for (const each of [page, elsewhere.page]) await expect.poll(() => reply(each).inputValue()).toBe('Once only');
+    await attach('map.txt');
+    await remove('map.txt').waitFor();
+    await leaveAndReturn();
+    await remove('map.txt').waitFor();
+    expect(await reply(page).inputValue()).toBe('Once only');
+    await remove('map.txt').click();
+
+    let release = () => undefined as unknown;
+    const released = new Promise<void>((done) => (release = done));
+    await page.route('**/messages', async (route) => {
+      if (route.request().method() === 'POST') await released;
+      await route.continue();
+    });
+    await sendButton(page).click();
+    await attach('late.txt');
+    await page.getByText('Uploading').waitFor();
+    expect(await page.getByRole('button', { name: 'Canned replies' }).isDisabled()).toBe(true);
+    release();
+    await remove('late.txt').waitFor();
+    await expect.poll(() => maria.hears()).toEqual(['Once only']);
+    expect(await reply(page).inputValue()).toBe('');
+    await remove('late.txt').click();
+    // The other page had the same text.
+    await messages(elsewhere.page).getByText('Once only').waitFor();
+    await expect.poll(() => reply(elsewhere.page).inputValue()).toBe('');
+    await leaveAndReturn();
+    await messages(page).getByText('Once only').waitFor();
+    expect(await reply(page).inputValue()).toBe('');
+    expect(await row(page, 'Twice').getByText('Draft').isVisible()).toBe(false);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('colleagues see who views a conversation', async () => {
     const maria = await visitor('Viewed');
     await maria.say('Hello?');

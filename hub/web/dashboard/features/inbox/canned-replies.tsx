@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pencil, Trash2 } from 'lucide-react';
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue, useEffect, useState } from 'react';
 import type { CannedReply } from '../../../../../shared/client/operations.ts';
 import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -97,9 +97,10 @@ export function CannedRepliesDialog({
   const cache = useQueryClient();
   const [text, setText] = useState('');
   const [selected, setSelected] = useState(0);
+  const [isEntered, setEntered] = useState(false);
   const [form, setForm] = useState<CannedReply | 'new' | null>(null);
   const q = useDeferredValue(text.trim());
-  const { data, error } = useQuery({
+  const { data, error, isPlaceholderData } = useQuery({
     ...query('listCannedReplies', {
       params: { tenantId },
       query: { conversationId, limit: shownReplies, ...(q === '' ? {} : { q }) },
@@ -115,6 +116,12 @@ export function CannedRepliesDialog({
   const [deleting, setDeleting] = useState<CannedReply | null>(null);
   const replies = data?.data ?? [];
   const choose = (reply: CannedReply | undefined) => reply !== undefined && onChoose(reply.content);
+  // Enter waits for the replies to the text that the agent sees in the field.
+  const isCurrent = data !== undefined && !isPlaceholderData && q === text.trim();
+  const entered = isEntered && isCurrent ? replies[selected] : undefined;
+  useEffect(() => {
+    choose(entered);
+  }, [entered]);
   if (form !== null)
     return (
       <Dialog title={form === 'new' ? inbox.newCannedReply : inbox.editCannedReply} onClose={() => setForm(null)}>
@@ -146,6 +153,7 @@ export function CannedRepliesDialog({
         autoFocus
         value={text}
         onChange={(event) => {
+          setEntered(false);
           setText(event.target.value);
           setSelected(0);
         }}
@@ -155,9 +163,10 @@ export function CannedRepliesDialog({
             event.preventDefault();
             setSelected((index) => Math.max(0, Math.min(replies.length - 1, index + step)));
           }
-          if (event.key === 'Enter') {
+          if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
             event.preventDefault();
-            choose(replies[selected]);
+            if (isCurrent) choose(replies[selected]);
+            else setEntered(true);
           }
         }}
       />

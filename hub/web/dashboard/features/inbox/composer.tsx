@@ -34,7 +34,7 @@ const warnLength = 9_000;
 function DraftFiles({ draft }: { draft: Draft }) {
   const { words, format, bytes } = useLanguage();
   const { inbox } = words;
-  const { files, uploads } = useStore(draft.store);
+  const { files, uploads, isSending } = useStore(draft.store);
   if (files.length + uploads === 0) return null;
   return (
     <ul aria-label={inbox.files} className="mb-1.5 flex flex-wrap gap-1.5 text-sm">
@@ -45,6 +45,7 @@ function DraftFiles({ draft }: { draft: Draft }) {
           <IconButton
             label={format(inbox.removeFile, { name: visibleLine(file.name) })}
             className="size-7!"
+            disabled={isSending}
             onClick={() => draft.detach(file.id)}
           >
             <X size={14} aria-hidden />
@@ -113,7 +114,7 @@ export function Composer({
   };
   const useAiSuggestion = () => {
     const { suggestion } = ai;
-    if (suggestion === null || suggestion.content === '') return;
+    if (suggestion === null || suggestion.content === '' || isSending) return;
     draft.setNote(false);
     write(content.trim() === '' ? suggestion.content : `${content.trimEnd()}\n\n${suggestion.content}`);
     ai.accept(suggestion);
@@ -153,7 +154,7 @@ export function Composer({
       hadFocus.current = true;
       background(send());
     } else if (event.key === 'Escape') event.currentTarget.blur();
-    else if (event.key === '/' && content === '' && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    else if (event.key === '/' && content === '' && !isSending && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       setChoosing(true);
     }
@@ -171,7 +172,9 @@ export function Composer({
         onFiles(event.dataTransfer.files);
       }}
     >
-      {!isNote && <Suggestion suggestion={ai.suggestion} error={ai.error} onUse={useAiSuggestion} />}
+      {!isNote && (
+        <Suggestion suggestion={ai.suggestion} error={ai.error} isDisabled={isSending} onUse={useAiSuggestion} />
+      )}
       <NewerReplies replies={replies} onSeen={() => draft.noteSeen(lastSeq)} />
       {isClosed && (
         <p className="mb-2 flex flex-wrap items-center gap-2 text-text-muted">
@@ -207,6 +210,7 @@ export function Composer({
           <button
             type="button"
             aria-pressed={!isNote}
+            disabled={isSending}
             className={`${modeButton} ${isNote ? '' : 'bg-surface-muted'}`}
             onClick={() => draft.setNote(false)}
           >
@@ -215,13 +219,14 @@ export function Composer({
           <button
             type="button"
             aria-pressed={isNote}
+            disabled={isSending}
             className={`${modeButton} ${isNote ? 'bg-surface' : ''}`}
             onClick={() => draft.setNote(true)}
           >
             {inbox.note}
           </button>
         </div>
-        <IconButton label={inbox.cannedReplies} onClick={() => setChoosing(true)}>
+        <IconButton label={inbox.cannedReplies} disabled={isSending} onClick={() => setChoosing(true)}>
           <Slash size={16} aria-hidden />
         </IconButton>
         <IconButton label={format(inbox.attach, { count: maxFiles })} onClick={() => picker.current?.click()}>

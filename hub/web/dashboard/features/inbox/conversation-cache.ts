@@ -73,13 +73,17 @@ export function patchConversation(
   conversation: InboxConversation,
   ownId: string,
 ): void {
-  cache.setQueryData<Detail>(keyOf('getInboxConversation', { params: { tenantId, id: conversation.id } }), (detail) =>
-    detail === undefined || detail.updatedAt > conversation.updatedAt ? detail : { ...detail, ...conversation },
-  );
-  for (const [key, list] of cache.getQueriesData<InfiniteData<ListPage>>({ queryKey: ['listInboxConversations'] })) {
+  const key = keyOf('getInboxConversation', { params: { tenantId, id: conversation.id } });
+  const known = cache.getQueryData<Detail>(key);
+  // A slow response must not undo what a newer frame has shown.
+  if (known !== undefined && known.updatedAt > conversation.updatedAt) return;
+  if (known !== undefined) cache.setQueryData<Detail>(key, { ...known, ...conversation });
+  for (const [listKey, list] of cache.getQueriesData<InfiniteData<ListPage>>({
+    queryKey: ['listInboxConversations'],
+  })) {
     if (list?.pages === undefined) continue;
-    const filter = (key[1] as ListInput).query ?? {};
-    cache.setQueryData(key, patchRows(list, conversation, isInView(conversation, filter, ownId)));
+    const filter = (listKey[1] as ListInput).query ?? {};
+    cache.setQueryData(listKey, patchRows(list, conversation, isInView(conversation, filter, ownId)));
   }
   cache.setQueriesData<Answer<'getInboxVisitor'>>({ queryKey: ['getInboxVisitor'] }, (visitor) =>
     visitor === undefined

@@ -83,8 +83,10 @@ export function Conversation({
     background(thread.open(search.at));
   }, [thread, search.at]);
   useEffect(() => {
-    if (conversation !== undefined) draft.adopt(conversation.draft);
-  }, [draft, conversation]);
+    if (conversation === undefined) return;
+    draft.adopt(conversation.draft);
+    draft.noteSent(messages.filter(({ senderType, senderId }) => senderType === 'agent' && senderId === user.id));
+  }, [draft, conversation, messages, user.id]);
 
   const lastSeq = thread.lastSeq;
   const readSeq = conversation?.agentReadSeq;
@@ -97,13 +99,11 @@ export function Conversation({
     return () => clearTimeout(timer);
   }, [isVisible, hasNewer, isLoaded, readSeq, lastSeq, tenantId, id]);
 
-  const resolve = () =>
-    background(
-      (conversation?.status === 'open' || conversation?.status === 'pending'
-        ? actions.resolve().then(onLeave)
-        : actions.change({ status: 'open' })
-      ).catch(noteFailure),
-    );
+  const resolve = () => {
+    if (conversation === undefined || actions.isBusy) return;
+    const isActive = conversation.status === 'open' || conversation.status === 'pending';
+    background((isActive ? actions.resolve().then(onLeave) : actions.change({ status: 'open' })).catch(noteFailure));
+  };
   useImperativeHandle(ref, () => ({
     resolve,
     assignToMe: () => background(actions.assign(user.id).catch(noteFailure)),

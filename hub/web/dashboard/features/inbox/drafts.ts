@@ -46,6 +46,7 @@ export class Draft {
   #savedAt = '';
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saving: Promise<void> | null = null;
+  #sending: Promise<InboxMessage | null> | null = null;
   /** A repeated request with the same id is stored once. */
   #clientId = newClientId();
 
@@ -80,9 +81,21 @@ export class Draft {
     this.#set({ content: draft.content, isNote: draft.private });
   }
 
-  /** Changes the text. @param lastSeq `seq` of the newest message that the page shows. */
+  /** Removes the text if the agent has sent it since it was saved, in another tab or by a request without an answer. */
+  noteSent(sent: readonly InboxMessage[]): void {
+    const { content, isNote, files, isSaved, isSending } = this.store.state;
+    const text = content.trim();
+    if (text === '' || files.length > 0 || !isSaved || isSending) return;
+    const message = sent.findLast((each) => each.content === text && each.private === isNote);
+    if (message === undefined || message.createdAt <= this.#savedAt) return;
+    this.#savedAt = message.createdAt;
+    this.#set({ content: '', seenSeq: null, problem: null });
+  }
+
+  /** Changes the text, unless it is being sent. @param lastSeq `seq` of the newest message that the page shows. */
   edit(content: string, lastSeq: number): void {
-    const { seenSeq } = this.store.state;
+    const { seenSeq, isSending } = this.store.state;
+    if (isSending) return;
     this.#clientId = newClientId();
     this.#set({ content, seenSeq: content === '' ? null : (seenSeq ?? lastSeq), isSaved: false, problem: null });
     this.#store();
@@ -90,7 +103,7 @@ export class Draft {
   }
 
   setNote(isNote: boolean): void {
-    if (this.store.state.isNote === isNote) return;
+    if (this.store.state.isNote === isNote || this.store.state.isSending) return;
     this.#clientId = newClientId();
     this.#set({ isNote, problem: null });
     if (this.store.state.content === '') return;
@@ -112,6 +125,8 @@ export class Draft {
       accepted.map(async (file) => {
         try {
           const attachment = await uploadFile(this.#params, file);
+          // A file that is added while a message is sent belongs to the next one.
+          await this.#sending;
           this.#clientId = newClientId();
           this.#set({ files: [...this.store.state.files, attachment] });
         } catch (error) {
@@ -125,6 +140,7 @@ export class Draft {
   }
 
   detach(fileId: string): void {
+    if (this.store.state.isSending) return;
     this.#clientId = newClientId();
     this.#set({ files: this.store.state.files.filter(({ id }) => id !== fileId) });
   }
@@ -134,8 +150,15 @@ export class Draft {
    * @returns the message; null if the hub refused it, with the reason in `problem`.
    */
   async send(lastSeenSeq: number): Promise<InboxMessage | null> {
-    const { content, isNote, files, isSending } = this.store.state;
-    if (isSending || this.isEmpty) return null;
+    if (this.#sending !== null || this.isEmpty) return null;
+    this.#sending = this.#send(lastSeenSeq).finally(() => {
+      this.#sending = null;
+    });
+    return this.#sending;
+  }
+
+  async #send(lastSeenSeq: number): Promise<InboxMessage | null> {
+    const { content, isNote, files } = this.store.state;
     clearTimeout(this.#timer);
     this.#set({ isSending: true, problem: null });
     try {
@@ -173,9 +196,9 @@ export class Draft {
   }
 
   #set(change: Partial<DraftState>): void {
-    const wasEmpty = this.store.state.content === '';
+    const { isEmpty } = this;
     this.store.set(change);
-    if (wasEmpty !== (this.store.state.content === '')) this.#onChange();
+    if (isEmpty !== this.isEmpty) this.#onChange();
   }
 
   #store(): void {
@@ -229,8 +252,8 @@ function readStored(key: string): Stored | null {
 }
 
 /** The drafts of the signed-in agent, one for each conversation. */
-export class Drafts {
-  /** Conversations with a text that is not sent. */
+class Drafts {
+  /** Conversations with a text or files that are not sent. */
   readonly written = new Store<{ ids: ReadonlySet<string> }>({ ids: new Set() });
   readonly #tenantId: string;
   readonly #prefix: string;
@@ -249,7 +272,7 @@ export class Drafts {
     if (known !== undefined) return known;
     const draft = new Draft({ tenantId: this.#tenantId, id }, this.#prefix + id, () => this.#noteWritten(id));
     this.#drafts.set(id, draft);
-    if (draft.store.state.content !== '') this.#noteWritten(id);
+    if (!draft.isEmpty) this.#noteWritten(id);
     return draft;
   }
 
@@ -260,8 +283,17 @@ export class Drafts {
 
   #noteWritten(id: string): void {
     const ids = new Set(this.written.state.ids);
-    if (this.#drafts.get(id)?.store.state.content === '') ids.delete(id);
-    else ids.add(id);
+    ids[this.#drafts.get(id)?.isEmpty === false ? 'add' : 'delete'](id);
     this.written.set({ ids });
   }
+}
+
+const ofAgents = new Map<string, Drafts>();
+
+/** The drafts of an agent. They live as long as the page: their files are nowhere else. */
+export function draftsOf(tenantId: string, userId: string): Drafts {
+  const key = `${tenantId} ${userId}`;
+  const drafts = ofAgents.get(key) ?? new Drafts(tenantId, userId);
+  ofAgents.set(key, drafts);
+  return drafts;
 }

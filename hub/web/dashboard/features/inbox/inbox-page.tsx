@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { liveState } from '../../app/live-events.ts';
@@ -9,6 +11,7 @@ import { ConversationList } from './conversation-list.tsx';
 import { Conversation } from './conversation.tsx';
 import type { ConversationControls } from './conversation.tsx';
 import { HelpDialog } from './help-dialog.tsx';
+import type { InboxSearch } from './inbox-search.ts';
 import { ListHeader } from './list-header.tsx';
 import { InboxLiveProvider } from './live.tsx';
 import { SearchResults } from './search-results.tsx';
@@ -24,7 +27,7 @@ function useTabTitle(): void {
   const { data } = useQuery(query('countInboxConversations', { params: { tenantId } }));
   const unread = data?.unread ?? 0;
   useEffect(() => {
-    document.title = `${unread === 0 ? '' : `(${number(unread)}) `}${words.common.inbox} · ${workspaceName}`;
+    document.title = `${unread === 0 ? '' : `(${number(unread)}) `}${words.common.inbox} · ${visibleLine(workspaceName)}`;
   }, [unread, number, words, workspaceName]);
 }
 
@@ -53,6 +56,7 @@ function Inbox() {
   const { words } = useLanguage();
   const { inbox, common } = words;
   const { search, go } = useInboxAddress();
+  const router = useRouter();
   const { list, rows } = useConversations(search);
   const { hits, found } = useHits(search);
   const [dialog, setDialog] = useState<'help' | 'start' | null>(null);
@@ -77,7 +81,9 @@ function Inbox() {
   /** After a conversation left the view, the agent continues with the one that follows. */
   const advance = () => {
     const next = items[index + 1] ?? items[index - 1];
-    if (index !== -1) go(opening(next?.id, next?.at), true);
+    // While the hub worked, the agent may have opened another conversation or page.
+    const isOpen = (router.latestLocation.search as InboxSearch).conversation === search.conversation;
+    if (index !== -1 && isOpen) go(opening(next?.id, next?.at), true);
   };
 
   useShortcuts({

@@ -11,7 +11,7 @@ import { reread } from '../../app/live-updates.tsx';
 import { useSession } from '../../app/session.tsx';
 import { AgentConnection } from './agent-connection.ts';
 import { isOutdated, patchConversation, patchFields, removeConversation } from './conversation-cache.ts';
-import { Drafts } from './drafts.ts';
+import { draftsOf } from './drafts.ts';
 import { Threads } from './thread.ts';
 
 /** Somebody who types in a conversation. */
@@ -41,7 +41,7 @@ const lists: readonly OperationId[] = ['listInboxConversations', 'getInboxConver
 export class InboxLive {
   readonly store = new Store<LiveState>({ isConnected: true, typers: {}, viewers: {} });
   readonly threads: Threads;
-  readonly drafts: Drafts;
+  readonly drafts: ReturnType<typeof draftsOf>;
   readonly connection: AgentConnection;
   readonly #cache: QueryClient;
   readonly #tenantId: string;
@@ -59,7 +59,7 @@ export class InboxLive {
     this.#tenantId = tenantId;
     this.#userId = userId;
     this.threads = new Threads(tenantId);
-    this.drafts = new Drafts(tenantId, userId);
+    this.drafts = draftsOf(tenantId, userId);
     this.connection = new AgentConnection({
       tenantId,
       onFrame: (frame) => this.#onFrame(frame),

@@ -6,6 +6,9 @@ function takesKeys(target: EventTarget | null): boolean {
   return target.isContentEditable || target.closest('input, textarea, select, dialog') !== null;
 }
 
+/** Keys that move through a list also while they are held. All others act once, so that no conversation is changed unseen. */
+const repeating: ReadonlySet<string> = new Set(['j', 'k']);
+
 /** Calls the function of a key while no field and no dialog has the focus. */
 export function useShortcuts(keys: Readonly<Record<string, (() => void) | undefined>>): void {
   const latest = useRef(keys);
@@ -19,7 +22,7 @@ export function useShortcuts(keys: Readonly<Record<string, (() => void) | undefi
       const run = latest.current[event.key];
       if (run === undefined) return;
       event.preventDefault();
-      run();
+      if (!event.repeat || repeating.has(event.key)) run();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);

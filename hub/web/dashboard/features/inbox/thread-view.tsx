@@ -11,6 +11,7 @@ import { LoadError } from '../../ui/error.tsx';
 import { Empty } from '../../ui/layout.tsx';
 import { Loading } from '../../ui/loaded.tsx';
 import { useInboxLive } from './live.tsx';
+import { readableText } from './message-text.tsx';
 import { Message } from './message.tsx';
 import { usePeople, useVisitorName } from './people.ts';
 import type { Thread } from './thread.ts';
@@ -36,7 +37,7 @@ function Typing({ conversation }: { conversation: InboxConversationDetail }) {
   );
   return (
     <p role="status" className="h-5 px-4 text-sm text-text-muted">
-      {names.length > 0 && format(inbox.typing, { names: names.join(', ') })}
+      {names.length > 0 && format(names.length === 1 ? inbox.typing : inbox.typingMany, { names: names.join(', ') })}
     </p>
   );
 }
@@ -150,7 +151,7 @@ export function ThreadView({
         </div>
       </div>
       <p aria-live="polite" className="sr-only">
-        {newest !== undefined && newest.senderType === 'visitor' && !hasNewer && newest.content}
+        {newest !== undefined && newest.senderType === 'visitor' && !hasNewer && readableText(newest.content)}
       </p>
       {(hasNewer || !isAtEnd) && messages.length > 0 && (
         <div className="absolute inset-x-0 bottom-7 flex justify-center">

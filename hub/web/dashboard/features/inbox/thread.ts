@@ -37,6 +37,8 @@ export class Thread {
   readonly #params: { tenantId: string; id: string };
   /** Only the newest reading changes the state. */
   #reading = 0;
+  /** Newest position that the hub has named while messages were read. */
+  #missed = 0;
 
   constructor(tenantId: string, id: string) {
     this.#params = { tenantId, id };
@@ -121,6 +123,7 @@ export class Thread {
   /** Adds a message of the live connection, or of a response. */
   receive(message: InboxMessage): void {
     const { isLoaded, hasNewer } = this.store.state;
+    if (!isLoaded) this.#missed = Math.max(this.#missed, message.position);
     if (!isLoaded || hasNewer) return;
     if (message.position > this.lastPosition + 1) background(this.catchUp());
     else this.#append([message]);
@@ -129,7 +132,8 @@ export class Thread {
   /** Reads the missing messages if the conversation has newer ones. */
   notePosition(position: number): void {
     const { isLoaded, hasNewer, isReading } = this.store.state;
-    if (isLoaded && !hasNewer && !isReading && position > this.lastPosition) background(this.catchUp());
+    if (!isLoaded || isReading) this.#missed = Math.max(this.#missed, position);
+    else if (!hasNewer && position > this.lastPosition) background(this.catchUp());
   }
 
   /** Messages can be missing until the next `catchUp`. */
@@ -161,7 +165,13 @@ export class Thread {
       if (failure === 'shown') this.store.set({ error });
       else this.store.set({ isCurrent: false });
     } finally {
-      if (isLatest()) this.store.set({ isReading: false });
+      if (isLatest()) {
+        this.store.set({ isReading: false });
+        const missed = this.#missed;
+        // Only once: the hub may have named a message that is erased.
+        this.#missed = 0;
+        if (this.store.state.isLoaded) this.notePosition(missed);
+      }
     }
   }
 }

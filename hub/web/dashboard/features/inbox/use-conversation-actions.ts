@@ -1,9 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { InboxConversation } from '../../../../../shared/client/operations.ts';
+import { background } from '../../../../../shared/web/background.ts';
 import { useAction } from '../../app/api.ts';
 import type { Input } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useTenantId } from '../../app/session.tsx';
+import { useErrorText } from '../../ui/error.tsx';
 import { showToast } from '../../ui/toasts.tsx';
 import { patchConversation } from './conversation-cache.ts';
 import { useInboxLive } from './live.tsx';
@@ -17,6 +19,7 @@ export function useConversationActions(conversation: InboxConversation | undefin
   const tenantId = useTenantId();
   const live = useInboxLive();
   const { inbox } = useLanguage().words;
+  const errorText = useErrorText();
   const { ownId } = usePeople();
   const show = (answer: InboxConversation) => {
     patchConversation(cache, tenantId, answer, ownId);
@@ -25,6 +28,8 @@ export function useConversationActions(conversation: InboxConversation | undefin
   const update = useAction('updateInboxConversation', { onDone: show });
   const assignment = useAction('assignInboxConversation', { onDone: show });
   const params = { tenantId, id: conversation?.id ?? '' };
+  // The page may show another conversation when this fails.
+  const showFailure = (error: unknown) => showToast(errorText(error), { tone: 'danger' });
   const change = (body: Change) => update.run({ params, body });
   return {
     isBusy: update.isPending || assignment.isPending,
@@ -35,7 +40,7 @@ export function useConversationActions(conversation: InboxConversation | undefin
       if (conversation === undefined) return;
       const { status } = conversation;
       await change({ status: 'resolved' });
-      showToast(inbox.resolvedToast, { undo: () => update.start({ params, body: { status } }) });
+      showToast(inbox.resolvedToast, { undo: () => background(change({ status }).catch(showFailure)) });
     },
     /** Fails if another member was assigned meanwhile, so that nobody's conversation is taken unseen. */
     assign(userId: string | null) {

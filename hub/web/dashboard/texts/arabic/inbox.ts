@@ -51,6 +51,7 @@ export const inbox: typeof english = {
   replyPrefix: 'الرد:',
   typingShort: 'يكتب…',
   typing: '{names} يكتب…',
+  typingMany: '{names} يكتبون…',
   viewing: '{names} يشاهد المحادثة',
   viewingMany: '{names} يشاهدون المحادثة',
 

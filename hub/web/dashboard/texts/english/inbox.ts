@@ -49,6 +49,7 @@ export const inbox = {
   replyPrefix: 'Reply:',
   typingShort: 'is typing…',
   typing: '{names} is typing…',
+  typingMany: '{names} are typing…',
   viewing: '{names} is viewing',
   viewingMany: '{names} are viewing',
 

@@ -51,6 +51,7 @@ export const inbox: typeof english = {
   replyPrefix: 'Antwort:',
   typingShort: 'schreibt …',
   typing: '{names} schreibt …',
+  typingMany: '{names} schreiben …',
   viewing: '{names} sieht das gerade an',
   viewingMany: '{names} sehen das gerade an',
 
