@@ -151,8 +151,11 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(await dialog.getByRole('button', { name: 'Cancel runs in progress' }).isDisabled()).toBe(true);
     await dialog.getByRole('button', { name: 'Retry failed and cancelled runs' }).click();
     await page.getByRole('dialog', { name: 'Result' }).getByText('1 succeeded.').waitFor();
-    const { data } = await workspace.api.call('listAutomationRuns', { query: { status: 'failed' } });
-    expect(data.map(({ attempt }) => attempt)).toContain(2);
+    const attempts = async () => {
+      const { data } = await workspace.api.call('listAutomationRuns', { query: { status: 'failed' } });
+      return data.map(({ attempt }) => attempt);
+    };
+    await expect.poll(attempts).toContain(2);
     await page.goto(`${hub.url}/app/runs?status=failed&trigger=manual`);
     await page.getByRole('checkbox', { name: /Select all/ }).check();
     await page.getByRole('button', { name: 'All runs that match the filter…' }).click();

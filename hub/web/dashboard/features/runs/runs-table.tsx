@@ -98,7 +98,9 @@ export function RunsTable({ rows, selection, current, onNearEnd }: RunsTableProp
     const focus = () =>
       ref.current?.querySelector<HTMLElement>(`[data-run="${current}"]`)?.focus({ preventScroll: true });
     focus();
-    const frame = requestAnimationFrame(() => requestAnimationFrame(focus));
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(focus);
+    });
     return () => cancelAnimationFrame(frame);
   }, [current]);
 
