@@ -61,7 +61,7 @@ async function openInbox(page: Page, tenantId: string, code: string): Promise<vo
   await page.goto(`${hub.url}/sign-in?code=${code}`);
   const enter = page.getByRole('button').first();
   if ((await enter.count()) > 0) await enter.click();
-  await page.waitForURL(`${hub.url}/`);
+  await page.waitForURL(`${hub.url}/app`);
   await page.evaluate((id) => {
     const own = globalThis as unknown as { frames_: unknown[]; socket_: WebSocket; location: { host: string } };
     own.frames_ = [];
