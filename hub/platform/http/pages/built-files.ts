@@ -77,7 +77,7 @@ function readBuilt(path: string): BuiltFile {
 let built: BuiltFiles | null = null;
 
 /**
- * Reads all built files, less than a megabyte, once per process.
+ * Reads all built files, some megabytes, once per process.
  * @throws AppError `unavailable` when they are missing.
  */
 export function builtFiles(): BuiltFiles {

@@ -50,7 +50,7 @@ export const Select = ({ className = '', ...rest }: SelectHTMLAttributes<HTMLSel
   <select className={`${control} ${className}`} {...rest} />
 );
 
-/** A setting that is on or off and takes effect at once. */
+/** A setting that is on or off and takes effect immediately. */
 export function Switch({
   label,
   isOn,

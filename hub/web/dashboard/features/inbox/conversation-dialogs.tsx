@@ -19,7 +19,7 @@ interface DialogProps {
   onClose: () => void;
 }
 
-/** A choice of a dialog that takes effect at once. */
+/** A choice that takes effect immediately. */
 function Choice({
   isChosen = false,
   isDisabled,

@@ -14,7 +14,7 @@ import { isOutdated, patchConversation, patchFields, removeConversation } from '
 import { draftsOf } from './drafts.ts';
 import { Threads } from './thread.ts';
 
-/** Somebody who types in a conversation. */
+/** A visitor or an agent who types in a conversation. */
 export interface Typer {
   who: 'visitor' | 'agent' | 'ai';
   userId: string | null;
@@ -32,7 +32,7 @@ interface LiveState {
 const rereadMs = 1_000;
 /** Without a connection, the open conversation is read again at this interval. */
 const pollMs = 3_000;
-/** Typing that nobody repeats for this time has stopped. Clients repeat it every 3 seconds. */
+/** Without a new signal for this time, typing has stopped. Clients repeat the signal every 3 seconds. */
 const typingMs = 8_000;
 
 const lists: readonly OperationId[] = ['listInboxConversations', 'getInboxConversation', 'getInboxVisitor'];

@@ -176,7 +176,7 @@ export class Thread {
   }
 }
 
-/** Threads stay in memory, so that an agent who returns to a conversation sees it at once. */
+/** Threads stay in memory, so that an agent who returns to a conversation sees it immediately. */
 const maxThreads = 20;
 
 /** The threads that were open last. */

@@ -13,7 +13,7 @@ import { usePeople } from './people.ts';
 
 type Change = Input<'updateInboxConversation'>['body'];
 
-/** What agents do with a conversation. The response is visible at once; the lists follow. */
+/** Actions of an agent on a conversation. The response is visible immediately; the lists follow. */
 export function useConversationActions(conversation: InboxConversation | undefined) {
   const cache = useQueryClient();
   const tenantId = useTenantId();
@@ -42,7 +42,7 @@ export function useConversationActions(conversation: InboxConversation | undefin
       await change({ status: 'resolved' });
       showToast(inbox.resolvedToast, { undo: () => background(change({ status }).catch(showFailure)) });
     },
-    /** Fails if another member was assigned meanwhile, so that nobody's conversation is taken unseen. */
+    /** Fails if another member was assigned meanwhile, so that an agent does not take over a conversation by accident. */
     assign(userId: string | null) {
       if (conversation === undefined) return Promise.resolve();
       return assignment.run({ params, body: { userId, from: conversation.assignedUserId } });

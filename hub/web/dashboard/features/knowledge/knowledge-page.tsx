@@ -62,7 +62,7 @@ export function KnowledgePage() {
     setEditing(null);
     if (unansweredId !== undefined) dismiss.start({ params: { tenantId, id: unansweredId } });
   };
-  /** Deletes at once: the request has the whole knowledge, so it cannot wait until the page is left. */
+  /** Deletes immediately: the request has the whole knowledge, so it cannot wait until the page is left. */
   const remove = async (entry: KnowledgeEntry) => {
     let index = 0;
     await save.mutateAsync(({ entries, terms }) => {

@@ -19,7 +19,7 @@ import { NodeStatusPills, systemName } from './node-labels.tsx';
 import { OverviewTab } from './overview-tab.tsx';
 import { PermissionsTab } from './permissions-tab.tsx';
 
-/** No event reports a switch of the owner, which the companion sends at once. */
+/** The companion reports a switch of the owner immediately, but the hub sends no event for it. */
 const rereadMs = 5_000;
 const tabs = { permissions: PermissionsTab, commands: CommandsTab, console: ConsoleTab };
 const isTab = (name: string): name is keyof typeof tabs => Object.hasOwn(tabs, name);

@@ -10,7 +10,7 @@ import { deletedWorkflows } from '../workflows/deleted-workflows.ts';
 import { ScheduleCard } from './schedule-card.tsx';
 import { readerZone } from './zoned-time.ts';
 
-/** Workflows that are read at once. The API has no filter for schedules, and each shown schedule needs two requests. */
+/** Workflows per page. The API has no filter for schedules, and each shown schedule needs two requests. */
 const pageSize = 50;
 
 const hasSchedule = (triggerType: string) => triggerType === 'schedule' || triggerType === 'heartbeat';

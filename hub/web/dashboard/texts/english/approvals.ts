@@ -73,7 +73,7 @@ export const approvals = {
   approvers: 'Approvers',
   anyApprover: 'Any member with the permission',
   votes: 'Decisions so far',
-  noVotes: 'Nobody has decided yet.',
+  noVotes: 'No decisions yet.',
 
   decide: 'Your decision',
   note: 'Note',

@@ -169,7 +169,7 @@ export const inbox = {
   block: 'Block',
   unblock: 'Unblock',
   blockTitle: 'Block this visitor?',
-  blockText: 'The chat of the visitor stops working at once. You can unblock the visitor later.',
+  blockText: 'The chat of the visitor stops working immediately. You can unblock the visitor later.',
   revokeLinks: 'Revoke links',
   revokeLinksText: 'All links and sessions of this conversation end for good. The visitor needs a new link.',
   linksRevoked: 'Links revoked',

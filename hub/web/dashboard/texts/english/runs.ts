@@ -54,7 +54,7 @@ export const runs = {
   searchFurther: 'Search older runs',
   searchFurtherText: 'None of the newest runs match. Older runs may.',
   olderRuns: 'Show older runs',
-  olderRunsText: 'The list shows {count} runs at once. A shorter period or another filter finds runs faster.',
+  olderRunsText: 'The list shows at most {count} runs. A shorter period or another filter finds runs faster.',
   newestRuns: 'Back to the newest runs',
   emptyTitle: 'No runs yet',
   emptyText: 'A run starts when a trigger fires or when you run a workflow.',

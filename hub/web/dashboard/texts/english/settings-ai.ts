@@ -87,10 +87,12 @@ export const ai = {
       errorWorkflowId: 'Workflow after a failure',
       retention: 'Retention of ended runs',
     },
-    approversHint: 'Who decides when a step names nobody, also for commands on nodes. Nobody: anyone who may decide.',
+    approversHint:
+      'Decide approvals of steps without approvers, and of commands on nodes. Without members here, everyone with the permission decides.',
     notMember: 'No longer a member',
     requiredHint: 'One per line, such as node.* or mail.send.',
-    needPersonHint: 'Nobody who wrote or started the run can approve its steps, and tokens need approvals:decide.',
+    needPersonHint:
+      'Members who wrote the workflow or started the run cannot approve its steps. Tokens need approvals:decide.',
     soleMemberHint: 'Only while the workspace has a single member.',
     quietHint: 'Runs do not start in quiet hours. They wait for the end.',
     from: 'From',

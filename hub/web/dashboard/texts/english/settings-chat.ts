@@ -62,7 +62,7 @@ export const chat = {
       tone: 'Style',
       language: 'Language of the answers',
       disclosure: 'Notice that an AI answers',
-      handoffKeywords: 'Words that hand over at once',
+      handoffKeywords: 'Words that hand over immediately',
       handoffMessage: 'Message to the visitor',
       maxRepliesPerConversation: 'Replies per chat',
       dailyReplyBudget: 'Replies per day',
@@ -77,7 +77,7 @@ export const chat = {
       off: 'Never',
     },
     modeTexts: {
-      when_no_agent_online: 'Visitors get answers while nobody of your team is online.',
+      when_no_agent_online: 'Visitors get answers while no member of your team is online.',
       always: 'It answers first. Chats are assigned to people after it hands over.',
       shadow: 'It suggests replies to agents and sends nothing to visitors.',
       off: 'It does not answer and suggests nothing.',

@@ -104,7 +104,7 @@ export const workflows = {
   restored: 'Version {version} is restored as version {now}',
 
   enabled: 'Workflow is on',
-  enabledText: 'While it is off, its trigger starts no runs and nobody can run it. Runs in progress continue.',
+  enabledText: 'While it is off, its trigger starts no runs, and members cannot run it. Runs in progress continue.',
   turnedOn: '{name} is on',
   turnedOff: '{name} is off',
   limits: 'Limits',

@@ -16,7 +16,7 @@ function commandOf({ provider }: Channel, url: string): string | null {
   return null;
 }
 
-/** How the provider is told to send its messages here, and how it verifies that. */
+/** The steps that make a provider send its messages to this hub, and how the provider verifies the address. */
 export function ConnectSteps({ channel }: { channel: Channel }) {
   const { settings } = useWords();
   const words = settings.channels;

@@ -8,7 +8,7 @@ import { CheckRow, Group } from '../parts/controls.tsx';
 
 const maxMembers = 100;
 
-/** The members who decide approvals of steps that name nobody. */
+/** The members who decide approvals of steps without approvers. */
 export function Approvers({
   value,
   onChange,
