@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import { identity as identityContract } from '../../shared/contract/core/identity.ts';
 import { roles } from '../../shared/contract/define.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
+import { isOwnPage } from '../platform/http/pages/own-page.ts';
 import { commandLines } from '../platform/process/command-lines.ts';
-import { actor, hubAddress, json, validate, withApp, workspace } from './context.ts';
+import { actor, ArgumentError, hubAddress, json, validate, withApp, workspace } from './context.ts';
 import type { CommonOptions } from './context.ts';
 import { print, readPassword, table } from './terminal.ts';
 
@@ -104,6 +105,8 @@ export function addPeopleCommands(program: Command): void {
     .addOption(workspace())
     .addOption(json())
     .action(async (options: CommonOptions & { to?: string }) => {
+      if (options.to !== undefined && !isOwnPage(options.to))
+        throw new ArgumentError('--to must be a page of the hub, such as /app/runs or /app/runs?status=failed');
       const url = await withApp(async ({ identity }, config) => {
         const link = new URL('/sign-in', hubAddress(config));
         link.searchParams.set('code', await identity.createSignInCode(options.workspace));

@@ -260,6 +260,7 @@ export const rules: Rule[] = [
       'hub/platform/process/data-folder.ts',
       'hub/platform/observability/describe-error.ts',
       'hub/platform/http/pages/built-files.ts',
+      'hub/platform/http/pages/own-page.ts',
       'hub/platform/http/listen.ts',
       'hub/platform/observability/logger.ts',
       'hub/platform/postgres-server/server.ts',

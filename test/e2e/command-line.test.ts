@@ -73,6 +73,9 @@ test('a command without an existing workspace fails with instructions to create 
     code: 0,
     stdout: expect.stringContaining('/sign-in?code=') as string,
   });
+  expect(await cli('link', '--workspace', 'ours', '--to', 'https://evil.example/')).toEqual(
+    refusal(/--to must be a page of the hub, such as \/app\/runs/, 2),
+  );
   expect(await cli('link', '--workspace', 'ours', '--to', '/app/runs?status=failed')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/\/sign-in\?code=[\w-]+&to=%2Fapp%2Fruns%3Fstatus%3Dfailed$/m) as string,

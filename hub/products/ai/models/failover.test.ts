@@ -352,7 +352,8 @@ describe('a model', () => {
   });
 
   test('that streams slowly until the deadline fails alone, and the models after it keep their health', async () => {
-    first.reply = () => ({ parts: Array.from({ length: 50 }, () => 'x'), gapMs: 200 });
+    // Short gaps, because on a busy machine a long one can reach the limit between two parts.
+    first.reply = () => ({ parts: Array.from({ length: 500 }, () => 'x'), gapMs: 20 });
     const { failure } = await drained(ask(both()));
     expect(failure?.attempts).toMatchObject([{ model: 'alpha', outcome: 'timeout' }]);
     expect(failure?.message).toContain('there was no time left for beta');

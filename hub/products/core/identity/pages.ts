@@ -1,14 +1,12 @@
 import { AppError } from '../../../../shared/errors.ts';
+import { isOwnPage } from '../../../platform/http/pages/own-page.ts';
 import { escapeHtml, pageOf, renderCommands, renderText } from '../../../platform/http/pages/page-layout.ts';
 import { formHeaders } from '../../../platform/http/pages/page.ts';
 import type { Page } from '../../../platform/http/pages/page.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
 import type { Identity } from './service.ts';
 
-/** Pages of the hub to which a sign-in may redirect: one of the top level, or a page of the dashboard with its query. */
-const ownPage =
-  /^(?:\/[a-z][a-z-]{0,60}|\/app(?:\/(?!\.\.?(?:[/?]|$))[\w.~-]{1,100}){1,6}(?:\?[\w.~%&=+,:-]{0,1000})?|\/app\?[\w.~%&=+,:-]{0,1000})$/;
-const destinationOf = (given: unknown) => (typeof given === 'string' && ownPage.test(given) ? given : '/');
+const destinationOf = (given: unknown) => (typeof given === 'string' && isOwnPage(given) ? given : '/');
 export const textOf = (given: unknown) => (typeof given === 'string' ? given : '');
 
 export const hidden = (name: string, value: string) =>
