@@ -19,11 +19,13 @@ const first = await startModelServer();
 const second = await startModelServer();
 const untrusted = await startUntrustedServer();
 const closedPort = await freePort();
-const egress = createEgress({
-  allowHosts: [first.host, second.host, untrusted.host, `127.0.0.1:${closedPort}`],
-  resolve: () => new Promise(() => undefined),
-  clock,
-});
+const egressWith = (timer: Clock) =>
+  createEgress({
+    allowHosts: [first.host, second.host, untrusted.host, `127.0.0.1:${closedPort}`],
+    resolve: () => new Promise(() => undefined),
+    clock: timer,
+  });
+const egress = egressWith(clock);
 const inference = createInference(egress);
 const consoleSpies = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn')];
 afterAll(async () => {
@@ -352,14 +354,19 @@ describe('a model', () => {
   });
 
   test('that streams slowly until the deadline fails alone, and the models after it keep their health', async () => {
-    // Short gaps, because on a busy machine a long one can reach the limit between two parts.
+    // A slower clock and short gaps, because on a busy machine a gap could reach the limit between two parts.
+    const slower = fastClock(5);
+    await using slowEgress = egressWith(slower);
+    const slow = { inference: createInference(slowEgress) };
+    const signal = new AbortController().signal;
     first.reply = () => ({ parts: Array.from({ length: 500 }, () => 'x'), gapMs: 20 });
-    const { failure } = await drained(ask(both()));
+    const two = both().map((each) => ({ ...each, ...slow }));
+    const { failure } = await drained(ask(two, true, signal, slower));
     expect(failure?.attempts).toMatchObject([{ model: 'alpha', outcome: 'timeout' }]);
     expect(failure?.message).toContain('there was no time left for beta');
     expect(ends.map(({ health }) => health)).toEqual(['failed']);
     ends.length = 0;
-    const streamed = await drained(ask([candidate('alpha', {})], false));
+    const streamed = await drained(ask([candidate('alpha', {}, slow)], false, signal, slower));
     expect(streamed.parts.length).toBeGreaterThan(0);
     // The slow side can be the reader or the model, so the health is unknown.
     expect(ends.map(({ outcome, health }) => [outcome, health])).toEqual([['timeout', 'unknown']]);
