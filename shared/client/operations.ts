@@ -10,6 +10,15 @@ export interface Bytes {
   readonly bytes: unique symbol;
 }
 
+export interface AcceptInvitation {
+  /** The `code` in the address of the link */
+  code: string;
+  /** Password of the new account, with at least 12 characters */
+  password: string;
+  /** Name that visitors and colleagues see instead of your email address; null removes it */
+  displayName?: string | null;
+}
+
 export interface Agent {
   /** Id of the AI agent */
   id: string;
@@ -2041,6 +2050,11 @@ export interface EndEvent {
   message: string;
 }
 
+export interface EndedSessions {
+  /** Number of sessions that ended */
+  ended: number;
+}
+
 export interface Entitlements {
   /** Live Chat: widget, inbox and API */
   conversations_suite: boolean;
@@ -2602,6 +2616,34 @@ export interface IntervalScheduleInput {
   jitterSeconds?: number;
 }
 
+export interface Invitation {
+  /** Id of the invitation */
+  id: string;
+  /** Email address with which the new member will sign in */
+  email: string;
+  /** Role of the new member */
+  role: 'admin' | 'agent';
+  /** Id of the admin who invited */
+  invitedBy: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface InvitationPage {
+  /** Rows of this page, at most `meta.limit` */
+  data: Invitation[];
+  meta: PageMeta;
+}
+
+export interface InviteMember {
+  /** Email address with which the member signs in, stored in lower case */
+  email: string;
+  /** Role of the new member */
+  role?: 'admin' | 'agent';
+}
+
 export interface Knowledge {
   /** Entries, sorted by id */
   entries: KnowledgeEntry[];
@@ -2810,6 +2852,8 @@ export interface MemberProfile {
   displayName: string | null;
   /** Path of the picture, relative to the URL of this hub; requires no credentials. Null without a picture. A new picture has a new path. */
   picture: string | null;
+  /** How the dashboard behaves for this member */
+  preferences: Preferences;
 }
 
 export interface MemoryEntry {
@@ -2876,6 +2920,23 @@ export interface Models {
   } | null;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string | null;
+}
+
+export interface NewInvitation {
+  /** Id of the invitation */
+  id: string;
+  /** Email address with which the new member will sign in */
+  email: string;
+  /** Role of the new member */
+  role: 'admin' | 'agent';
+  /** Id of the admin who invited */
+  invitedBy: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** The link. Anyone who has it can join the workspace */
+  url: string;
 }
 
 export interface Node {
@@ -3154,6 +3215,25 @@ export interface OutgoingMessagePage {
   meta: PageMeta;
 }
 
+export interface OwnSession {
+  /** Id of the session */
+  id: string;
+  /** `User-Agent` of the sign-in, at most 300 characters; null without one */
+  client: string | null;
+  /** Whether this request belongs to the session */
+  isCurrent: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string;
+}
+
+export interface OwnSessionPage {
+  /** Rows of this page, at most `meta.limit` */
+  data: OwnSession[];
+  meta: PageMeta;
+}
+
 export interface OwnToken {
   /** Id of the workspace */
   tenantId: string;
@@ -3306,6 +3386,13 @@ export interface Policy {
   retention: Retention | null;
   /** Null until the policy is first set */
   updatedAt: string | null;
+}
+
+export interface Preferences {
+  /** Language of the dashboard; null takes that of the browser */
+  language: 'en' | 'de' | 'ar' | null;
+  /** Whether Enter sends a reply in the inbox; otherwise Ctrl+Enter does */
+  enterSends: boolean;
 }
 
 export interface PutAiBudget {
@@ -3483,6 +3570,11 @@ export interface RemovedMember {
     /** Whether this request revoked the key */
     revoked: boolean;
   }[];
+}
+
+export interface RenameWorkspace {
+  /** New name, 1 to 200 characters; unique on the hub */
+  name: string;
 }
 
 export interface RequestPasswordReset {
@@ -4271,6 +4363,18 @@ export interface UpdateAgent {
   routeKeys?: string[];
   /** Id of a model of the workspace; null for the failover order */
   model?: string | null;
+}
+
+export interface UpdateProfile {
+  /** Name that visitors and colleagues see instead of your email address; null removes it */
+  displayName?: string | null;
+  /** The preferences to change; others stay as they are */
+  preferences?: {
+    /** Language of the dashboard; null takes that of the browser */
+    language?: 'en' | 'de' | 'ar' | null;
+    /** Whether Enter sends a reply in the inbox; otherwise Ctrl+Enter does */
+    enterSends?: boolean;
+  };
 }
 
 export interface UpdateSequence {
@@ -8124,13 +8228,26 @@ export interface Operations {
   /** Update your profile */
   updateMe: {
     input: {
-      body: {
-        /** Name that visitors and colleagues see instead of your email address; null removes it */
-        displayName: string | null;
-      };
+      body: UpdateProfile;
     };
     answer: {
       user: MemberProfile;
+    };
+  };
+  /** Rename the workspace */
+  renameWorkspace: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+      };
+      body: RenameWorkspace;
+    };
+    answer: {
+      /** Id of the workspace */
+      id: string;
+      /** The new name */
+      name: string;
     };
   };
   /** Sign out */
@@ -8344,6 +8461,79 @@ export interface Operations {
       body: ResetPassword;
     };
     answer: PasswordReset;
+  };
+  /** Invite a member by link */
+  inviteMember: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+      };
+      body: InviteMember;
+    };
+    answer: NewInvitation;
+  };
+  /** List open invitations */
+  listInvitations: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+      };
+      query?: {
+        /** Maximum number of items in the response */
+        limit?: number;
+        /** `meta.nextCursor` of the previous page */
+        cursor?: string;
+      };
+    };
+    answer: InvitationPage;
+  };
+  /** Revoke an invitation */
+  revokeInvitation: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+        /** Id of the invitation */
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Accept an invitation */
+  acceptInvitation: {
+    input: {
+      body: AcceptInvitation;
+    };
+    answer: SignedIn;
+  };
+  /** List your sessions */
+  listOwnSessions: {
+    input?: {
+      query?: {
+        /** Maximum number of items in the response */
+        limit?: number;
+        /** `meta.nextCursor` of the previous page */
+        cursor?: string;
+      };
+    };
+    answer: OwnSessionPage;
+  };
+  /** End all your other sessions */
+  endOtherOwnSessions: {
+    input?: Record<string, never>;
+    answer: EndedSessions;
+  };
+  /** End one of your sessions */
+  endOwnSession: {
+    input: {
+      params: {
+        /** Id of the session */
+        id: string;
+      };
+    };
+    answer: Deleted;
   };
   /** Check that the process is alive */
   readHealth: {
@@ -8615,6 +8805,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   redeemSignInLink: ['POST', '/auth/link'],
   readMe: ['GET', '/auth/me'],
   updateMe: ['PATCH', '/auth/me'],
+  renameWorkspace: ['PATCH', '/tenants/{tenantId}'],
   logOut: ['POST', '/auth/logout'],
   changePassword: ['POST', '/auth/password'],
   addMember: ['POST', '/tenants/{tenantId}/members'],
@@ -8631,6 +8822,13 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   putAllowedOrigins: ['PUT', '/tenants/{tenantId}/allowed-origins'],
   requestPasswordReset: ['POST', '/auth/password/reset-request'],
   resetPassword: ['POST', '/auth/password/reset'],
+  inviteMember: ['POST', '/tenants/{tenantId}/invitations'],
+  listInvitations: ['GET', '/tenants/{tenantId}/invitations'],
+  revokeInvitation: ['DELETE', '/tenants/{tenantId}/invitations/{id}'],
+  acceptInvitation: ['POST', '/auth/invitation'],
+  listOwnSessions: ['GET', '/auth/sessions'],
+  endOtherOwnSessions: ['DELETE', '/auth/sessions'],
+  endOwnSession: ['DELETE', '/auth/sessions/{id}'],
   readHealth: ['GET', '/healthz'],
   readReadiness: ['GET', '/readyz'],
 };

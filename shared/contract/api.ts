@@ -40,6 +40,8 @@ import { originResource } from './core/allowed-origins.ts';
 import { audit } from './core/audit.ts';
 import { events } from './core/events.ts';
 import { identity } from './core/identity.ts';
+import { invitations } from './core/invitations.ts';
+import { ownSessions } from './core/own-sessions.ts';
 import { passwordResetResource } from './core/password-resets.ts';
 import { system } from './core/system.ts';
 import { usageEvents } from './core/usage-events.ts';
@@ -102,6 +104,8 @@ export const api = {
   ...identity,
   ...originResource,
   ...passwordResetResource,
+  ...invitations,
+  ...ownSessions,
   ...system,
 };
 

@@ -21,6 +21,7 @@ beforeAll(async () => {
       node: max,
       session: max,
       pack: max,
+      invitation: max,
     },
   });
 });
@@ -144,6 +145,16 @@ const kinds: Kind[] = [
         'DELETE',
         `contacts/${(await workspace.session.call('listContacts', { params: { id: await listOf(workspace) }, query: {} })).data[0]?.id ?? ''}`,
       ),
+  },
+  {
+    kind: 'invitation',
+    name: 'open invitations',
+    make: ({ jwt, tenantId }, index) =>
+      send(hub.url, 'POST', `/tenants/${tenantId}/invitations`, {
+        headers: { authorization: `Bearer ${jwt}` },
+        body: { email: `guest${index}@example.org` },
+      }),
+    remove: (workspace, made) => removal(`/tenants/${workspace.tenantId}/invitations`)(workspace, made),
   },
   {
     kind: 'campaign',

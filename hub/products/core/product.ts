@@ -7,10 +7,19 @@ import { auditRoutes } from './audit/routes.ts';
 import { eventRetention, trimWorkspaceEvents, WorkspaceEvents } from './events/index.ts';
 import { eventRoutes } from './events/routes.ts';
 import { Identity } from './identity/index.ts';
+import { invitationPages } from './identity/invitation-pages.ts';
+import { Invitations } from './identity/invitations.ts';
+import { OwnSessions } from './identity/own-sessions.ts';
 import { signInPages } from './identity/pages.ts';
 import { passwordPages } from './identity/password-pages.ts';
 import { PasswordResets } from './identity/password-resets.ts';
-import { identityRoutes, originRoutes, passwordResetRoutes } from './identity/routes.ts';
+import {
+  identityRoutes,
+  invitationRoutes,
+  originRoutes,
+  ownSessionRoutes,
+  passwordResetRoutes,
+} from './identity/routes.ts';
 import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
 import { UsageEvents } from './usage-events/index.ts';
@@ -52,15 +61,19 @@ export function createCore(
   });
   const { publicUrl } = settings.http;
   const resets = new PasswordResets({ db, events, rateLimiter, logger, mailer, publicUrl });
+  const limits = new WorkspaceLimits(maxPerWorkspace);
+  const invitations = new Invitations({ db, cursors, limits, identity });
   const workspaceEvents = new WorkspaceEvents({ db, live });
   return {
     identity,
     events: workspaceEvents,
-    limits: new WorkspaceLimits(maxPerWorkspace),
+    limits,
     routes: [
       ...identityRoutes(identity),
       ...originRoutes(identity),
       ...passwordResetRoutes(resets),
+      ...invitationRoutes(invitations),
+      ...ownSessionRoutes(new OwnSessions({ db, events, cursors })),
       ...auditRoutes(new Audit({ db, cursors })),
       ...usageEventRoutes(new UsageEvents({ db, cursors })),
       ...eventRoutes(workspaceEvents),
@@ -72,7 +85,7 @@ export function createCore(
         run: (stopping) => trimWorkspaceEvents(db, eventRetention, stopping),
       },
     ],
-    pages: [...signInPages(identity), ...passwordPages(identity, resets)],
+    pages: [...signInPages(identity), ...passwordPages(identity, resets), ...invitationPages(invitations)],
     retention: coreRetention(settings.retention),
   };
 }
@@ -83,6 +96,7 @@ export const coreRetention = (days: CoreSettings['retention']): RowRetention => 
     { table: 'sessions' },
     { table: 'sign_in_codes' },
     { table: 'password_resets' },
+    { table: 'invitations' },
     { table: 'sign_in_addresses', column: 'used_at', days: 180 },
   ],
 });

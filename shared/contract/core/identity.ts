@@ -28,7 +28,7 @@ export const session = named(
   }),
 );
 
-const displayName = z
+export const displayName = z
   .string()
   .trim()
   .min(1, 'must not be empty; null removes the display name')
@@ -40,6 +40,21 @@ const displayName = z
   .nullable()
   .describe('Name that visitors and colleagues see instead of your email address; null removes it');
 
+/** Languages of the dashboard. */
+export const languages = ['en', 'de', 'ar'] as const;
+
+const preferences = named(
+  'Preferences',
+  z.strictObject({
+    language: z
+      .enum(languages, `must be one of ${languages.join(', ')}, or null`)
+      .nullable()
+      .describe('Language of the dashboard; null takes that of the browser'),
+    enterSends: z.boolean().describe('Whether Enter sends a reply in the inbox; otherwise Ctrl+Enter does'),
+  }),
+);
+export type Preferences = z.output<typeof preferences>;
+
 const profile = named(
   'MemberProfile',
   z
@@ -49,6 +64,7 @@ const profile = named(
       role,
       displayName: z.string().nullable().describe('Name that visitors see; with null, visitors see a neutral word'),
       picture: memberPicture,
+      preferences: preferences.describe('How the dashboard behaves for this member'),
     })
     .describe('The member who is signed in'),
 );
@@ -167,8 +183,34 @@ export const identity = defineResource({
     summary: 'Update your profile',
     description:
       'Visitors see the display name in chats, also on your earlier messages. Without one, they see a neutral word such as "Support". Live connections show a new name after they reconnect.',
-    body: z.strictObject({ displayName }),
+    body: named(
+      'UpdateProfile',
+      z
+        .strictObject({
+          displayName: displayName.optional(),
+          preferences: preferences.partial().optional().describe('The preferences to change; others stay as they are'),
+        })
+        .refine((changes) => Object.keys(changes).length > 0, 'must have displayName or preferences'),
+      { displayName: 'Ada Lovelace', preferences: { language: 'de' } },
+    ),
     response: z.object({ user: profile }),
+  },
+  renameWorkspace: {
+    tag,
+    callers: ['session'],
+    role: 'admin',
+    method: 'PATCH',
+    path: '/tenants/{tenantId}',
+    summary: 'Rename the workspace',
+    description: 'The command line of the hub finds a workspace by its name: scripts must use the new one.',
+    params: tenantParams,
+    body: named(
+      'RenameWorkspace',
+      z.strictObject({ name: name.describe('New name, 1 to 200 characters; unique on the hub') }),
+      { name: 'Example Ltd' },
+    ),
+    response: z.object({ id: id.describe('Id of the workspace'), name: z.string().describe('The new name') }),
+    errors: ['workspace_name_taken'],
   },
   logOut: {
     tag,

@@ -14,6 +14,7 @@ const byName: Record<string, unknown> = {
   password: 'correct horse battery',
   workspaceName: 'acme',
   displayName: 'Ada Lovelace',
+  client: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
   code: 'step_failed',
   text: 'Good morning',
   subject: 'Your invoice',

@@ -27,6 +27,7 @@ const subjects: Record<string, string> = {
   contacts: 'contact',
   campaigns: 'campaign',
   tokens: 'API token',
+  invitations: 'invitation',
 };
 
 const path: Record<string, string> = {

@@ -2,23 +2,34 @@ import { hash as hashPassword } from '@node-rs/argon2';
 import type { z } from 'zod';
 import { picturePath } from '../../../../shared/contract/common.ts';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
+import type { Preferences } from '../../../../shared/contract/core/identity.ts';
 import type { Role } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { and, eq } from '../../../platform/db/orm.ts';
+import { and, eq, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
-import { memberPictures, passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
+import {
+  invitations,
+  memberPictures,
+  passwordResets,
+  sessions,
+  signInAddresses,
+  signInCodes,
+  users,
+} from './schema.ts';
 import { assertStillAdmin, findMember, insertUser, listMembers, listTokensOf } from './store.ts';
 import { presentToken } from './tokens.ts';
 import type { Tokens } from './tokens.ts';
 import { mapUniqueViolations } from './unique-violations.ts';
 
 type ListQuery = z.output<typeof resource.listMembers.query>;
+
+const defaultPreferences: Preferences = { language: null, enterSends: false };
 
 /** Members of workspaces. */
 export class Members {
@@ -62,30 +73,39 @@ export class Members {
     return found?.id ?? null;
   }
 
-  /** Changes the public profile of a member. */
-  updateProfile(tenantId: string, userId: string, { displayName }: { displayName: string | null }) {
-    return this.#deps.db.workspace(tenantId, async (tx) => {
-      const [changed] = await tx
-        .update(users)
-        .set({ displayName })
-        .where(and(eq(users.tenantId, tenantId), eq(users.id, userId)))
-        .returning({ id: users.id, email: users.email, role: users.role, displayName: users.displayName });
-      if (changed === undefined) throw noMember(`member ${userId}`);
-      await recordAudit(tx, {
-        tenantId,
-        actor: `user:${userId}`,
-        action: 'member.profile_updated',
-        targetType: 'user',
-        targetId: userId,
-        details: { changed: ['displayName'] },
-      });
-      return { user: { ...changed, picture: await pictureOf(tx, userId) } };
-    });
+  /** The profile of a member. @throws AppError `not_found`. */
+  profile(tenantId: string, userId: string) {
+    return this.#deps.db.read(tenantId, (tx) => readProfile(tx, userId));
   }
 
-  /** Path of the picture of a member. Null without a picture. */
-  picture(tenantId: string, userId: string): Promise<string | null> {
-    return this.#deps.db.read(tenantId, (tx) => pictureOf(tx, userId));
+  /** Changes the display name and the preferences of a member; what is not given stays. */
+  updateProfile(
+    tenantId: string,
+    userId: string,
+    { displayName, preferences }: { displayName?: string | null; preferences?: Partial<Preferences> },
+  ) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      await tx
+        .update(users)
+        .set({
+          ...(displayName === undefined ? {} : { displayName }),
+          ...(preferences === undefined
+            ? {}
+            : { preferences: sql`${users.preferences} || ${JSON.stringify(preferences)}::jsonb` }),
+        })
+        .where(and(eq(users.tenantId, tenantId), eq(users.id, userId)));
+      const user = await readProfile(tx, userId);
+      if (displayName !== undefined)
+        await recordAudit(tx, {
+          tenantId,
+          actor: `user:${userId}`,
+          action: 'member.profile_updated',
+          targetType: 'user',
+          targetId: userId,
+          details: { changed: ['displayName'] },
+        });
+      return { user };
+    });
   }
 
   /**
@@ -170,6 +190,7 @@ export class Members {
       if (found.role === 'admin' && members.filter((each) => each.role === 'admin').length === 1)
         throw new AppError('conflict', `${found.email} is the last admin of this workspace; add another one first.`);
       await tx.update(users).set({ role }).where(eq(users.id, found.id));
+      if (role !== 'admin') await tx.delete(invitations).where(eq(invitations.invitedBy, found.id));
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -231,10 +252,24 @@ function noMember(name: string): AppError {
   return new AppError('not_found', `There is no ${name.slice(0, 254)} in this workspace.`);
 }
 
-async function pictureOf(tx: Transaction, userId: string): Promise<string | null> {
+async function readProfile(tx: Transaction, userId: string) {
   const [found] = await tx
-    .select({ id: memberPictures.id })
-    .from(memberPictures)
-    .where(eq(memberPictures.userId, userId));
-  return found === undefined ? null : picturePath(found.id);
+    .select({
+      id: users.id,
+      email: users.email,
+      role: users.role,
+      displayName: users.displayName,
+      preferences: users.preferences,
+      pictureId: memberPictures.id,
+    })
+    .from(users)
+    .leftJoin(memberPictures, eq(memberPictures.userId, users.id))
+    .where(eq(users.id, userId));
+  if (found === undefined) throw noMember(`member ${userId}`);
+  const { pictureId, preferences, ...user } = found;
+  return {
+    ...user,
+    picture: pictureId === null ? null : picturePath(pictureId),
+    preferences: { ...defaultPreferences, ...preferences },
+  };
 }

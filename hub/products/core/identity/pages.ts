@@ -58,17 +58,18 @@ export const signInPages = (identity: Identity): Page[] => [
     method: 'POST',
     path: '/sign-in',
     limit: 'sign-in',
-    async answer({ address, form, assertSameOrigin }) {
+    async answer({ address, headers, form, assertSameOrigin }) {
       const { code, email, password, to } = await form();
       const seeOther = destinationOf(to);
+      const origin = { address, userAgent: headers['user-agent'] };
       try {
         assertSameOrigin();
         const session =
           email === undefined
-            ? await identity.redeemLink(textOf(code), address)
+            ? await identity.redeemLink(textOf(code), origin)
             : await identity.logIn(
                 { email: textOf(email).trim().toLowerCase().slice(0, 254), password: textOf(password).slice(0, 256) },
-                address,
+                origin,
               );
         return { session, seeOther };
       } catch (error) {

@@ -10,15 +10,15 @@ import type { Identity } from './service.ts';
 
 const { requestPasswordReset, resetPassword } = passwordResetResource;
 
-const alertOf = (message: string) =>
+export const alertOf = (message: string) =>
   message === '' ? '' : `<p role="alert" class="failed">${renderText(message)}</p>\n`;
 
-const newPasswordFields = `<p><label for="password">New password</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="12" maxlength="256" aria-describedby="rule" required></p>
+export const newPasswordFields = `<p><label for="password">New password</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="12" maxlength="256" aria-describedby="rule" required></p>
 <p id="rule" class="small">At least 12 characters.</p>
 <p><label for="repeated">New password again</label><input id="repeated" name="repeated" type="password" autocomplete="new-password" minlength="12" maxlength="256" required></p>`;
 
 /** The new password from the two fields of a form. @throws AppError `validation_failed`. */
-function newPasswordOf({ password, repeated }: Record<string, unknown>): string {
+export function newPasswordOf({ password, repeated }: Record<string, unknown>): string {
   if (password !== repeated)
     throw new AppError('validation_failed', 'The two new passwords differ; enter the same one twice.');
   const parsed = resetPassword.body.shape.password.safeParse(password);
@@ -76,7 +76,7 @@ const renderDone = (title: string, text: string, link: string, label: string) =>
   pageOf(title, `<h1>${title}</h1><p role="status">${text}</p><nav><a href="${link}">${label}</a></nav>`);
 
 /** Renders client errors in the page. Other errors propagate. */
-async function renderClientErrors(
+export async function renderClientErrors(
   work: () => Promise<PageResponse>,
   headers: Record<string, string>,
   render: (message: string) => string,

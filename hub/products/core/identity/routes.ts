@@ -1,22 +1,34 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { originResource } from '../../../../shared/contract/core/allowed-origins.ts';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
+import { invitations as invitationResource } from '../../../../shared/contract/core/invitations.ts';
+import { ownSessions as ownSessionResource } from '../../../../shared/contract/core/own-sessions.ts';
 import { passwordResetResource } from '../../../../shared/contract/core/password-resets.ts';
 import { actorOf } from '../../../platform/http/auth/principal.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Identity } from './index.ts';
+import type { Invitations } from './invitations.ts';
+import type { OwnSessions } from './own-sessions.ts';
 import type { PasswordResets } from './password-resets.ts';
+import type { SignInOrigin } from './service.ts';
+
+const originOf = ({ address, headers }: { address: string; headers: IncomingHttpHeaders }): SignInOrigin => ({
+  address,
+  userAgent: headers['user-agent'],
+});
 
 export const identityRoutes = (identity: Identity) =>
   implement(resource, {
-    signUp: ({ body, address }) => identity.signUp(body, address),
-    logIn: ({ body, address }) => identity.logIn(body, address),
-    redeemSignInLink: ({ body, address }) => identity.redeemLink(body.code, address),
+    signUp: ({ body, ...request }) => identity.signUp(body, originOf(request)),
+    logIn: ({ body, ...request }) => identity.logIn(body, originOf(request)),
+    redeemSignInLink: ({ body, ...request }) => identity.redeemLink(body.code, originOf(request)),
     readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({
       tenantId,
       workspaceName,
-      user: { ...user, picture: await identity.members.picture(tenantId, user.id) },
+      user: await identity.members.profile(tenantId, user.id),
     }),
     updateMe: ({ principal, body }) => identity.members.updateProfile(principal.tenantId, principal.user.id, body),
+    renameWorkspace: ({ principal, body }) => identity.rename(principal.tenantId, body.name, actorOf(principal)),
     logOut: ({ principal }) => identity.logOut(principal),
     changePassword: ({ principal, body, address }) => identity.passwords.change(principal, body, address),
     addMember: ({ principal, body }) => identity.members.add(principal.tenantId, body, actorOf(principal)),
@@ -47,4 +59,20 @@ export const passwordResetRoutes = (resets: PasswordResets) =>
   implement(passwordResetResource, {
     requestPasswordReset: ({ body }) => resets.request(body.email),
     resetPassword: ({ body }) => resets.reset(body),
+  });
+
+export const invitationRoutes = (invitations: Invitations) =>
+  implement(invitationResource, {
+    inviteMember: ({ principal, body, baseUrl }) =>
+      invitations.create(principal.tenantId, body, { userId: principal.user.id, baseUrl }),
+    listInvitations: ({ principal, query }) => invitations.list(principal.tenantId, query),
+    revokeInvitation: ({ principal, params }) => invitations.revoke(principal.tenantId, params.id, actorOf(principal)),
+    acceptInvitation: ({ body, ...request }) => invitations.accept(body, originOf(request)),
+  });
+
+export const ownSessionRoutes = (sessions: OwnSessions) =>
+  implement(ownSessionResource, {
+    listOwnSessions: ({ principal, query }) => sessions.list(principal, query),
+    endOwnSession: ({ principal, params }) => sessions.end(principal, params.id),
+    endOtherOwnSessions: ({ principal }) => sessions.endOthers(principal),
   });

@@ -1,6 +1,7 @@
+import type { Preferences } from '../../../../shared/contract/core/identity.ts';
 import type { Permission, Product, Role } from '../../../../shared/contract/define.ts';
-import { index, integer, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
-import { bytea, createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
+import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from '../../../platform/db/orm.ts';
+import { bytea, createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 export const users = pgTable(
   'users',
@@ -12,6 +13,8 @@ export const users = pgTable(
     role: text('role').$type<Role>().notNull(),
     /** Name that visitors see. Null shows a neutral word. */
     displayName: text('display_name'),
+    /** What the member changed; see `Preferences` of the contract. */
+    preferences: jsonb('preferences').$type<Partial<Preferences>>().notNull().default({}),
     createdAt: createdAt(),
   },
   (table) => [index('users_tenant').on(table.tenantId), ...policies()],
@@ -45,6 +48,8 @@ export const sessions = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
+    /** `User-Agent` of the sign-in, shortened. */
+    client: text('client'),
     expiresAt: instant('expires_at').notNull(),
     revokedAt: instant('revoked_at'),
     createdAt: createdAt(),
@@ -90,6 +95,30 @@ export const passwordResets = pgTable(
   (table) => [
     index('password_resets_expiry').on(table.expiresAt),
     index('password_resets_user').on(table.userId),
+    ...policies(),
+  ],
+);
+
+/** Links with which people join a workspace. An accepted invitation is deleted. */
+export const invitations = pgTable(
+  'invitations',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    email: text('email').notNull(),
+    role: text('role').$type<Role>().notNull(),
+    codeHash: bytea('code_hash').notNull().unique('invitations_code'),
+    invitedBy: uuid('invited_by')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    uniqueIndex('invitations_email').on(table.tenantId, table.email),
+    index('invitations_list').on(table.tenantId, table.id),
+    index('invitations_expiry').on(table.expiresAt),
+    index('invitations_inviter').on(table.invitedBy),
     ...policies(),
   ],
 );

@@ -21,6 +21,7 @@ import { noPassword, Passwords } from './passwords.ts';
 import { sessions } from './schema.ts';
 import { SignInLimits } from './sign-in-limits.ts';
 import {
+  assertStillAdmin,
   findAdmin,
   findSession,
   findSessions,
@@ -55,10 +56,19 @@ export interface IdentityDependencies {
   defaultEntitlements: readonly Entitlement[];
 }
 
-type Session = z.input<typeof resource.logIn.response>;
+export type Session = z.input<typeof resource.logIn.response>;
+
+/** Where a sign-in comes from. */
+export interface SignInOrigin {
+  address: string;
+  /** The `User-Agent` header; undefined without one. */
+  userAgent: string | undefined;
+}
 
 const issuer = 'outrigger';
 const codeHours = 24;
+/** Kept characters of a `User-Agent`. */
+const maxClientLength = 300;
 const codeHash = (code: string) => createHash('sha256').update(code).digest();
 
 /** Workspaces, their members and API keys, and sign-in. */
@@ -83,7 +93,7 @@ export class Identity {
   /** @throws AppError `sign_up_closed`, `email_taken`, `workspace_name_taken`. */
   async signUp(
     { email, password, workspaceName }: { email: string; password: string; workspaceName: string },
-    address: string,
+    origin: SignInOrigin,
   ): Promise<Session> {
     if (this.#deps.signUp === 'closed')
       throw new AppError('sign_up_closed', 'Sign-up is closed on this hub. Ask its operator for a workspace.');
@@ -100,7 +110,7 @@ export class Identity {
           targetId: tenantId,
           details: { name: workspaceName },
         });
-        return this.#startSession(tx, user, address);
+        return this.startSession(tx, user, origin);
       }),
     );
   }
@@ -110,8 +120,8 @@ export class Identity {
    * @throws AppError `invalid_credentials`, in the same time for unknown accounts; `rate_limited` after too many
    * attempts in the window.
    */
-  async logIn({ email, password }: { email: string; password: string }, address: string): Promise<Session> {
-    await this.#limits.assertMayTry(email, address);
+  async logIn({ email, password }: { email: string; password: string }, origin: SignInOrigin): Promise<Session> {
+    await this.#limits.assertMayTry(email, origin.address);
     const user = await this.#deps.db.system((tx) => findUserByEmail(tx, email));
     const correct = await verifyPassword(user?.passwordHash || noPassword, password).catch(() => false);
     if (user === null || !correct) throw wrongPassword();
@@ -119,12 +129,12 @@ export class Identity {
       // The password may have changed since it was verified. A later change waits for the lock and ends this session.
       const locked = await lockUser(tx, user.id);
       if (locked?.passwordHash !== user.passwordHash) throw wrongPassword();
-      return this.#startSession(tx, locked, address);
+      return this.startSession(tx, locked, origin);
     });
   }
 
   /** @throws AppError `invalid_credentials` for a code that is unknown, used or older than a day. */
-  async redeemLink(code: string, address: string): Promise<Session> {
+  async redeemLink(code: string, origin: SignInOrigin): Promise<Session> {
     return this.#deps.db.system(async (tx) => {
       const user = await redeemCode(tx, codeHash(code));
       if (user === null)
@@ -132,7 +142,7 @@ export class Identity {
           'invalid_credentials',
           `This sign-in link is wrong, used or expired; create a new one with: ${commandLines.hub} link`,
         );
-      return this.#startSession(tx, user, address);
+      return this.startSession(tx, user, origin);
     });
   }
 
@@ -207,6 +217,34 @@ export class Identity {
     return entitlements;
   }
 
+  /** Renames a workspace. @throws AppError `workspace_name_taken`; as `Members.add` for the actor. */
+  async rename(tenantId: string, name: string, actor: string): Promise<{ id: string; name: string }> {
+    await mapUniqueViolations(
+      () =>
+        this.#deps.db.workspace(tenantId, async (tx) => {
+          await assertStillAdmin(tx, actor);
+          const [before] = await tx
+            .select({ name: tenants.name })
+            .from(tenants)
+            .where(eq(tenants.id, tenantId))
+            .for('update');
+          if (before === undefined) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
+          if (before.name === name) return;
+          await tx.update(tenants).set({ name }).where(eq(tenants.id, tenantId));
+          await recordAudit(tx, {
+            tenantId,
+            actor,
+            action: 'workspace.renamed',
+            targetType: 'workspace',
+            targetId: tenantId,
+            details: { from: before.name, to: name },
+          });
+        }),
+      'body.name',
+    );
+    return { id: tenantId, name };
+  }
+
   /** @throws AppError `unauthenticated` if the token is invalid, expired or signed out. */
   async authenticateSession(token: string): Promise<SessionIdentity> {
     const sessionId = await this.#verify(token);
@@ -267,8 +305,10 @@ export class Identity {
     );
   }
 
-  async #startSession(tx: Transaction, user: UserRow, address: string): Promise<Session> {
-    const session = await insertSession(tx, user, this.#deps.sessionHours);
+  /** Starts a session of a user whose row the transaction has locked or inserted. */
+  async startSession(tx: Transaction, user: UserRow, { address, userAgent }: SignInOrigin): Promise<Session> {
+    const client = userAgent?.slice(0, maxClientLength).toWellFormed() ?? null;
+    const session = await insertSession(tx, user, { hours: this.#deps.sessionHours, client });
     await this.#limits.remember(tx, user, address);
     const token = await new SignJWT({ tenantId: user.tenantId, role: user.role })
       .setProtectedHeader({ alg: 'HS256' })

@@ -34,7 +34,7 @@ export async function hasTenants(tx: Transaction): Promise<boolean> {
 
 export async function insertUser(
   tx: Transaction,
-  user: { tenantId: string; email: string; passwordHash: string; role: Role },
+  user: { tenantId: string; email: string; passwordHash: string; role: Role; displayName?: string | null },
 ): Promise<UserRow> {
   const [row] = await tx
     .insert(users)
@@ -90,7 +90,7 @@ export async function listMembers(tx: Transaction, tenantId: string, limit: numb
 export async function insertSession(
   tx: Transaction,
   user: UserRow,
-  hours: number,
+  { hours, client }: { hours: number; client: string | null },
 ): Promise<{ id: string; expiresAt: Date }> {
   const [row] = await tx
     .insert(sessions)
@@ -98,6 +98,7 @@ export async function insertSession(
       id: newId(),
       tenantId: user.tenantId,
       userId: user.id,
+      client,
       expiresAt: sql`now() + make_interval(hours => ${hours})`,
     })
     .returning({ id: sessions.id, expiresAt: sessions.expiresAt });

@@ -66,6 +66,12 @@ const limits = {
     remedy: 'delete some that have ended',
     rows: 'automation_sessions WHERE tenant_id = $1 ORDER BY id',
   },
+  invitation: {
+    max: 500,
+    name: 'open invitations',
+    remedy: 'revoke some',
+    rows: 'invitations WHERE tenant_id = $1 AND expires_at > now() ORDER BY id',
+  },
   webhook: {
     max: 20,
     name: 'webhooks',
