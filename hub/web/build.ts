@@ -31,14 +31,15 @@ const manifest = 'assets.json';
 /** The script of the API reference at /docs. */
 const apiReference = 'api-reference.js';
 
+// The environment of this process may be one of development or tests, for which packages and the compiler have other code.
+process.env['NODE_ENV'] = 'production';
+
 const common: InlineConfig = {
   configFile: false,
   root: here,
   base: './',
   logLevel: 'error',
   publicDir: false,
-  // The environment of this process may be one of development or tests, for which React has other code.
-  define: { 'process.env.NODE_ENV': '"production"' },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 };
 

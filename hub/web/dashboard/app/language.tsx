@@ -3,8 +3,10 @@ import { createTimeFormats } from '../../../../shared/web/formats.ts';
 import type { TimeFormats } from '../../../../shared/web/formats.ts';
 import { chooseLocale, createLanguage } from '../../../../shared/web/locale.ts';
 import type { Locale, PageLanguage } from '../../../../shared/web/locale.ts';
+import { arabic } from '../texts/arabic.ts';
 import { english } from '../texts/english.ts';
-import type { Words } from '../texts/english.ts';
+import type { TextLoaders, Words } from '../texts/english.ts';
+import { german } from '../texts/german.ts';
 
 export type { Words };
 
@@ -12,12 +14,6 @@ export interface Language extends PageLanguage<Words>, TimeFormats {
   /** Writes a duration, such as `210 ms`, `1.05 s` or `4 min 2 s`. */
   duration: (ms: number) => string;
 }
-
-/** Other languages load their texts as one file. Languages without texts show English. */
-const others: Partial<Record<Locale, () => Promise<Words>>> = {
-  de: () => import('../texts/german.ts').then(({ german }) => german),
-  ar: () => import('../texts/arabic.ts').then(({ arabic }) => arabic),
-};
 
 const storageKey = 'outrigger.language';
 
@@ -32,23 +28,34 @@ export function storeLocale(locale: DashboardLocale): void {
   localStorage.setItem(storageKey, locale);
 }
 
+/** Languages without texts show English. */
+const loaders: Record<DashboardLocale, TextLoaders> = { en: english, de: german, ar: arabic };
+const isTranslated = (name: string): name is DashboardLocale => name in languageNames;
+
+/** The language of the page, and the texts that it has so far. */
+let current: { locale: DashboardLocale; words: Partial<Words> } = { locale: 'en', words: {} };
+
+/** Loads the language of this browser with the texts that every page has. */
 export async function loadLanguage(): Promise<Language> {
-  const stored = localStorage.getItem(storageKey);
-  const locale = chooseLocale(
-    stored !== null && stored in languageNames ? (stored as Locale) : null,
-    navigator.languages,
+  const stored = localStorage.getItem(storageKey) ?? '';
+  const chosen = chooseLocale(isTranslated(stored) ? stored : null, navigator.languages);
+  const locale = isTranslated(chosen) ? chosen : 'en';
+  current = await loaders[locale].common().then(
+    (common) => ({ locale, words: { common } }),
+    async () => ({ locale: 'en', words: { common: await english.common() } }),
   );
-  const load = others[locale];
-  if (load === undefined) return languageOf('en', english);
-  return load().then(
-    (words) => languageOf(locale, words),
-    () => languageOf('en', english),
-  );
+  // Pages add their tables before they are shown.
+  const words = current.words as Words;
+  const language = createLanguage(current.locale, words, navigator.languages);
+  return { ...language, ...createTimeFormats(language.variant), duration: createDurationFormat(language.variant) };
 }
 
-export function languageOf(locale: Locale, words: Words): Language {
-  const language = createLanguage(locale, words, navigator.languages);
-  return { ...language, ...createTimeFormats(language.variant), duration: createDurationFormat(language.variant) };
+/** Loads tables of texts in the language of the page. */
+export async function loadTexts(tables: readonly (keyof Words)[]): Promise<void> {
+  const { locale, words } = current;
+  await Promise.all(
+    tables.map(async (table) => Object.assign(words, { [table]: words[table] ?? (await loaders[locale][table]()) })),
+  );
 }
 
 const secondMs = 1000;

@@ -1,40 +1,22 @@
-import { agents } from './arabic/agents.ts';
-import { approvals } from './arabic/approvals.ts';
-import { calls } from './arabic/calls.ts';
-import { common } from './arabic/common.ts';
-import { forms } from './arabic/forms.ts';
-import { home } from './arabic/home.ts';
-import { inbox } from './arabic/inbox.ts';
-import { knowledge } from './arabic/knowledge.ts';
-import { nodes } from './arabic/nodes.ts';
-import { packs } from './arabic/packs.ts';
-import { run } from './arabic/run.ts';
-import { runs } from './arabic/runs.ts';
-import { schedules } from './arabic/schedules.ts';
-import { sequences } from './arabic/sequences.ts';
-import { sessions } from './arabic/sessions.ts';
-import { settings } from './arabic/settings.ts';
-import { start } from './arabic/start.ts';
-import { workflows } from './arabic/workflows.ts';
-import type { Words } from './english.ts';
+import type { TextLoaders } from './english.ts';
 
-export const arabic: Words = {
-  common,
-  forms,
-  home,
-  runs,
-  run,
-  approvals,
-  nodes,
-  inbox,
-  workflows,
-  sequences,
-  agents,
-  sessions,
-  schedules,
-  packs,
-  knowledge,
-  calls,
-  settings,
-  start,
+export const arabic: TextLoaders = {
+  common: () => import('./arabic/common.ts').then(({ common }) => common),
+  forms: () => import('./arabic/forms.ts').then(({ forms }) => forms),
+  home: () => import('./arabic/home.ts').then(({ home }) => home),
+  runs: () => import('./arabic/runs.ts').then(({ runs }) => runs),
+  run: () => import('./arabic/run.ts').then(({ run }) => run),
+  approvals: () => import('./arabic/approvals.ts').then(({ approvals }) => approvals),
+  nodes: () => import('./arabic/nodes.ts').then(({ nodes }) => nodes),
+  inbox: () => import('./arabic/inbox.ts').then(({ inbox }) => inbox),
+  workflows: () => import('./arabic/workflows.ts').then(({ workflows }) => workflows),
+  sequences: () => import('./arabic/sequences.ts').then(({ sequences }) => sequences),
+  agents: () => import('./arabic/agents.ts').then(({ agents }) => agents),
+  sessions: () => import('./arabic/sessions.ts').then(({ sessions }) => sessions),
+  schedules: () => import('./arabic/schedules.ts').then(({ schedules }) => schedules),
+  packs: () => import('./arabic/packs.ts').then(({ packs }) => packs),
+  knowledge: () => import('./arabic/knowledge.ts').then(({ knowledge }) => knowledge),
+  calls: () => import('./arabic/calls.ts').then(({ calls }) => calls),
+  settings: () => import('./arabic/settings.ts').then(({ settings }) => settings),
+  start: () => import('./arabic/start.ts').then(({ start }) => start),
 };

@@ -1,43 +1,33 @@
-import { agents } from './english/agents.ts';
-import { approvals } from './english/approvals.ts';
-import { calls } from './english/calls.ts';
 import { common } from './english/common.ts';
-import { forms } from './english/forms.ts';
-import { home } from './english/home.ts';
-import { inbox } from './english/inbox.ts';
-import { knowledge } from './english/knowledge.ts';
-import { nodes } from './english/nodes.ts';
-import { packs } from './english/packs.ts';
-import { run } from './english/run.ts';
-import { runs } from './english/runs.ts';
-import { schedules } from './english/schedules.ts';
-import { sequences } from './english/sequences.ts';
-import { sessions } from './english/sessions.ts';
-import { settings } from './english/settings.ts';
-import { start } from './english/start.ts';
-import { workflows } from './english/workflows.ts';
 
-/** Texts of the dashboard in English. The other languages have the same tables. */
+/**
+ * Loads the texts of the dashboard in English. Each feature has its own table, which its pages load. The other languages
+ * have the same tables.
+ */
 export const english = {
-  common,
-  forms,
-  home,
-  runs,
-  run,
-  approvals,
-  nodes,
-  inbox,
-  workflows,
-  sequences,
-  agents,
-  sessions,
-  schedules,
-  packs,
-  knowledge,
-  calls,
-  settings,
-  start,
+  // Part of the first script, so that a page can also report that nothing else could be loaded.
+  common: () => Promise.resolve(common),
+  forms: () => import('./english/forms.ts').then(({ forms }) => forms),
+  home: () => import('./english/home.ts').then(({ home }) => home),
+  runs: () => import('./english/runs.ts').then(({ runs }) => runs),
+  run: () => import('./english/run.ts').then(({ run }) => run),
+  approvals: () => import('./english/approvals.ts').then(({ approvals }) => approvals),
+  nodes: () => import('./english/nodes.ts').then(({ nodes }) => nodes),
+  inbox: () => import('./english/inbox.ts').then(({ inbox }) => inbox),
+  workflows: () => import('./english/workflows.ts').then(({ workflows }) => workflows),
+  sequences: () => import('./english/sequences.ts').then(({ sequences }) => sequences),
+  agents: () => import('./english/agents.ts').then(({ agents }) => agents),
+  sessions: () => import('./english/sessions.ts').then(({ sessions }) => sessions),
+  schedules: () => import('./english/schedules.ts').then(({ schedules }) => schedules),
+  packs: () => import('./english/packs.ts').then(({ packs }) => packs),
+  knowledge: () => import('./english/knowledge.ts').then(({ knowledge }) => knowledge),
+  calls: () => import('./english/calls.ts').then(({ calls }) => calls),
+  settings: () => import('./english/settings.ts').then(({ settings }) => settings),
+  start: () => import('./english/start.ts').then(({ start }) => start),
 };
 
-/** The texts of the dashboard. Each feature has its own table. */
-export type Words = typeof english;
+/** The texts of the dashboard. A page has the tables that `app/router.tsx` names for it. */
+export type Words = { [Table in keyof typeof english]: Awaited<ReturnType<(typeof english)[Table]>> };
+
+/** A function for each table, which loads it in one language. */
+export type TextLoaders = { [Table in keyof Words]: () => Promise<Words[Table]> };

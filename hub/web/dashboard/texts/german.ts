@@ -1,40 +1,22 @@
-import type { Words } from './english.ts';
-import { agents } from './german/agents.ts';
-import { approvals } from './german/approvals.ts';
-import { calls } from './german/calls.ts';
-import { common } from './german/common.ts';
-import { forms } from './german/forms.ts';
-import { home } from './german/home.ts';
-import { inbox } from './german/inbox.ts';
-import { knowledge } from './german/knowledge.ts';
-import { nodes } from './german/nodes.ts';
-import { packs } from './german/packs.ts';
-import { run } from './german/run.ts';
-import { runs } from './german/runs.ts';
-import { schedules } from './german/schedules.ts';
-import { sequences } from './german/sequences.ts';
-import { sessions } from './german/sessions.ts';
-import { settings } from './german/settings.ts';
-import { start } from './german/start.ts';
-import { workflows } from './german/workflows.ts';
+import type { TextLoaders } from './english.ts';
 
-export const german: Words = {
-  common,
-  forms,
-  home,
-  runs,
-  run,
-  approvals,
-  nodes,
-  inbox,
-  workflows,
-  sequences,
-  agents,
-  sessions,
-  schedules,
-  packs,
-  knowledge,
-  calls,
-  settings,
-  start,
+export const german: TextLoaders = {
+  common: () => import('./german/common.ts').then(({ common }) => common),
+  forms: () => import('./german/forms.ts').then(({ forms }) => forms),
+  home: () => import('./german/home.ts').then(({ home }) => home),
+  runs: () => import('./german/runs.ts').then(({ runs }) => runs),
+  run: () => import('./german/run.ts').then(({ run }) => run),
+  approvals: () => import('./german/approvals.ts').then(({ approvals }) => approvals),
+  nodes: () => import('./german/nodes.ts').then(({ nodes }) => nodes),
+  inbox: () => import('./german/inbox.ts').then(({ inbox }) => inbox),
+  workflows: () => import('./german/workflows.ts').then(({ workflows }) => workflows),
+  sequences: () => import('./german/sequences.ts').then(({ sequences }) => sequences),
+  agents: () => import('./german/agents.ts').then(({ agents }) => agents),
+  sessions: () => import('./german/sessions.ts').then(({ sessions }) => sessions),
+  schedules: () => import('./german/schedules.ts').then(({ schedules }) => schedules),
+  packs: () => import('./german/packs.ts').then(({ packs }) => packs),
+  knowledge: () => import('./german/knowledge.ts').then(({ knowledge }) => knowledge),
+  calls: () => import('./german/calls.ts').then(({ calls }) => calls),
+  settings: () => import('./german/settings.ts').then(({ settings }) => settings),
+  start: () => import('./german/start.ts').then(({ start }) => start),
 };
