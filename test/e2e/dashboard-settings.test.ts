@@ -84,12 +84,12 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await using tab = await open('/members');
     const { page } = tab;
     const email = 'ben@harbour.example';
-    await page.getByRole('button', { name: 'Add a member' }).click();
-    await dialog(page, 'Add a member').getByLabel('Email').fill(workspace.email);
-    await dialog(page, 'Add a member').getByRole('button', { name: 'Add a member' }).click();
-    await dialog(page, 'Add a member').getByRole('alert').waitFor();
-    await dialog(page, 'Add a member').getByLabel('Email').fill(email);
-    await dialog(page, 'Add a member').getByRole('button', { name: 'Add a member' }).click();
+    await page.getByRole('button', { name: 'Add with a password' }).click();
+    await dialog(page, 'Add with a password').getByLabel('Email').fill(workspace.email);
+    await dialog(page, 'Add with a password').getByRole('button', { name: 'Add with a password' }).click();
+    await dialog(page, 'Add with a password').getByRole('alert').waitFor();
+    await dialog(page, 'Add with a password').getByLabel('Email').fill(email);
+    await dialog(page, 'Add with a password').getByRole('button', { name: 'Add with a password' }).click();
     const added = dialog(page, `${email} is a member now`);
     const password = (await added.getByLabel('First password').textContent()) ?? '';
     const ben = await hub.client().call('logIn', { body: { email, password } });
@@ -120,6 +120,73 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await refused.getByRole('button', { name: 'Change the role' }).click();
     await refused.getByRole('alert').waitFor();
     expect(tab.complaints).toEqual([]);
+  });
+
+  test('an admin invites by link; the invited person joins with a password, lands in the dashboard, and the link is used up', async () => {
+    await using tab = await open('/members');
+    const { page } = tab;
+    const email = 'ida@harbour.example';
+    await page.getByRole('button', { name: 'Invite a member' }).click();
+    await dialog(page, 'Invite a member').getByLabel('Email').fill(email);
+    await dialog(page, 'Invite a member').getByRole('button', { name: 'Create the link' }).click();
+    const ready = dialog(page, `The link for ${email} is ready`);
+    const link = (await ready.getByLabel('Invitation link').textContent()) ?? '';
+    await ready.getByRole('button', { name: 'I stored it' }).click();
+    await page.getByRole('row', { name: email }).waitFor();
+
+    await using guest = await openDashboard(browser, link.replace(hub.url, ''), { hubUrl: hub.url, session: null });
+    await guest.page.getByRole('heading', { name: 'Join Harbour Café' }).waitFor();
+    await guest.page.getByLabel('Your name').fill('Ida');
+    await guest.page.getByLabel('New password', { exact: true }).fill('an entirely new passphrase');
+    await guest.page.getByLabel('New password again').fill('an entirely new passphrase');
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.waitForURL(`${hub.url}/app`);
+    await guest.page.getByRole('heading', { level: 1 }).waitFor();
+    expect(guest.complaints).toEqual([]);
+
+    await page.reload();
+    await page.getByRole('row', { name: /Ida/ }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Open invitations' }).count()).toBe(0);
+    await guest.page.goto(link);
+    await guest.page.getByText('Ask an admin of the workspace for a new link.').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a workspace is renamed in its settings, and every page shows the new name', async () => {
+    const renamed = await hub.workspace('Old Mill');
+    await using tab = await open('/entitlements', { session: renamed.jwt });
+    const { page } = tab;
+    await page.getByLabel('Name of the workspace').fill('Harbour Café');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('already exists').waitFor();
+    await page.getByLabel('Name of the workspace').fill('New Mill');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await page.getByRole('navigation').getByText('New Mill').waitFor();
+    expect((await renamed.session.call('readMe')).workspaceName).toBe('New Mill');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a user ends the other sessions, and the language follows the account to another browser', async () => {
+    const user = await hub.workspace();
+    const signIn = async () =>
+      (await hub.client().call('logIn', { body: { email: user.email, password: user.password } })).token;
+    const [here, elsewhere] = [await signIn(), await signIn()];
+    await using tab = await open('/profile', { session: here });
+    const { page } = tab;
+    const sessions = page.locator('section', { has: page.getByRole('heading', { name: 'Where you are signed in' }) });
+    await sessions.getByText('This session').waitFor();
+    expect(await sessions.getByRole('listitem').count()).toBe(3);
+    await sessions.getByRole('button', { name: 'Sign out everywhere else' }).click();
+    await page.getByText('Other sessions that ended: 2').waitFor();
+    await expect.poll(() => sessions.getByRole('listitem').count()).toBe(1);
+    await expect(hub.client(elsewhere).call('readMe')).rejects.toMatchObject({ status: 401 });
+
+    await page.getByRole('main').getByLabel('Language').selectOption('de');
+    await page.getByRole('heading', { name: 'Wo Sie angemeldet sind' }).waitFor();
+    await using other = await open('/profile', { session: await signIn() });
+    await other.page.getByRole('heading', { name: 'Wo Sie angemeldet sind' }).waitFor();
+    expect([...tab.complaints, ...other.complaints]).toEqual([]);
   });
 
   test('an agent reads what agents may read, and sees why the rest is closed', async () => {

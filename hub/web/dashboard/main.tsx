@@ -5,8 +5,9 @@ import { createRoot } from 'react-dom/client';
 import { ApiError } from '../../../shared/client/client.ts';
 import { background } from '../../../shared/web/background.ts';
 import { query } from './app/api.ts';
-import { LanguageProvider, loadLanguage } from './app/language.tsx';
+import { LanguageProvider, loadLanguage, storeLocale } from './app/language.tsx';
 import { LiveUpdates } from './app/live-updates.tsx';
+import { preferences } from './app/preferences.ts';
 import { queryClient } from './app/query-client.ts';
 import { router } from './app/router.tsx';
 import { SessionProvider } from './app/session.tsx';
@@ -15,10 +16,19 @@ import { LoadError } from './ui/error.tsx';
 import './style.css';
 
 async function main(): Promise<void> {
-  const [language, session] = await Promise.all([
+  const [languageOfBrowser, session] = await Promise.all([
     loadLanguage(),
     queryClient.fetchQuery(query('readMe')).catch((error: unknown) => error as Error),
   ]);
+  let language = languageOfBrowser;
+  if (!(session instanceof Error)) {
+    preferences.set(session.user.preferences);
+    const chosen = session.user.preferences.language;
+    if (chosen !== null && chosen !== language.locale) {
+      storeLocale(chosen);
+      language = await loadLanguage();
+    }
+  }
   document.documentElement.lang = language.locale;
   document.documentElement.dir = language.direction;
   if (session instanceof ApiError && session.status === 401) {

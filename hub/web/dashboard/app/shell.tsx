@@ -4,12 +4,14 @@ import { Menu, Search, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { visibleLine } from '../../../../shared/visible-text.ts';
 import { IconButton } from '../ui/button.tsx';
+import { ErrorNote } from '../ui/error.tsx';
 import { Toasts } from '../ui/toasts.tsx';
 import { query } from './api.ts';
-import { languageNames, storeLocale, useLanguage } from './language.tsx';
+import { languageNames, useLanguage } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
 import { liveState } from './live-events.ts';
 import { Navigation } from './navigation.tsx';
+import { useChooseLanguage } from './preferences.ts';
 import { SearchDialog } from './search-dialog.tsx';
 import { useSession } from './session.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
@@ -26,22 +28,23 @@ function Logo() {
 
 function LanguageChoice() {
   const { locale, words } = useLanguage();
+  const { choose, error } = useChooseLanguage();
   return (
-    <select
-      aria-label={words.common.language}
-      className="rounded-(--radius-small) bg-transparent px-1 py-0.5 text-sm text-text-muted"
-      value={locale}
-      onChange={(event) => {
-        storeLocale(event.target.value as DashboardLocale);
-        location.reload();
-      }}
-    >
-      {Object.entries(languageNames).map(([name, label]) => (
-        <option key={name} value={name} className="bg-surface text-text">
-          {label}
-        </option>
-      ))}
-    </select>
+    <>
+      <select
+        aria-label={words.common.language}
+        className="rounded-(--radius-small) bg-transparent px-1 py-0.5 text-sm text-text-muted"
+        value={locale}
+        onChange={(event) => choose(event.target.value as DashboardLocale)}
+      >
+        {Object.entries(languageNames).map(([name, label]) => (
+          <option key={name} value={name} className="bg-surface text-text">
+            {label}
+          </option>
+        ))}
+      </select>
+      <ErrorNote error={error} />
+    </>
   );
 }
 

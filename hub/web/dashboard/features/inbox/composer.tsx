@@ -6,6 +6,7 @@ import type { InboxConversationDetail, InboxMessage } from '../../../../../share
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { preferences } from '../../app/preferences.ts';
 import { useStore } from '../../app/use-store.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
@@ -15,7 +16,6 @@ import type { Draft } from './drafts.ts';
 import { useInboxLive } from './live.tsx';
 import { NewerReplies } from './newer-replies.tsx';
 import { usePeople } from './people.ts';
-import { preferences } from './preferences.ts';
 import { Suggestion, useSuggestion } from './suggestion.tsx';
 import type { Thread } from './thread.ts';
 import { useTypingNotice } from './typing-notice.ts';

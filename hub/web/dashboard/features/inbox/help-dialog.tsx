@@ -1,8 +1,8 @@
 import { useLanguage } from '../../app/language.tsx';
+import { preferences, storePreferences } from '../../app/preferences.ts';
 import { useStore } from '../../app/use-store.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Switch } from '../../ui/form.tsx';
-import { preferences, storeEnterSends } from './preferences.ts';
 
 /** The keys of the inbox, and how a message is sent. */
 export function HelpDialog({ onClose }: { onClose: () => void }) {
@@ -46,7 +46,11 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
           <p className="font-semibold">{inbox.enterSends}</p>
           <p className="text-sm text-text-muted">{inbox.enterSendsText}</p>
         </div>
-        <Switch label={inbox.enterSends} isOn={enterSends} onChange={storeEnterSends} />
+        <Switch
+          label={inbox.enterSends}
+          isOn={enterSends}
+          onChange={(isOn) => storePreferences({ enterSends: isOn })}
+        />
       </div>
     </Dialog>
   );

@@ -17,7 +17,7 @@ export const settings = {
   sections: {
     profile: { title: 'Your profile', text: 'Your name, picture, language and password.' },
     members: { title: 'Members', text: 'Who can sign in to this workspace, and what they may do.' },
-    entitlements: { title: 'Products', text: 'What this workspace can use.' },
+    entitlements: { title: 'Workspace', text: 'Its name, and the products that it can use.' },
     chat: { title: 'Chat', text: 'How the chat on your site looks, who may use it, and when it is open.' },
     'chat-ai': { title: 'AI in the chat', text: 'When the AI agent answers visitors, and how.' },
     channels: { title: 'Channels', text: 'Telegram, Slack, WhatsApp, email and webhooks that carry messages.' },

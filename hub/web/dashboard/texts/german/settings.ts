@@ -18,7 +18,7 @@ export const settings: typeof english = {
   sections: {
     profile: { title: 'Ihr Profil', text: 'Ihr Name, Ihr Bild, Ihre Sprache und Ihr Passwort.' },
     members: { title: 'Mitglieder', text: 'Wer sich in diesem Arbeitsbereich anmelden kann und was wer darf.' },
-    entitlements: { title: 'Produkte', text: 'Was dieser Arbeitsbereich nutzen kann.' },
+    entitlements: { title: 'Arbeitsbereich', text: 'Sein Name und die Produkte, die er nutzen kann.' },
     chat: {
       title: 'Chat',
       text: 'Wie der Chat auf Ihrer Website aussieht, wer ihn nutzen darf und wann er geöffnet ist.',

@@ -2,19 +2,22 @@ import { useQuery } from '@tanstack/react-query';
 import { query } from '../../../app/api.ts';
 import type { Answer } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
-import { Card } from '../../../ui/layout.tsx';
+import { Section } from '../../../ui/layout.tsx';
 import { Loaded } from '../../../ui/loaded.tsx';
 import { Pill } from '../../../ui/status.tsx';
-import { Note } from '../parts/note.tsx';
+import { WorkspaceNameForm } from './workspace-name-form.tsx';
 
 export function EntitlementsSection() {
   const { settings } = useWords();
   const words = settings.entitlements;
+  const me = useQuery(query('readMe'));
   const entitlements = useQuery(query('readEntitlements'));
   return (
-    <>
-      <Note>{words.operator}</Note>
-      <Card>
+    <div className="flex flex-col gap-4">
+      <Loaded of={me}>{({ workspaceName }) => <WorkspaceNameForm name={workspaceName} />}</Loaded>
+      <Section title={words.products}>
+        <p className="mb-3 text-text-muted">{words.operator}</p>
+
         <Loaded of={entitlements}>
           {(granted) => (
             <ul className="divide-y">
@@ -34,7 +37,7 @@ export function EntitlementsSection() {
             </ul>
           )}
         </Loaded>
-      </Card>
-    </>
+      </Section>
+    </div>
   );
 }

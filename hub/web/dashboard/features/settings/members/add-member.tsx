@@ -49,7 +49,7 @@ export function AddMember({ onClose }: { onClose: () => void }) {
       </SecretOnce>
     );
   return (
-    <Dialog title={settings.members.add} onClose={onClose}>
+    <Dialog title={settings.members.addWithPassword} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -90,7 +90,7 @@ export function AddMember({ onClose }: { onClose: () => void }) {
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{common.cancel}</Button>
           <Button variant="primary" type="submit" isBusy={add.isPending}>
-            {settings.members.add}
+            {settings.members.addWithPassword}
           </Button>
         </div>
       </form>

@@ -12,6 +12,8 @@ import { MemberPicture } from '../parts/member-picture.tsx';
 import { Note } from '../parts/note.tsx';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import { AddMember } from './add-member.tsx';
+import { InvitationList } from './invitation-list.tsx';
+import { InviteMember } from './invite-member.tsx';
 import type { Member } from './member.ts';
 import { RemoveMember } from './remove-member.tsx';
 import { RoleChoice } from './role-choice.tsx';
@@ -66,16 +68,17 @@ export function MembersSection() {
   const words = settings.members;
   const isAdmin = useIsAdmin();
   const tenantId = useTenantId();
-  const [isAdding, setAdding] = useState(false);
+  const [open, setOpen] = useState<'invite' | 'add' | null>(null);
   const [removed, setRemoved] = useState<Member | null>(null);
   const list = useInfiniteQuery(pagedQuery('listMembers', { params: { tenantId }, query: { limit: pageRows } }));
   return (
     <>
       {isAdmin ? (
-        <div className="mb-3 flex justify-end">
-          <Button variant="primary" onClick={() => setAdding(true)}>
+        <div className="mb-3 flex flex-wrap justify-end gap-2">
+          <Button onClick={() => setOpen('add')}>{words.addWithPassword}</Button>
+          <Button variant="primary" onClick={() => setOpen('invite')}>
             <Plus size={16} aria-hidden />
-            {words.add}
+            {words.invite}
           </Button>
         </div>
       ) : (
@@ -98,7 +101,9 @@ export function MembersSection() {
           </Table>
         )}
       </PagedRows>
-      {isAdding && <AddMember onClose={() => setAdding(false)} />}
+      {isAdmin && <InvitationList />}
+      {open === 'invite' && <InviteMember onClose={() => setOpen(null)} />}
+      {open === 'add' && <AddMember onClose={() => setOpen(null)} />}
       {removed !== null && <RemoveMember member={removed} onClose={() => setRemoved(null)} />}
     </>
   );

@@ -1,18 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { query } from '../../../app/api.ts';
-import { languageNames, storeLocale, useLanguage } from '../../../app/language.tsx';
+import { languageNames, useLanguage } from '../../../app/language.tsx';
 import type { DashboardLocale } from '../../../app/language.tsx';
+import { useChooseLanguage } from '../../../app/preferences.ts';
+import { ErrorNote } from '../../../ui/error.tsx';
 import { Section } from '../../../ui/layout.tsx';
 import { Loaded } from '../../../ui/loaded.tsx';
 import { ChoiceField } from '../parts/controls.tsx';
 import { NameForm } from './name-form.tsx';
 import { PasswordForm } from './password-form.tsx';
 import { PictureForm } from './picture-form.tsx';
+import { SessionList } from './session-list.tsx';
 
 export function ProfileSection() {
   const { locale, words } = useLanguage();
   const { common, settings } = words;
   const me = useQuery(query('readMe'));
+  const { choose, error } = useChooseLanguage();
   return (
     <div className="flex max-w-3xl flex-col gap-4">
       <Loaded of={me}>
@@ -29,13 +33,12 @@ export function ProfileSection() {
           hint={settings.profile.languageHint}
           value={locale as DashboardLocale}
           choices={Object.entries(languageNames) as [DashboardLocale, string][]}
-          onChange={(name) => {
-            storeLocale(name);
-            location.reload();
-          }}
+          onChange={choose}
         />
+        <ErrorNote error={error} />
       </Section>
       <PasswordForm />
+      <SessionList />
     </div>
   );
 }

@@ -1,0 +1,28 @@
+import { background } from '../../../../shared/web/background.ts';
+import { Store } from '../../../../shared/web/store.ts';
+import { client, useAction } from './api.ts';
+import type { Answer } from './api.ts';
+import { storeLocale } from './language.tsx';
+import type { DashboardLocale } from './language.tsx';
+
+export type Preferences = Answer<'readMe'>['user']['preferences'];
+
+/** What the signed-in user chose. Set before the page is rendered. */
+export const preferences = new Store<Preferences>({ language: null, enterSends: false });
+
+/** Stores a choice with the account. If that fails, the choice lasts until the page is closed. */
+export function storePreferences(changes: Partial<Preferences>): void {
+  preferences.set(changes);
+  background(client.call('updateMe', { body: { preferences: changes } }));
+}
+
+/** Stores the language with the account and in this browser, and loads the page again in it. */
+export function useChooseLanguage() {
+  const { start, error } = useAction('updateMe', {
+    onDone: ({ user }) => {
+      if (user.preferences.language !== null) storeLocale(user.preferences.language);
+      location.reload();
+    },
+  });
+  return { choose: (language: DashboardLocale) => start({ body: { preferences: { language } } }), error };
+}

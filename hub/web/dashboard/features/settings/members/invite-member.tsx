@@ -1,0 +1,74 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { visibleLine } from '../../../../../../shared/visible-text.ts';
+import { useAction } from '../../../app/api.ts';
+import { useLanguage } from '../../../app/language.tsx';
+import { reread } from '../../../app/live-updates.tsx';
+import { useTenantId } from '../../../app/session.tsx';
+import { Button } from '../../../ui/button.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { ErrorNote } from '../../../ui/error.tsx';
+import { ChoiceField, TextField } from '../parts/controls.tsx';
+import { fieldErrors } from '../parts/field-errors.ts';
+import { SecretOnce } from '../parts/secret-once.tsx';
+
+/** Creates a link with which a person joins the workspace and chooses a password. */
+export function InviteMember({ onClose }: { onClose: () => void }) {
+  const { words, format } = useLanguage();
+  const { common, settings } = words;
+  const tenantId = useTenantId();
+  const cache = useQueryClient();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<'admin' | 'agent'>('agent');
+  const invite = useAction('inviteMember', { onDone: () => reread(cache, ['listInvitations']) });
+  const errorOf = fieldErrors(invite.error);
+  if (invite.data !== undefined)
+    return (
+      <SecretOnce
+        title={format(settings.members.invitedTitle, { email: visibleLine(invite.data.email) })}
+        label={settings.members.invitationLink}
+        secret={invite.data.url}
+        onClose={onClose}
+      >
+        <p className="mt-3 text-text-muted">{settings.members.invitationText}</p>
+      </SecretOnce>
+    );
+  return (
+    <Dialog title={settings.members.invite} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          invite.start({ params: { tenantId }, body: { email, role } });
+        }}
+      >
+        <TextField
+          label={common.email}
+          type="email"
+          required
+          autoComplete="off"
+          value={email}
+          error={errorOf('email')}
+          onChange={setEmail}
+        />
+        <ChoiceField
+          label={settings.members.role}
+          hint={settings.members.roleText[role]}
+          value={role}
+          choices={[
+            ['agent', common.roles.agent],
+            ['admin', common.roles.admin],
+          ]}
+          error={errorOf('role')}
+          onChange={setRole}
+        />
+        <ErrorNote error={invite.error} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button variant="primary" type="submit" isBusy={invite.isPending}>
+            {settings.members.createLink}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
