@@ -15,6 +15,7 @@ const sections = [
   'chat-ai',
   'channels',
   'policy',
+  'carriers',
   'models',
   'ai-usage',
   'tokens',
@@ -376,6 +377,71 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
       body: '{}',
     });
     expect(received.status).not.toBe(401);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a carrier connection shows its secret once and its address for reports, and is changed and deleted', async () => {
+    await using tab = await open('/carriers');
+    const { page } = tab;
+    await page.getByText('No carrier connection yet').waitFor();
+    await page.getByRole('button', { name: 'Add a connection' }).click();
+    const form = dialog(page, 'Add a connection');
+    await form.getByLabel('Name').fill('Main line');
+    await form.getByLabel('Auth token').fill('short');
+    await form.getByRole('button', { name: 'Add a connection' }).click();
+    await form
+      .getByText(/at least 16 characters/)
+      .first()
+      .waitFor();
+    await form.getByLabel('Carrier').selectOption('kamailio');
+    await form.getByRole('button', { name: 'Add a connection' }).click();
+    const ready = dialog(page, 'The connection is ready');
+    const secret = (await ready.getByLabel('Signing secret').textContent()) ?? '';
+    expect(secret).toHaveLength(43);
+    await ready.getByRole('button', { name: 'I stored it' }).click();
+
+    const { data } = await workspace.session.call('listCallConnections', {});
+    await expect.poll(() => page.getByLabel('Address for reports').textContent()).toBe(data[0]?.url);
+    await page.getByLabel('Name').fill('Second line');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Second line' }).waitFor();
+    await page.getByRole('button', { name: 'Replace the signing secret' }).click();
+    await dialog(page, 'Replace the signing secret?')
+      .getByRole('button', { name: 'Replace the signing secret' })
+      .click();
+    const replaced = dialog(page, 'The signing secret is replaced');
+    expect(await replaced.getByLabel('Signing secret').textContent()).not.toBe(secret);
+    await replaced.getByRole('button', { name: 'I stored it' }).click();
+    await page.getByRole('button', { name: 'Delete the connection' }).click();
+    await dialog(page, /Second line/)
+      .getByRole('button', { name: 'Delete the connection' })
+      .click();
+    await page.getByText('No carrier connection yet').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a SIP trunk says why it is not registered, and the SIP of the hub says what is missing', async () => {
+    await using tab = await open('/carriers');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Set up the trunk' }).click();
+    const form = dialog(page, 'Set up the trunk');
+    await form.getByLabel('Host').fill('sip.invalid');
+    await form.getByLabel('User name').fill('harbour');
+    await form.getByLabel('Password').fill('correct horse battery');
+    await form.getByRole('button', { name: 'Save and register' }).click();
+    await page.getByText('Unreachable', { exact: true }).waitFor();
+    await page.getByText('dns', { exact: true }).waitFor();
+    expect(await page.content()).not.toContain('correct horse battery');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await dialog(page, 'Remove the SIP trunk?').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Set up the trunk' }).waitFor();
+
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await dialog(page, 'Turn on the SIP of this hub?').getByRole('button', { name: 'Turn on' }).click();
+    await page.getByText('The operator of this hub has set up no SIP server yet.').waitFor();
+    await page.getByRole('button', { name: 'Turn off' }).click();
+    await dialog(page, 'Turn off the SIP of this hub?').getByRole('button', { name: 'Turn off' }).click();
+    await page.getByText('Off', { exact: true }).waitFor();
     expect(tab.complaints).toEqual([]);
   });
 

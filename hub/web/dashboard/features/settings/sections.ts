@@ -34,6 +34,11 @@ export const sections = {
     needs: 'automations',
     Content: lazyRouteComponent(() => import('./policy/policy-section.tsx'), 'PolicySection'),
   },
+  carriers: {
+    needsAdmin: true,
+    needs: 'business_calling',
+    Content: lazyRouteComponent(() => import('./carriers/carriers-section.tsx'), 'CarriersSection'),
+  },
   models: {
     needs: 'automations',
     Content: lazyRouteComponent(() => import('./models/models-section.tsx'), 'ModelsSection'),
@@ -68,6 +73,7 @@ export const groups = [
   ['workspace', ['profile', 'members', 'entitlements']],
   ['chat', ['chat', 'chat-ai']],
   ['automations', ['channels', 'policy']],
+  ['calls', ['carriers']],
   ['ai', ['models', 'ai-usage']],
   ['developers', ['tokens', 'webhooks', 'origins']],
   ['records', ['audit', 'usage-events']],

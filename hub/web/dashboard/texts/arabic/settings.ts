@@ -1,6 +1,7 @@
 import type { settings as english } from '../english/settings.ts';
 import { access } from './settings-access.ts';
 import { ai } from './settings-ai.ts';
+import { carriers } from './settings-carriers.ts';
 import { chat } from './settings-chat.ts';
 import { records } from './settings-records.ts';
 import { webhooks } from './settings-webhooks.ts';
@@ -11,6 +12,7 @@ export const settings: typeof english = {
     workspace: 'مساحة العمل',
     chat: 'الدردشة المباشرة',
     automations: 'الأتمتة',
+    calls: 'المكالمات',
     ai: 'الذكاء الاصطناعي',
     developers: 'للمطوّرين',
     records: 'السجلات',
@@ -23,6 +25,7 @@ export const settings: typeof english = {
     'chat-ai': { title: 'الذكاء الاصطناعي في الدردشة', text: 'متى يجيب وكيل الذكاء الاصطناعي الزوار، وكيف.' },
     channels: { title: 'القنوات', text: 'تيليغرام وسلاك وواتساب والبريد الإلكتروني وخطافات الويب التي تنقل الرسائل.' },
     policy: { title: 'السياسة', text: 'قواعد لجميع عمليات التشغيل: الموافقات وساعات الهدوء والحدود ومدة الاحتفاظ.' },
+    carriers: { title: 'شركات الهاتف وSIP', text: 'شركات تبلّغ بالمكالمات، وSIP للهواتف البرمجية.' },
     models: { title: 'نماذج الذكاء الاصطناعي', text: 'النماذج التي تجيب، والنموذج الذي يليها عند تعطل أحدها.' },
     'ai-usage': {
       title: 'استخدام الذكاء الاصطناعي وميزانيته',
@@ -61,6 +64,7 @@ export const settings: typeof english = {
   ...access,
   ...webhooks,
   ...chat,
+  ...carriers,
   ...ai,
   ...records,
 };

@@ -1,5 +1,6 @@
 import { access } from './settings-access.ts';
 import { ai } from './settings-ai.ts';
+import { carriers } from './settings-carriers.ts';
 import { chat } from './settings-chat.ts';
 import { records } from './settings-records.ts';
 import { webhooks } from './settings-webhooks.ts';
@@ -10,6 +11,7 @@ export const settings = {
     workspace: 'Workspace',
     chat: 'Live Chat',
     automations: 'Automations',
+    calls: 'Calls',
     ai: 'AI',
     developers: 'Developers',
     records: 'Records',
@@ -22,6 +24,7 @@ export const settings = {
     'chat-ai': { title: 'AI in the chat', text: 'When the AI agent answers visitors, and how.' },
     channels: { title: 'Channels', text: 'Telegram, Slack, WhatsApp, email and webhooks that carry messages.' },
     policy: { title: 'Policy', text: 'Rules for all runs: approvals, quiet hours, limits and retention.' },
+    carriers: { title: 'Carriers and SIP', text: 'Carriers that report calls, and SIP for softphones.' },
     models: { title: 'AI models', text: 'Which models answer, and which one follows when one fails.' },
     'ai-usage': { title: 'AI usage and budget', text: 'Calls, tokens and cost of models, and the limit per day.' },
     tokens: { title: 'API tokens', text: 'Keys with which your programs call the API.' },
@@ -57,6 +60,7 @@ export const settings = {
   ...access,
   ...webhooks,
   ...chat,
+  ...carriers,
   ...ai,
   ...records,
 };

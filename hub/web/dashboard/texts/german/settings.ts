@@ -1,6 +1,7 @@
 import type { settings as english } from '../english/settings.ts';
 import { access } from './settings-access.ts';
 import { ai } from './settings-ai.ts';
+import { carriers } from './settings-carriers.ts';
 import { chat } from './settings-chat.ts';
 import { records } from './settings-records.ts';
 import { webhooks } from './settings-webhooks.ts';
@@ -11,6 +12,7 @@ export const settings: typeof english = {
     workspace: 'Arbeitsbereich',
     chat: 'Live-Chat',
     automations: 'Automatisierung',
+    calls: 'Anrufe',
     ai: 'KI',
     developers: 'Entwicklung',
     records: 'Protokolle',
@@ -26,6 +28,7 @@ export const settings: typeof english = {
     'chat-ai': { title: 'KI im Chat', text: 'Wann der KI-Agent Besuchern antwortet, und wie.' },
     channels: { title: 'Kanäle', text: 'Telegram, Slack, WhatsApp, E-Mail und Webhooks, die Nachrichten übertragen.' },
     policy: { title: 'Richtlinie', text: 'Regeln für alle Läufe: Freigaben, Ruhezeiten, Grenzen und Aufbewahrung.' },
+    carriers: { title: 'Telefonanbieter und SIP', text: 'Anbieter, die Anrufe melden, und SIP für Softphones.' },
     models: { title: 'KI-Modelle', text: 'Welche Modelle antworten und welches folgt, wenn eines ausfällt.' },
     'ai-usage': {
       title: 'KI-Nutzung und Budget',
@@ -65,6 +68,7 @@ export const settings: typeof english = {
   ...access,
   ...webhooks,
   ...chat,
+  ...carriers,
   ...ai,
   ...records,
 };
