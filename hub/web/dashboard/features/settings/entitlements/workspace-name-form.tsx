@@ -9,7 +9,7 @@ import { EditForm } from '../parts/edit-form.tsx';
 import { useEdits } from '../parts/use-edits.ts';
 
 export function WorkspaceNameForm({ name }: { name: string }) {
-  const { entitlements: words } = useWords().settings;
+  const { entitlements: words, groups } = useWords().settings;
   const tenantId = useTenantId();
   const isAdmin = useIsAdmin();
   const cache = useQueryClient();
@@ -25,7 +25,7 @@ export function WorkspaceNameForm({ name }: { name: string }) {
     },
   });
   return (
-    <Section title={words.workspaceName}>
+    <Section title={groups.workspace}>
       <EditForm edits={edits} labels={{ name: words.workspaceName }} canEdit={isAdmin} isInCard>
         <TextField
           label={words.workspaceName}
