@@ -118,6 +118,16 @@ export const takeInputs = (page: Page) =>
 
 export const countElements = (page: Page) => page.evaluate<number>(`document.querySelectorAll('*').length`);
 
+/** The number of elements when it has not changed for a second: lists arrive after their page. */
+export async function countSettledElements(page: Page): Promise<number> {
+  for (let last = await countElements(page); ;) {
+    await delay(1_000);
+    const count = await countElements(page);
+    if (count === last) return count;
+    last = count;
+  }
+}
+
 /** Bytes of the scripts and styles that a page has loaded, in gzip. */
 export async function loadedKilobytes(page: Page): Promise<number> {
   const addresses = await page.evaluate<string[]>(

@@ -134,7 +134,7 @@ export async function checkStillness(
 /** Requests per minute of a page during the load. */
 export async function countRequests(bench: DashboardBench, path: string, seconds: number): Promise<number> {
   await using tab = await openPage(bench, path);
-  await tab.page.getByRole('heading', { level: 1 }).waitFor();
+  await tab.page.locator('main').waitFor();
   // The requests that open the page do not count.
   await delay(3_000);
   return await requestsPerMinute(tab, seconds);

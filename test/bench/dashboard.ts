@@ -3,7 +3,15 @@ import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { canOpenDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
 import { addManyRuns } from '../fixtures/stage/many-runs.ts';
 import { readBenchArguments } from './bench-arguments.ts';
-import { countElements, loadedKilobytes, median, openPage, repeat, rounds, timePageLoad } from './dashboard-browser.ts';
+import {
+  countSettledElements,
+  loadedKilobytes,
+  median,
+  openPage,
+  repeat,
+  rounds,
+  timePageLoad,
+} from './dashboard-browser.ts';
 import type { DashboardBench } from './dashboard-browser.ts';
 import { checkStillness, countRequests, measureInputs, p95, startLoad } from './dashboard-live.ts';
 import { measureN8nList } from './dashboard-n8n.ts';
@@ -194,15 +202,15 @@ async function measureElements(bench: DashboardBench, runs: BenchRuns, workflowI
   const counts: { path: string; count: number }[] = [];
   for (const path of paths) {
     await using tab = await openPage(bench, path);
-    await tab.page.getByRole('heading', { level: 1 }).waitFor();
-    await tab.page.waitForLoadState('networkidle', { timeout: 5_000 }).catch(() => undefined);
+    await tab.page.locator('main').waitFor();
+    const found = await countSettledElements(tab.page);
     counts.push({
       path: path
         .replace(runs.child, 'CHILD')
         .replace(runs.parent, 'PARENT')
         .replace(runs.withLog, 'LOG')
         .replace(workflowId, 'ID'),
-      count: await countElements(tab.page),
+      count: found,
     });
   }
   return counts
