@@ -114,7 +114,12 @@ async function measureLive(
     ['page of an ended run', `/app/runs/${runs.child}`],
   ] as const)
     rows.push(row(`requests per minute, ${name}`, (await countRequests(bench, path, 30)).toFixed(0), '60'));
-  return [row('events per second', (await load.eventsPerSecond()).toFixed(0), '200'), ...rows];
+  const { eventsPerSecond, refused } = await load.rate();
+  return [
+    row('events per second', eventsPerSecond.toFixed(0), '200'),
+    row('runs that the hub was too busy to start', String(refused), '0'),
+    ...rows,
+  ];
 }
 
 async function measureRun(bench: DashboardBench, runs: BenchRuns): Promise<Row[]> {
