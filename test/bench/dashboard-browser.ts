@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Browser, CDPSession, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
 import { openDashboard } from '../fixtures/dashboard.ts';
@@ -29,10 +29,9 @@ export async function repeat<Sample>(measure: (round: number) => Promise<Sample>
 }
 
 /** Makes the CPU of a page slower. */
-export async function slowDown(page: Page, rate: number): Promise<CDPSession> {
+export async function slowDown(page: Page, rate: number): Promise<void> {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Emulation.setCPUThrottlingRate', { rate });
-  return devtools;
 }
 
 /**

@@ -17,9 +17,11 @@ import { percentile } from './table.ts';
 /** Runs per second of the load, each with one step. Each run has four events. */
 const runsPerSecond = 50;
 const tickMs = 100;
+/** A hub that is too busy gets no further starts meanwhile. */
+const maxPending = 100;
 const token = 'benchmark-webhook-token';
 
-interface Load extends AsyncDisposable {
+export interface Load extends AsyncDisposable {
   /** Events per second since the start, and the number of starts that the hub refused. */
   rate: () => Promise<{ eventsPerSecond: number; refused: number }>;
 }
@@ -53,7 +55,13 @@ export async function startLoad(hub: BenchHub, database: PgClient): Promise<Load
     // A late timer makes up for what it missed.
     const due = Math.floor(((Date.now() - startedAt) / 1_000) * runsPerSecond);
     for (; started < due; started += 1) {
-      const run: Promise<unknown> = start().finally(() => pending.delete(run));
+      if (pending.size >= maxPending) {
+        refused += 1;
+        continue;
+      }
+      const run: Promise<unknown> = start()
+        .catch(() => (refused += 1))
+        .finally(() => pending.delete(run));
       pending.add(run);
     }
   }, tickMs);

@@ -3,18 +3,14 @@ import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { canOpenDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
 import { addManyRuns } from '../fixtures/stage/many-runs.ts';
 import { readBenchArguments } from './bench-arguments.ts';
-import {
-  countSettledElements,
-  loadedKilobytes,
-  median,
-  openPage,
-  repeat,
-  rounds,
-  timePageLoad,
-} from './dashboard-browser.ts';
+import { loadedKilobytes, median, openPage, repeat, rounds, timePageLoad } from './dashboard-browser.ts';
 import type { DashboardBench } from './dashboard-browser.ts';
+import { measureElements } from './dashboard-elements.ts';
 import { checkStillness, countRequests, measureInputs, p95, startLoad } from './dashboard-live.ts';
+import type { Load } from './dashboard-live.ts';
 import { measureN8nList } from './dashboard-n8n.ts';
+import { row } from './dashboard-row.ts';
+import type { Row } from './dashboard-row.ts';
 import {
   childRuns,
   childSteps,
@@ -40,14 +36,6 @@ const manyRuns = 1_000_000;
 const workflows = 40;
 /** How much slower the CPU of the page is made. */
 const slowRate = 4;
-
-interface Row extends Record<string, string> {
-  what: string;
-  value: string;
-  goal: string;
-}
-
-const row = (what: string, value: string, goal = ''): Row => ({ what, value, goal });
 
 /** The compressed scripts and styles of the list of runs. */
 async function measureFirstLoad(bench: DashboardBench): Promise<number> {
@@ -81,11 +69,7 @@ async function measureList(bench: DashboardBench, workflowId: string): Promise<R
   return rows;
 }
 
-async function measureLive(
-  bench: DashboardBench,
-  runs: BenchRuns,
-  load: Awaited<ReturnType<typeof startLoad>>,
-): Promise<Row[]> {
+async function measureLive(bench: DashboardBench, load: Load): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [rate, name] of [
     [1, 'normal CPU'],
@@ -107,19 +91,27 @@ async function measureLive(
     row('selected rows lost', String(still.lost), '0'),
     row('elements', String(still.elements), '3,000'),
   );
+  return [...(await rateRows(load)), ...rows];
+}
+
+async function rateRows(load: Load): Promise<Row[]> {
+  const { eventsPerSecond, refused } = await load.rate();
+  return [
+    row('events per second', eventsPerSecond.toFixed(0), '200'),
+    row('starts that a busy hub refused', String(refused), '0'),
+  ];
+}
+
+async function measureRequests(bench: DashboardBench, runs: BenchRuns): Promise<Row[]> {
+  const rows: Row[] = [];
   for (const [name, path] of [
     ['list of runs', '/app/runs'],
     ['home page', '/app'],
     ['list of workflows', '/app/workflows'],
     ['page of an ended run', `/app/runs/${runs.child}`],
   ] as const)
-    rows.push(row(`requests per minute, ${name}`, (await countRequests(bench, path, 30)).toFixed(0), '60'));
-  const { eventsPerSecond, refused } = await load.rate();
-  return [
-    row('events per second', eventsPerSecond.toFixed(0), '200'),
-    row('runs that the hub was too busy to start', String(refused), '0'),
-    ...rows,
-  ];
+    rows.push(row(name, (await countRequests(bench, path, 30)).toFixed(0), '60'));
+  return rows;
 }
 
 async function measureRun(bench: DashboardBench, runs: BenchRuns): Promise<Row[]> {
@@ -168,67 +160,6 @@ async function measureRun(bench: DashboardBench, runs: BenchRuns): Promise<Row[]
     if (rate === 1) rows.push(row(`elements of a run of ${childSteps} steps`, String(count), '3,000'));
   }
   return rows;
-}
-
-async function measureElements(bench: DashboardBench, runs: BenchRuns, workflowId: string): Promise<Row[]> {
-  const sections = [
-    'profile',
-    'members',
-    'entitlements',
-    'chat',
-    'chat-ai',
-    'channels',
-    'policy',
-    'models',
-    'ai-usage',
-    'tokens',
-    'webhooks',
-    'origins',
-    'audit',
-    'usage-events',
-  ];
-  const paths = [
-    '/app',
-    '/app/runs',
-    `/app/runs/${runs.child}`,
-    `/app/runs/${runs.parent}`,
-    `/app/runs/${runs.parent}?view=related`,
-    `/app/runs/${runs.withLog}?view=logs`,
-    '/app/approvals',
-    '/app/nodes',
-    '/app/inbox',
-    '/app/workflows',
-    `/app/workflows/${workflowId}`,
-    `/app/workflows/${workflowId}/steps`,
-    `/app/workflows/${workflowId}/versions`,
-    `/app/workflows/${workflowId}/runs`,
-    '/app/sequences',
-    '/app/agents',
-    '/app/sessions',
-    '/app/schedules',
-    '/app/packs',
-    '/app/knowledge',
-    '/app/calls',
-    ...sections.map((section) => `/app/settings/${section}`),
-  ];
-  const counts: { path: string; count: number }[] = [];
-  for (const path of paths) {
-    await using tab = await openPage(bench, path);
-    await tab.page.locator('main').waitFor();
-    const found = await countSettledElements(tab.page);
-    counts.push({
-      path: path
-        .replace(runs.child, 'CHILD')
-        .replace(runs.parent, 'PARENT')
-        .replace(runs.withLog, 'LOG')
-        .replace(workflowId, 'ID'),
-      count: found,
-    });
-  }
-  return counts
-    .toSorted((one, two) => two.count - one.count)
-    .slice(0, 8)
-    .map(({ path, count }) => row(path, String(count), '3,000'));
 }
 
 /** Measures the pages of the dashboard in Chromium, with a hub on the same machine. */
@@ -294,7 +225,8 @@ export async function benchDashboard(args: string[]): Promise<void> {
         printTable('Elements, the pages with the most', await measureElements(bench, runs, workflowIds[0] as string));
       if (has('live')) {
         await using load = await startLoad(hub, database);
-        printTable(`The dashboard during live events, medians of ${rounds}`, await measureLive(bench, runs, load));
+        printTable(`The dashboard during live events, medians of ${rounds}`, await measureLive(bench, load));
+        printTable('Requests per minute of a tab during live events', await measureRequests(bench, runs));
       }
     }
   } finally {
