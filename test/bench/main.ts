@@ -2,6 +2,7 @@ import { benchAi } from './ai.ts';
 import { benchAutomations } from './automations.ts';
 import { benchChat } from './chat.ts';
 import { benchCompanion } from './companion.ts';
+import { benchDashboard } from './dashboard.ts';
 import { benchKnowledge } from './knowledge.ts';
 import { benchNodes } from './nodes.ts';
 import { benchRuns } from './runs.ts';
@@ -18,6 +19,7 @@ const benches: Record<string, (args: string[]) => Promise<void>> = {
   knowledge: benchKnowledge,
   ai: benchAi,
   voice: benchVoice,
+  dashboard: benchDashboard,
 };
 const name = process.argv[2] ?? '';
 const bench = benches[name];

@@ -1,4 +1,5 @@
 import { Ban, Check, Clock, CornerDownRight, LoaderCircle, X } from 'lucide-react';
+import { memo } from 'react';
 import type { ReactNode } from 'react';
 import { useLanguage } from '../../app/language.tsx';
 import type { StepResult } from './run-model.ts';
@@ -122,8 +123,19 @@ interface LaneRowProps {
   children: ReactNode;
 }
 
-/** One step: its name, its bars and its pictures. */
-export function LaneRow({ lane, name, note, stretches, isSelected, onSelect, children }: LaneRowProps) {
+/**
+ * One step: its name, its bars and its pictures. It renders only when its own values change: a run can have 200 steps, and
+ * each key press of the reader selects another one.
+ */
+export const LaneRow = memo(function LaneRow({
+  lane,
+  name,
+  note,
+  stretches,
+  isSelected,
+  onSelect,
+  children,
+}: LaneRowProps) {
   const { index, status } = lane.step;
   const textOf = useLaneText();
   const isMuted = status === 'pending' || status === 'skipped' || lane.isKept;
@@ -148,4 +160,4 @@ export function LaneRow({ lane, name, note, stretches, isSelected, onSelect, chi
       {children !== null && <div className="relative z-1 min-w-0 max-md:ps-7 md:col-start-2">{children}</div>}
     </li>
   );
-}
+});

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useCallback, useMemo } from 'react';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { query } from '../../app/api.ts';
@@ -35,12 +36,16 @@ function useApprovalSpans(run: Run): ApprovalSpan[] {
     ...query('listAutomationApprovalSummaries', { query: { runId: run.id, limit: 100 } }),
     enabled: run.stepsResultJson.some(({ approval }) => approval !== null),
   });
-  return (data?.data ?? []).map(({ stepIndex, createdAt, decidedAt, decider, approvers }) => ({
-    stepIndex,
-    from: Date.parse(createdAt),
-    to: decidedAt === null ? null : Date.parse(decidedAt),
-    who: visibleLine(decider?.name ?? approvers.slice(0, 2).join(', ')),
-  }));
+  return useMemo(
+    () =>
+      (data?.data ?? []).map(({ stepIndex, createdAt, decidedAt, decider, approvers }) => ({
+        stepIndex,
+        from: Date.parse(createdAt),
+        to: decidedAt === null ? null : Date.parse(decidedAt),
+        who: visibleLine(decider?.name ?? approvers.slice(0, 2).join(', ')),
+      })),
+    [data],
+  );
 }
 
 /** Trigger, version, environment, start, and how long the run worked and waited. */
@@ -104,13 +109,17 @@ function RunView({ run }: { run: Run }) {
   const now = useClock(!isFinal(run.status));
   const approvals = useApprovalSpans(run);
   const artifacts = useArtifacts(run);
-  const timeline = timelineOf(run, approvals, now);
+  // The lanes stay the same while the reader moves through the steps.
+  const timeline = useMemo(() => timelineOf(run, approvals, now), [run, approvals, now]);
   const steps = run.stepsResultJson;
   const selected = search.step !== undefined && search.step < steps.length ? search.step : firstSelection(run);
   const step = steps[selected];
-  const show = (change: RunSearch) =>
-    background(navigate({ search: (old: RunSearch) => ({ ...old, ...change }), replace: true, resetScroll: false }));
-  const select = (index: number) => show({ step: index, view: undefined });
+  const show = useCallback(
+    (change: RunSearch) =>
+      background(navigate({ search: (old: RunSearch) => ({ ...old, ...change }), replace: true, resetScroll: false })),
+    [navigate],
+  );
+  const select = useCallback((index: number) => show({ step: index, view: undefined }), [show]);
   const isSheetOpen = search.step !== undefined;
   const name = visibleLine(run.workflowName);
   return (

@@ -15,11 +15,16 @@ const windowSize = 100;
 export const maxRows = 1_000;
 /** The newest runs are read again at most this often, however many events arrive. */
 const rereadMs = 1_000;
-/** Requests for one page. A filter for rare runs can return pages without rows. */
+/**
+ * Requests for one page, and the time in milliseconds after which no further one starts. A filter for rare runs can return
+ * pages without rows. The reader can then search further.
+ */
 const maxEmptyPages = 5;
+const maxSearchMs = 500;
 
 async function readWindow(query: RunQuery, cursor: string | null, signal?: AbortSignal): Promise<RunWindow> {
   let next = cursor;
+  const startedAt = performance.now();
   for (let pages = 1; ; pages += 1) {
     const { data, meta } = await client.call(
       'listAutomationRuns',
@@ -27,7 +32,8 @@ async function readWindow(query: RunQuery, cursor: string | null, signal?: Abort
       signal === undefined ? {} : { signal },
     );
     next = meta.nextCursor;
-    if (data.length > 0 || next === null || pages === maxEmptyPages) return { rows: data, next };
+    const isLast = pages === maxEmptyPages || performance.now() - startedAt > maxSearchMs;
+    if (data.length > 0 || next === null || isLast) return { rows: data, next };
   }
 }
 
