@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue, useEffect, useState } from 'react';
 import type { SearchResult } from '../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../shared/visible-text.ts';
 import { background } from '../../../../shared/web/background.ts';
@@ -30,8 +30,9 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const [text, setText] = useState('');
   const [selected, setSelected] = useState(0);
+  const [isEntered, setEntered] = useState(false);
   const q = useDeferredValue(text.trim());
-  const { data, error } = useQuery({
+  const { data, error, isPlaceholderData } = useQuery({
     ...query('searchWorkspace', { params: { tenantId }, query: { q, limit: 6 } }),
     enabled: q.length >= minCharacters,
     placeholderData: (previous) => previous,
@@ -42,6 +43,10 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
     onClose();
     background(navigate({ to: pathOf[result.type](result.id) }));
   };
+  // Enter waits for the results of the text in the field.
+  const isCurrent = data !== undefined && !isPlaceholderData && q === text.trim();
+  const entered = isEntered && isCurrent ? results[selected] : undefined;
+  useEffect(() => open(entered), [entered]);
   return (
     <Dialog title={common.search} onClose={onClose}>
       <Input
@@ -55,6 +60,7 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
         autoFocus
         value={text}
         onChange={(event) => {
+          setEntered(false);
           setText(event.target.value);
           setSelected(0);
         }}
@@ -64,7 +70,7 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
             event.preventDefault();
             setSelected((index) => Math.max(0, Math.min(results.length - 1, index + step)));
           }
-          if (event.key === 'Enter') open(results[selected]);
+          if (event.key === 'Enter' && !event.nativeEvent.isComposing) setEntered(true);
         }}
       />
       <ErrorNote error={error} />

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { ApiError } from '../../../../../shared/client/client.ts';
 import { useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -29,10 +29,18 @@ export function StartForm({
   const tenantId = useTenantId();
   const live = useInboxLive();
   const [content, setContent] = useState('');
+  const isShown = useRef(false);
+  useEffect(() => {
+    isShown.current = true;
+    return () => {
+      isShown.current = false;
+    };
+  }, []);
   const start = useAction('startInboxConversation', {
     onDone({ id }) {
       live.reread(['listInboxConversations', 'countInboxConversations', 'getInboxVisitor']);
-      onStarted(id);
+      // The agent may have closed the form, or gone to another conversation.
+      if (isShown.current) onStarted(id);
     },
   });
   const existing = conversationOf(start.error);
