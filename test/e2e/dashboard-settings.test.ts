@@ -163,7 +163,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await page.getByLabel('Name of the workspace').fill('New Mill');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
-    await page.getByRole('navigation').getByText('New Mill').waitFor();
+    await page.getByRole('link', { name: 'New Mill' }).waitFor();
     expect((await renamed.session.call('readMe')).workspaceName).toBe('New Mill');
     expect(tab.complaints).toEqual([]);
   });
