@@ -23,7 +23,7 @@ export const settingAudiences = {
   policy: { entitlement: 'automations', role: 'agent' },
   models: { entitlement: 'automations', role: 'agent' },
   tool_profiles: { entitlement: 'automations', role: 'agent' },
-  chat: { entitlement: 'conversations_suite', role: 'admin' },
+  chat: { entitlement: 'conversations_suite', role: 'agent' },
   chat_ai: { entitlement: null, role: 'admin' },
   knowledge: { entitlement: 'ai_agent', role: 'agent' },
   ai_budget: { entitlement: 'ai_agent', role: 'agent' },

@@ -4,6 +4,7 @@ import { createContext, useContext, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { background } from '../../../../shared/web/background.ts';
 import type { OperationId } from './api.ts';
+import { listsOf } from './lists-of-event.ts';
 import { LiveEvents } from './live-events.ts';
 import type { WorkspaceEvent } from './live-events.ts';
 import { sessionState } from './session-state.ts';
@@ -11,11 +12,6 @@ import { useTenantId } from './session.tsx';
 
 const LiveContext = createContext<LiveEvents | null>(null);
 
-/** Lists and counts that are read again after events of a type. Pages that show single objects patch them themselves. */
-const listsOf: Partial<Record<string, readonly OperationId[]>> = {
-  approval: ['listAutomationApprovalSummaries'],
-  node: ['listAutomationNodes'],
-};
 /** A list is read again at most this often, however many events arrive. */
 const rereadMs = 1_000;
 
@@ -41,11 +37,12 @@ export function LiveUpdates({ children }: { children: ReactNode }) {
       timer = due.size === 0 ? undefined : setTimeout(rereadDue, rereadMs);
     };
     const stopListening = events.subscribe((batch) => {
-      for (const { type } of batch) {
+      for (const event of batch) {
+        const { type } = event;
         // Events may be missing before `ready` and are missing before `reset`: what the page shows may be old.
         if (type === 'ready' || type === 'reset') background(client.invalidateQueries());
         if (type === 'end') sessionState.set({ isExpired: true });
-        for (const id of listsOf[type] ?? []) due.add(id);
+        for (const id of listsOf(event)) due.add(id);
       }
       if (due.size > 0) timer ??= setTimeout(rereadDue, rereadMs);
     });
