@@ -335,10 +335,10 @@ test('a test returns what the provider says about the key, and no secret', async
 
 test('tests respect the budget, the egress guard and their own limit', async () => {
   const { api, session, tenantId } = workspace;
-  await session.call('putAiBudget', { params: { tenantId }, body: { dailyTokens: 0 } as never });
+  await session.call('putAiBudget', { params: { tenantId }, body: { dailyTokens: 0, dailyCost: null } });
   await expect(testModel('first')).rejects.toMatchObject({ code: 'ai_budget_used_up' });
   expect(first.requests).toEqual([]);
-  await session.call('putAiBudget', { params: { tenantId }, body: { dailyTokens: null } as never });
+  await session.call('putAiBudget', { params: { tenantId }, body: { dailyTokens: null, dailyCost: null } });
   const model = { provider: 'openai-compatible' as const, model: 'm', apiKey: 'k' };
   await api.call('putAutomationModels', {
     body: { models: [{ ...model, id: 'inside', baseUrl: 'http://127.0.0.1:9/v1' }], order: [] },
