@@ -26,12 +26,12 @@ async function follow({ tenantId } = workspace, jwt = workspace.jwt) {
   await expect.poll(() => stream.received[0]?.event).toBe('ready');
   /** The events so far, without their times, checked against the contract. */
   const changes = () =>
-    stream.received
-      .filter(({ event }) => event !== 'ready')
-      .map(({ data }) => {
-        const { at: _at, ...event } = workspaceEvent.parse(data);
-        return event;
-      });
+    stream.received.flatMap(({ data }) => {
+      const event = workspaceEvent.parse(data);
+      if (event.type === 'ready' || event.type === 'end') return [];
+      const { at: _at, ...change } = event;
+      return [change];
+    });
   return { stream, changes };
 }
 

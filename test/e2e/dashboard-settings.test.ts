@@ -266,19 +266,19 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     });
     await using tab = await open('/models');
     const { page } = tab;
-    const test = page.getByRole('button', { name: 'Test tried' });
-    await test.click();
+    const button = page.getByRole('button', { name: 'Test tried' });
+    await button.click();
     await page.getByText(/^Answered in/).waitFor();
     model.reply = () => ({ status: 401, error: { message: 'No such key <img src=x onerror=alert(1)>' } });
-    await test.click();
+    await button.click();
     await page.getByText('No answer: http_401').waitFor();
     await page.getByText('<img src=x onerror=alert(1)>').waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Edit tried' }).click();
     await page.getByLabel('Model', { exact: true }).fill('beta');
-    expect(await test.isDisabled()).toBe(true);
+    expect(await button.isDisabled()).toBe(true);
     await page.getByRole('button', { name: 'Discard changes' }).click();
-    expect(await test.isDisabled()).toBe(false);
+    expect(await button.isDisabled()).toBe(false);
     expect(tab.complaints).toEqual([]);
   });
 
