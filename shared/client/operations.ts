@@ -6782,7 +6782,8 @@ export interface Operations {
   testAutomationModel: {
     input: {
       params: {
-        id: string;
+        /** Your own name for the model */
+        modelId: string;
       };
     };
     answer: ModelTest;
@@ -8856,7 +8857,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   deleteAutomationToolProfile: ['DELETE', '/v1/automations/tool-profiles/{id}'],
   getAutomationModels: ['GET', '/v1/automations/models'],
   putAutomationModels: ['PUT', '/v1/automations/models'],
-  testAutomationModel: ['POST', '/v1/automations/models/{id}/test'],
+  testAutomationModel: ['POST', '/v1/automations/models/{modelId}/test'],
   getKnowledge: ['GET', '/tenants/{tenantId}/ai/knowledge'],
   putKnowledge: ['PUT', '/tenants/{tenantId}/ai/knowledge'],
   searchKnowledge: ['POST', '/tenants/{tenantId}/ai/knowledge/search'],

@@ -293,7 +293,7 @@ test('the model of the hub is shown as the fallback only while it is used', asyn
   expect((await shown()).fallback).toMatchObject({ model: 'of-the-hub' });
 });
 
-const testModel = (id: string, by = workspace.api) => by.call('testAutomationModel', { params: { id } });
+const testModel = (id: string, by = workspace.api) => by.call('testAutomationModel', { params: { modelId: id } });
 
 test('a test asks one model, in use or not, and counts for usage but not for the breaker', async () => {
   const { api, tenantId, session } = workspace;

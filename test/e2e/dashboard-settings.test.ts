@@ -404,13 +404,14 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await using tab = await open('/audit?targetType=workspace');
     const { page } = tab;
     const entries = page.getByRole('listitem').filter({ hasText: 'changed the browser origins' });
+    const tokens = page.getByRole('listitem').filter({ hasText: 'created the API token' });
     await expect.poll(() => entries.count()).toBe(25);
     await page.getByRole('button', { name: 'Show more' }).click();
     await expect.poll(() => entries.count()).toBe(30);
     await entries.first().getByRole('button', { name: 'JSON' }).click();
     await entries.first().getByText('"allowed_origins.changed"').waitFor();
     await page.getByLabel('What').selectOption('token');
-    await page.getByText('created the API token').first().waitFor();
+    await tokens.first().waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByLabel('Action').selectOption('allowed_origins.changed');
     await expect.poll(() => entries.count()).toBe(25);
@@ -425,7 +426,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await expect.poll(() => entries.count()).toBe(25);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByLabel('What').selectOption('token');
-    await page.getByText('created the API token').first().waitFor();
+    await tokens.first().waitFor();
     expect(new URL(page.url()).searchParams.get('targetType')).toBe('token');
     expect(tab.complaints).toEqual([]);
   });

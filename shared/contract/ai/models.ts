@@ -157,11 +157,11 @@ export const modelConfigurations = defineResource({
     ...manage,
     role: 'admin',
     method: 'POST',
-    path: '/v1/automations/models/{id}/test',
+    path: '/v1/automations/models/{modelId}/test',
     summary: 'Test a model',
     description:
       'Sends one short request to a stored model and waits at most 30 seconds for the answer. The request counts for usage and budget. It is sent even while the circuit breaker of the model is open, and does not change the breaker. A failure of the model is a response with `answered: false`. At most 10 tests per minute and workspace.',
-    params: z.strictObject({ id: modelId }),
+    params: z.strictObject({ modelId }),
     response: modelTest,
     waitsForThirdParty: true,
     errors: ['not_found', 'ai_budget_used_up'],

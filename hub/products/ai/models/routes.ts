@@ -17,7 +17,7 @@ export const modelRoutes = (ai: Ai, rateLimiter: RateLimiter) =>
     // `conclude` is not called: a repeated test sends another request.
     testAutomationModel: async ({ principal, params, signal }) => {
       await limitTests(rateLimiter, principal.tenantId);
-      return ai.test(principal.tenantId, params.id, signal);
+      return ai.test(principal.tenantId, params.modelId, signal);
     },
   });
 

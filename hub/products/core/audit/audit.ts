@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { audit as resource } from '../../../../shared/contract/core/audit.ts';
-import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -9,17 +8,8 @@ import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts
 import { idBefore, newId } from '../../../platform/ids.ts';
 import { workspaceEvents } from '../events/schema.ts';
 import { changeEventsOf } from './change-event.ts';
+import type { AuditEntry } from './entry.ts';
 import { auditLog } from './schema.ts';
-
-export interface AuditEntry {
-  tenantId: string;
-  /** `user:<id>`, `token:<id>`, `node:<id>`, `email:<address>`, `platform` or `cli`. */
-  actor: string;
-  action: string;
-  targetType: string;
-  targetId: string;
-  details: JsonObject;
-}
 
 /** Adds an audit entry in the transaction of the change, with the workspace events about it. */
 export const recordAudit = (tx: Transaction, entry: AuditEntry): Promise<void> => recordAudits(tx, [entry]);

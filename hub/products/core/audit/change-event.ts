@@ -1,6 +1,6 @@
 import type { SettingName } from '../../../../shared/contract/core/change-events.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import type { AuditEntry } from './audit.ts';
+import type { AuditEntry } from './entry.ts';
 
 /** Objects whose changes are workspace events. The name is the type of the target and of the event. */
 const objects: ReadonlySet<string> = new Set(['workflow', 'agent', 'sequence', 'channel', 'webhook']);

@@ -131,7 +131,7 @@ export function ModelRow({ model, position, isLast, isChanged, errorOf, onChange
               disabled={isChanged}
               isBusy={test.isPending}
               className="me-1.5"
-              onClick={() => test.start({ params: { id: model.id } })}
+              onClick={() => test.start({ params: { modelId: model.id } })}
             >
               {text.test}
             </Button>
