@@ -420,6 +420,7 @@ async function channelTo(answer: (response: ServerResponse) => void) {
       config: { inboundSecret: 'a secret of its own', url: `http://${host}/` },
     },
     'test',
+    null,
   );
   const skill = channelSkills(channels)[0] as Skill;
   return {

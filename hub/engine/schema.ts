@@ -89,9 +89,9 @@ export const workflows = pgTable(
       .on(table.tenantId, table.id)
       .where(sql`deleted_at is null and trigger->>'type' = 'schedule'`)
       .concurrently(),
-    index('workflows_deleted')
-      .on(table.deletedAt)
-      .where(sql`deleted_at is not null`)
+    index('workflows_restorable')
+      .on(table.tenantId, table.deletedAt, table.id)
+      .where(sql`deleted_at is not null and coalesce(origin->>'kind', 'pack') = 'pack'`)
       .concurrently(),
     index('workflows_event')
       .on(table.tenantId, table.eventType)

@@ -32,6 +32,8 @@ export interface Agent {
   routeKeys: string[];
   /** Id of a model of the workspace; null for the failover order */
   model: string | null;
+  /** Version, from 1; each change increases it */
+  version: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
@@ -42,6 +44,19 @@ export interface AgentConversationFrame {
   /** A conversation changed or is new */
   type: 'conversation';
   conversation: InboxConversation;
+}
+
+export interface AgentEvent {
+  /** An AI agent changed */
+  type: 'agent';
+  /** Time of the event */
+  at: string;
+  /** Who changed it, as in the audit log: `user:<id>`, `token:<id>` or another actor, such as `platform` */
+  by: string;
+  /** Id of the agent */
+  id: string;
+  /** Kind of the change */
+  change: 'created' | 'updated' | 'deleted';
 }
 
 export type AgentFrame = AgentMessageFrame | AgentConversationFrame | AgentRemovedFrame | AgentTypingFrame | AgentReadFrame | AgentPresenceFrame | AgentSuggestionFrame | AgentViewersFrame | AgentSyncFrame | ChatErrorFrame;
@@ -1086,10 +1101,25 @@ export interface Channel {
   conversations: boolean;
   /** Path to which the provider sends messages, relative to the URL of the hub */
   inboundPath: string;
+  /** Version, from 1; each change increases it */
+  version: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
+}
+
+export interface ChannelEvent {
+  /** A channel changed */
+  type: 'channel';
+  /** Time of the event */
+  at: string;
+  /** Who changed it, as in the audit log: `user:<id>`, `token:<id>` or another actor, such as `platform` */
+  by: string;
+  /** Id of the channel */
+  id: string;
+  /** Kind of the change */
+  change: 'created' | 'updated' | 'deleted';
 }
 
 export interface ChannelPage {
@@ -1832,6 +1862,27 @@ export interface Deleted {
   id: string;
   /** Always true; a failure is an error response */
   deleted: true;
+}
+
+export interface DeletedWorkflow {
+  /** Id of the workflow */
+  id: string;
+  /** Display name, at most 200 characters */
+  name: string;
+  /** Last version */
+  version: number;
+  /** `test` if all its runs were test runs */
+  environment: 'live' | 'test';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  deletedAt: string;
+}
+
+export interface DeletedWorkflowPage {
+  /** Rows of this page, at most `meta.limit` */
+  data: DeletedWorkflow[];
+  meta: PageMeta;
 }
 
 export interface DeliverStep {
@@ -2893,6 +2944,19 @@ export interface ModelPricesInput {
   currency: string;
 }
 
+export interface ModelTest {
+  /** Whether the model answered */
+  answered: boolean;
+  /** Name of the model at its provider */
+  model: string;
+  /** Stable word for the result: `answered`, `http_401`, `connect_refused` and the like */
+  outcome: string;
+  /** Time until the answer or the failure, in milliseconds */
+  latencyMs: number;
+  /** What the provider said about the failure, without secrets; null if it said nothing */
+  detail: string | null;
+}
+
 export interface Models {
   /** Models of the workspace, at most 20 */
   models: {
@@ -2918,6 +2982,8 @@ export interface Models {
     /** Prices of its tokens; null when none are set */
     prices: ModelPrices | null;
   } | null;
+  /** Version, increased by each change; 0 until models are first set */
+  version: number;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string | null;
 }
@@ -3384,6 +3450,8 @@ export interface Policy {
   errorWorkflowId: string | null;
   /** Retention of ended runs; null for the retention of the installation */
   retention: Retention | null;
+  /** Version, increased by each change; 0 until the policy is first set */
+  version: number;
   /** Null until the policy is first set */
   updatedAt: string | null;
 }
@@ -3916,10 +3984,25 @@ export interface Sequence {
   steps: Step[];
   /** Workflow that executes the sequence; null before its first run */
   workflowId: string | null;
+  /** Version, from 1; each change increases it */
+  version: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
+}
+
+export interface SequenceEvent {
+  /** A sequence changed */
+  type: 'sequence';
+  /** Time of the event */
+  at: string;
+  /** Who changed it, as in the audit log: `user:<id>`, `token:<id>` or another actor, such as `platform` */
+  by: string;
+  /** Id of the sequence */
+  id: string;
+  /** Kind of the change */
+  change: 'created' | 'updated' | 'deleted';
 }
 
 export interface SequencePage {
@@ -3989,6 +4072,17 @@ export interface SessionWithTranscript {
     data: SessionMessage[];
     meta: PageMeta;
   };
+}
+
+export interface SettingsEvent {
+  /** A setting of the workspace changed. Members receive it if they can read the setting */
+  type: 'settings';
+  /** Time of the event */
+  at: string;
+  /** Who changed it, as in the audit log: `user:<id>`, `token:<id>` or another actor, such as `platform` */
+  by: string;
+  /** The setting that changed; read it again */
+  setting: 'policy' | 'models' | 'tool_profiles' | 'chat' | 'chat_ai' | 'knowledge' | 'ai_budget' | 'members' | 'invitations' | 'tokens' | 'origins' | 'entitlements' | 'workspace' | 'call_connections' | 'sip';
 }
 
 export interface SignedIn {
@@ -4672,6 +4766,19 @@ export interface WebhookDeliveryPage {
   meta: PageMeta;
 }
 
+export interface WebhookEvent {
+  /** A webhook changed. Only admins receive this event */
+  type: 'webhook';
+  /** Time of the event */
+  at: string;
+  /** Who changed it, as in the audit log: `user:<id>`, `token:<id>` or another actor, such as `platform` */
+  by: string;
+  /** Id of the webhook */
+  id: string;
+  /** Kind of the change */
+  change: 'created' | 'updated' | 'deleted';
+}
+
 export interface WebhookPage {
   /** Rows of this page, at most `meta.limit` */
   data: Webhook[];
@@ -4762,6 +4869,21 @@ export interface Workflow {
   updatedAt: string;
   /** Next time at which its schedule fires; null without a schedule */
   nextRunAt: string | null;
+}
+
+export interface WorkflowEvent {
+  /** A workflow changed */
+  type: 'workflow';
+  /** Time of the event */
+  at: string;
+  /** Who changed it, as in the audit log: `user:<id>`, `token:<id>` or another actor, such as `platform` */
+  by: string;
+  /** Id of the workflow */
+  id: string;
+  /** Kind of the change */
+  change: 'created' | 'updated' | 'deleted' | 'restored';
+  /** Version after the change; null after a deletion */
+  version: number | null;
 }
 
 /** JSON Schema of the payload of a run, of type `object`. Supported keywords: `type` (string, number, integer, boolean, array or object; in each schema), `title`, `description`, `default`, `enum`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`, `items`, `minItems`, `maxItems`, `properties`, `required` and `additionalProperties` (true or false). At most 64 KiB, 500 schemas and 8 levels; a `pattern` cannot contain back references or lookarounds. Payloads of callers are validated (API, dry run, sequence, inbound hook, `subagent.spawn`); payloads of schedules, channels and events are not. Defaults are applied to all of them. */
@@ -4861,7 +4983,7 @@ export interface WorkflowVersionSummaryPage {
   meta: PageMeta;
 }
 
-export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | CallEvent | ReadyEvent | ResetEvent | EndEvent;
+export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | CallEvent | WorkflowEvent | AgentEvent | SequenceEvent | ChannelEvent | WebhookEvent | SettingsEvent | ReadyEvent | ResetEvent | EndEvent;
 
 /** Input and answer of each operation. */
 export interface Operations {
@@ -6175,6 +6297,28 @@ export interface Operations {
     };
     answer: WorkflowSummaryPage;
   };
+  /** List deleted workflows */
+  listDeletedAutomationWorkflows: {
+    input?: {
+      query?: {
+        /** Maximum number of items in the response */
+        limit?: number;
+        /** `meta.nextCursor` of the previous page */
+        cursor?: string;
+      };
+    };
+    answer: DeletedWorkflowPage;
+  };
+  /** Restore a deleted workflow */
+  restoreAutomationWorkflow: {
+    input: {
+      params: {
+        /** Id of the workflow */
+        id: string;
+      };
+    };
+    answer: Workflow;
+  };
   /** List sequences */
   listAutomationSequences: {
     input?: {
@@ -6633,6 +6777,16 @@ export interface Operations {
       body: PutModels;
     };
     answer: Models;
+  };
+  /** Test a model */
+  testAutomationModel: {
+    input: {
+      params: {
+        /** Your own name for the model */
+        modelId: string;
+      };
+    };
+    answer: ModelTest;
   };
   /** Get the AI knowledge */
   getKnowledge: {
@@ -7990,6 +8144,12 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the previous page */
         cursor?: string;
+        /** Only entries at or after this time */
+        from?: string;
+        /** Only entries before this time */
+        to?: string;
+        /** Only entries with this action, such as `workflow.updated` */
+        action?: string;
         /** Returns only entries of this actor, such as `user:ID` */
         actor?: string;
         /** Returns only entries about this type of target, such as `workflow` */
@@ -8658,6 +8818,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listAutomationsAlias: ['GET', '/v1/automations'],
   createAutomationAlias: ['POST', '/v1/automations'],
   listAutomationWorkflowSummaries: ['GET', '/v1/automations/workflow-summaries'],
+  listDeletedAutomationWorkflows: ['GET', '/v1/automations/deleted-workflows'],
+  restoreAutomationWorkflow: ['POST', '/v1/automations/workflows/{id}/restore'],
   listAutomationSequences: ['GET', '/v1/automations/sequences'],
   createAutomationSequence: ['POST', '/v1/automations/sequences'],
   getAutomationSequence: ['GET', '/v1/automations/sequences/{id}'],
@@ -8695,6 +8857,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   deleteAutomationToolProfile: ['DELETE', '/v1/automations/tool-profiles/{id}'],
   getAutomationModels: ['GET', '/v1/automations/models'],
   putAutomationModels: ['PUT', '/v1/automations/models'],
+  testAutomationModel: ['POST', '/v1/automations/models/{modelId}/test'],
   getKnowledge: ['GET', '/tenants/{tenantId}/ai/knowledge'],
   putKnowledge: ['PUT', '/tenants/{tenantId}/ai/knowledge'],
   searchKnowledge: ['POST', '/tenants/{tenantId}/ai/knowledge/search'],

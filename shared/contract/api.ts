@@ -7,6 +7,7 @@ import { voiceRequests } from './ai/voice-request.ts';
 import { agents, toolProfiles } from './automations/agents.ts';
 import { approvals } from './automations/approvals.ts';
 import { channels } from './automations/channels.ts';
+import { deletedWorkflows } from './automations/deleted-workflows.ts';
 import { flows } from './automations/flows.ts';
 import { growth, growthAliases } from './automations/growth.ts';
 import { insight } from './automations/insight.ts';
@@ -70,6 +71,7 @@ export const api = {
   ...voiceRequests,
   ...workflows,
   ...workflowSummaries,
+  ...deletedWorkflows,
   ...sequences,
   ...runs,
   ...flows,

@@ -162,7 +162,14 @@ describe('every operation', () => {
       const answer = await send(
         hub.url,
         operation.method,
-        pathOf(operation, { id: 'x', commandId: 'x', tenantId: 'x', packId: 'Not a pack', resource: 'x' }),
+        pathOf(operation, {
+          id: 'x',
+          commandId: 'x',
+          tenantId: 'x',
+          packId: 'Not a pack',
+          modelId: 'Not a model',
+          resource: 'x',
+        }),
         { headers: authorization(operation, workspace) },
       );
       expectError(answer, 400, 'validation_failed');

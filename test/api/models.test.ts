@@ -292,3 +292,58 @@ test('the model of the hub is shown as the fallback only while it is used', asyn
   await workspace.api.call('putAutomationModels', { body: { models: [], order: [] } });
   expect((await shown()).fallback).toMatchObject({ model: 'of-the-hub' });
 });
+
+const testModel = (id: string, by = workspace.api) => by.call('testAutomationModel', { params: { modelId: id } });
+
+test('a test asks one model, in use or not, and counts for usage but not for the breaker', async () => {
+  const { api, tenantId, session } = workspace;
+  await put('key-of-a-test');
+  second.reply = () => ({ status: 500 });
+  for (let call = 0; call < 6; call += 1)
+    expect(await testModel('second')).toMatchObject({ answered: false, model: 'beta', outcome: 'http_500' });
+  expect(second.requests).toHaveLength(6);
+  expect(await breakersOf()).toEqual([]);
+  second.reply = () => 'OK';
+  expect(await testModel('second')).toEqual({
+    answered: true,
+    model: 'beta',
+    outcome: 'answered',
+    latencyMs: expect.any(Number) as number,
+    detail: null,
+  });
+  expect(first.requests).toEqual([]);
+  const usage = await session.call('getAiUsage', { params: { tenantId } });
+  expect(JSON.stringify(usage)).toContain('"second"');
+  await expect(testModel('third')).rejects.toMatchObject({ code: 'not_found' });
+  await expect(testModel('second', (await hubs[0].workspace()).api)).rejects.toMatchObject({ code: 'not_found' });
+  const reader = hubs[0].client((await workspace.createKey({ permissions: ['automations:run'] })).key);
+  await expect(testModel('second', reader)).rejects.toMatchObject({ status: 403 });
+  expect(await api.call('getAutomationModels', {})).toMatchObject({ order: ['first', 'second'] });
+});
+
+test('a test returns what the provider says about the key, and no secret', async () => {
+  await put('a-secret-key');
+  first.reply = () => ({ status: 401, error: { message: 'This key was revoked: a-secret-key' } });
+  const answer = await testModel('first');
+  expect(answer).toMatchObject({
+    answered: false,
+    outcome: 'http_401',
+    detail: expect.stringContaining('This key was revoked') as string,
+  });
+  expect(JSON.stringify(answer)).not.toContain('a-secret-key');
+});
+
+test('tests respect the budget, the egress guard and their own limit', async () => {
+  const { api, session, tenantId } = workspace;
+  await session.call('putAiBudget', { params: { tenantId }, body: { dailyTokens: 0, dailyCost: null } });
+  await expect(testModel('first')).rejects.toMatchObject({ code: 'ai_budget_used_up' });
+  expect(first.requests).toEqual([]);
+  await session.call('putAiBudget', { params: { tenantId }, body: { dailyTokens: null, dailyCost: null } });
+  const model = { provider: 'openai-compatible' as const, model: 'm', apiKey: 'k' };
+  await api.call('putAutomationModels', {
+    body: { models: [{ ...model, id: 'inside', baseUrl: 'http://127.0.0.1:9/v1' }], order: [] },
+  });
+  expect(await testModel('inside')).toMatchObject({ answered: false });
+  for (let count = 0; count < 8; count += 1) await testModel('inside');
+  await expect(testModel('inside')).rejects.toMatchObject({ code: 'rate_limited' });
+});

@@ -115,6 +115,7 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     key: ['nothing'],
     channel: ['webhook', 'email'],
     actor: ['user:0', 'nobody'],
+    action: ['run.cancelled', 'nothing'],
     type: ['node.ping', 'system.run'],
     targetType: ['workflow', 'run'],
     targetId: [crowd.run, 'nothing'],

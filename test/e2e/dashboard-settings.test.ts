@@ -4,6 +4,8 @@ import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
 import { startReceiver } from '../fixtures/receiver.ts';
 import type { Receiver } from '../fixtures/receiver.ts';
 
@@ -31,10 +33,13 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
   let hub: TestHub;
   let browser: Browser;
   let receiver: Receiver;
+  let model: ModelServer;
   let workspace: TestWorkspace;
   beforeAll(async () => {
     receiver = await startReceiver();
-    hub = await startHub({ EGRESS_ALLOW_HOSTS: new URL(receiver.url).host });
+    model = await startModelServer();
+    model.reply = () => 'OK';
+    hub = await startHub({ EGRESS_ALLOW_HOSTS: `${new URL(receiver.url).host},${model.host}` });
     workspace = await hub.workspace('Harbour Café');
     browser = await startDashboardBrowser();
   });
@@ -42,6 +47,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await browser?.close();
     await hub?.[Symbol.asyncDispose]();
     await receiver?.[Symbol.asyncDispose]();
+    await model?.[Symbol.asyncDispose]();
   });
   const open = (path: string, options: Partial<Parameters<typeof openDashboard>[2]> = {}) =>
     openDashboard(browser, `/app/settings${path}`, { hubUrl: hub.url, session: workspace.jwt, ...options });
@@ -268,7 +274,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     const { page } = tab;
     await page.getByLabel('Runs per hour').fill('20');
     await workspace.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 30, standingOrders: 'Be kind.' } });
-    await page.getByRole('button', { name: 'Save' }).click();
+    // The page follows the change by its event.
     await page.getByText('Changed by someone else and by you: Runs per hour.').waitFor();
     expect((await workspace.api.call('getAutomationPolicy')).maxRunsPerHour).toBe(30);
     expect(await page.getByLabel('Standing orders').inputValue()).toBe('Be kind.');
@@ -284,6 +290,63 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     expect(await page.getByLabel('Runs per hour').inputValue()).toBe('40');
     await page.getByRole('button', { name: 'Discard changes' }).click();
     expect(await page.getByLabel('Runs per hour').inputValue()).toBe('20');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a change between the reading and the saving is merged, or a conflict if it is of the same field', async () => {
+    await workspace.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 10, standingOrders: 'Be brief.' } });
+    await using tab = await open('/policy');
+    const { page } = tab;
+    /** What a colleague sets after the page has read the policy and before its request arrives. */
+    let between: { maxRunsPerHour: number; standingOrders: string } | null = null;
+    await page.route('**/v1/automations/policies', async (route) => {
+      const body = between;
+      between = null;
+      if (route.request().method() === 'PUT' && body !== null)
+        await workspace.api.call('putAutomationPolicy', { body });
+      else between = body;
+      await route.continue();
+    });
+    await page.getByLabel('Runs per hour').fill('20');
+    between = { maxRunsPerHour: 10, standingOrders: 'Be kind.' };
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    const merged = await workspace.api.call('getAutomationPolicy');
+    expect([merged.maxRunsPerHour, merged.standingOrders]).toEqual([20, 'Be kind.']);
+
+    await page.getByLabel('Runs per hour').fill('25');
+    between = { maxRunsPerHour: 50, standingOrders: 'Be kind.' };
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changed by someone else and by you: Runs per hour.').waitFor();
+    expect((await workspace.api.call('getAutomationPolicy')).maxRunsPerHour).toBe(50);
+    await page.getByRole('button', { name: 'Use their values' }).click();
+    expect(await page.getByLabel('Runs per hour').inputValue()).toBe('50');
+    // The browser reports the refused requests.
+    expect(tab.complaints.filter((complaint) => !complaint.includes('409'))).toEqual([]);
+  });
+
+  test('a model is tested as it is stored, and the words of its provider are text', async () => {
+    await workspace.session.call('putAutomationModels', {
+      body: {
+        models: [{ id: 'tried', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'alpha', apiKey: 'k' }],
+        order: [],
+      },
+    });
+    await using tab = await open('/models');
+    const { page } = tab;
+    const button = page.getByRole('button', { name: 'Test tried' });
+    await button.click();
+    await page.getByText(/^Answered in/).waitFor();
+    model.reply = () => ({ status: 401, error: { message: 'No such key <img src=x onerror=alert(1)>' } });
+    await button.click();
+    await page.getByText('No answer: http_401').waitFor();
+    await page.getByText('<img src=x onerror=alert(1)>').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Edit tried' }).click();
+    await page.getByLabel('Model', { exact: true }).fill('beta');
+    expect(await button.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    expect(await button.isDisabled()).toBe(false);
     expect(tab.complaints).toEqual([]);
   });
 
@@ -474,13 +537,29 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await using tab = await open('/audit?targetType=workspace');
     const { page } = tab;
     const entries = page.getByRole('listitem').filter({ hasText: 'changed the browser origins' });
+    const tokens = page.getByRole('listitem').filter({ hasText: 'created the API token' });
     await expect.poll(() => entries.count()).toBe(25);
     await page.getByRole('button', { name: 'Show more' }).click();
     await expect.poll(() => entries.count()).toBe(30);
     await entries.first().getByRole('button', { name: 'JSON' }).click();
     await entries.first().getByText('"allowed_origins.changed"').waitFor();
     await page.getByLabel('What').selectOption('token');
-    await page.getByText('created the API token').first().waitFor();
+    await tokens.first().waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByLabel('Action').selectOption('allowed_origins.changed');
+    await expect.poll(() => entries.count()).toBe(25);
+    await page.getByLabel('To', { exact: true }).fill('2020-01-01T00:00');
+    await page.getByText('No entry matches the filters.').waitFor();
+    const { searchParams } = new URL(page.url());
+    expect([searchParams.get('action'), searchParams.get('to')]).toEqual([
+      'allowed_origins.changed',
+      expect.stringMatching(/^20(19-12-31|20-01-01)T/),
+    ]);
+    await page.goBack();
+    await expect.poll(() => entries.count()).toBe(25);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByLabel('What').selectOption('token');
+    await tokens.first().waitFor();
     expect(new URL(page.url()).searchParams.get('targetType')).toBe('token');
     expect(tab.complaints).toEqual([]);
   });

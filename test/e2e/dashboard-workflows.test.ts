@@ -210,6 +210,31 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     expect(tab.complaints).toEqual([]);
   });
 
+  test('a deleted workflow is restored from the list, and changes of colleagues appear without a reload', async () => {
+    const hostile = '<b>Gone</b> \u202Egnp';
+    const id = await create(hostile);
+    await using tab = await open('/app/workflows');
+    const { page } = tab;
+    await page.getByText('<b>Gone</b>').waitFor();
+    await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
+    await page.getByText('<b>Gone</b>').waitFor({ state: 'detached' });
+    await page.getByLabel('State', { exact: true }).selectOption('deleted');
+    expect(new URL(page.url()).searchParams.get('deleted')).toBe('true');
+    const row = page.getByRole('list', { name: 'Deleted workflows' }).getByRole('listitem').first();
+    await row.getByText('<b>Gone</b>').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.setViewportSize({ width: 320, height: 640 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320);
+    await row.getByRole('button', { name: /^Restore/ }).click();
+    await page.getByText(/is restored and off/).waitFor();
+    expect(await read(id)).toMatchObject({ name: hostile, active: false });
+    await page.getByLabel('State', { exact: true }).selectOption('');
+    await page.getByText('<b>Gone</b>').waitFor();
+    await workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'Back again' } });
+    await page.getByRole('link', { name: 'Back again' }).waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('the list finds, sorts, and shows the last run live', async () => {
     const id = await create('Zebra crossing');
     await using tab = await open('/app/workflows');

@@ -4,7 +4,9 @@ import { commands } from '../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { operations } from '../../shared/contract/api.ts';
 import { chatEventPayloadOf, chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
-import { eventEntitlements, workspaceEvent } from '../../shared/contract/core/events.ts';
+import { settingAudiences } from '../../shared/contract/core/change-events.ts';
+import type { EventAudience } from '../../shared/contract/core/change-events.ts';
+import { eventAudiences, workspaceEvent } from '../../shared/contract/core/events.ts';
 import {
   defaultPermissions,
   entitlementSummaries,
@@ -147,7 +149,7 @@ export function eventsPage(): string {
     const type = (option.shape.type as z.ZodLiteral<string>).value;
     return { type, schema: jsonSchema(option, 'output') };
   });
-  const entitlements: Readonly<Record<string, string>> = eventEntitlements;
+  const audiences: Readonly<Record<string, EventAudience>> = eventAudiences;
   return page(
     'Events',
     'The hub reports changes in two ways: as webhooks for your servers, and as a live stream of a workspace for signed-in users.',
@@ -161,9 +163,18 @@ export function eventsPage(): string {
     'Server-sent events of `GET /tenants/{tenantId}/events`. The name of an event is its `type`.',
     ...choices.flatMap(({ type, schema }) => [
       `### ${type}`,
-      ...(entitlements[type] === undefined ? [] : [`Requires the entitlement \`${entitlements[type]}\`.`]),
+      ...(audiences[type] === undefined ? [] : [`Requires the entitlement \`${audiences[type].entitlement}\`.`]),
       fieldTable(schema, 'No fields.'),
     ]),
+    'Who receives an event about a setting:',
+    [
+      '| setting | entitlement | role |',
+      '|---|---|---|',
+      ...Object.entries(settingAudiences).map(
+        ([setting, { entitlement, role }]) =>
+          `| \`${setting}\` | ${entitlement === null ? '' : `\`${entitlement}\``} | ${role} |`,
+      ),
+    ].join('\n'),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { Transaction } from './database.ts';
-import { customType, pgPolicy, pgRole, pgTable, sql, text, timestamp, uniqueIndex, uuid } from './orm.ts';
+import { customType, integer, pgPolicy, pgRole, pgTable, sql, text, timestamp, uniqueIndex, uuid } from './orm.ts';
 
 /**
  * What every table shares. A table of a workspace carries `tenant_id` and two policies: the role `outrigger_app` sees the rows of the
@@ -20,6 +20,8 @@ export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 export const createdAt = () => instant('created_at').notNull().defaultNow();
 export const updatedAt = () => instant('updated_at').notNull().defaultNow();
+/** Counts the changes of a row that several people edit. It is the `ETag` of the resource. */
+export const version = () => integer('version').notNull().default(1);
 
 const currentTenant = sql`(select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)`;
 

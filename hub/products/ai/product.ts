@@ -90,7 +90,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
     ai,
     knowledge: knowledge.knowledge,
     routes: [
-      ...modelRoutes(ai),
+      ...modelRoutes(ai, rateLimiter),
       ...(usage.routes ?? []),
       ...knowledge.routes,
       ...aiRunRoutes(runs),

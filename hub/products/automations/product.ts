@@ -49,7 +49,7 @@ import { sessionRoutes } from './sessions/routes.ts';
 import { ApprovedSkills, Skills } from './skills/index.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { Workflows } from './workflows/index.ts';
-import { hookRoutes, workflowRoutes, workflowSummaryRoutes } from './workflows/routes.ts';
+import { deletedWorkflowRoutes, hookRoutes, workflowRoutes, workflowSummaryRoutes } from './workflows/routes.ts';
 import { workflowSkills } from './workflows/skills.ts';
 
 export interface AutomationsSettings {
@@ -185,6 +185,7 @@ export function createAutomations(
   const routes: Route[] = [
     ...workflowRoutes(workflows),
     ...workflowSummaryRoutes(workflows),
+    ...deletedWorkflowRoutes(workflows),
     ...sequenceRoutes(sequences),
     ...runRoutes(runs),
     ...flowRoutes(runs),

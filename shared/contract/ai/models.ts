@@ -105,9 +105,29 @@ const models = named(
       })
       .nullable()
       .describe("The hub's own model, used while `order` is empty; null when not used"),
+    version: z.int().min(0).describe('Version, increased by each change; 0 until models are first set'),
     updatedAt: timestamp.nullable(),
   }),
 );
+
+const modelTest = named(
+  'ModelTest',
+  z.object({
+    answered: z.boolean().describe('Whether the model answered'),
+    model: z.string().describe('Name of the model at its provider'),
+    outcome: z
+      .string()
+      .meta({ example: 'answered' })
+      .describe('Stable word for the result: `answered`, `http_401`, `connect_refused` and the like'),
+    latencyMs: z.int().describe('Time until the answer or the failure, in milliseconds'),
+    detail: z
+      .string()
+      .nullable()
+      .describe('What the provider said about the failure, without secrets; null if it said nothing'),
+  }),
+  { answered: false, model: 'gpt-5', outcome: 'http_401', latencyMs: 240, detail: 'Incorrect API key provided.' },
+);
+export type ModelTest = z.output<typeof modelTest>;
 
 export const modelConfigurations = defineResource({
   getAutomationModels: {
@@ -125,11 +145,25 @@ export const modelConfigurations = defineResource({
     method: 'PUT',
     path: '/v1/automations/models',
     summary: 'Set the models and their failover order',
+    ifMatch: 'version_conflict',
     description: [
       'Models are called in order until one answers, within 30 seconds in total. Temporary errors are retried once with the same model: failed connections, no first byte for 8 seconds, no further byte for 10 seconds, 408, 409, 429 (after `Retry-After`, if time allows), 5xx and invalid responses. After 400, 401, 403, 404, 413, an input that is too long or a content filter, the next model is called immediately. Requests have `stream: true`; a response without streaming is accepted. Redirects are not followed.',
       'A circuit breaker opens when a model fails half of at least 5 calls within a minute, or returns 401. The model is then skipped for 5 seconds, then tried with one call. If this call fails, the pause grows, up to one minute. Setting the models resets the circuit breakers. Admins are notified of 401, 403 and 404 once, in the audit log and by mail.',
     ].join('\n\n'),
     body: putModelsBody,
     response: models,
+  },
+  testAutomationModel: {
+    ...manage,
+    role: 'admin',
+    method: 'POST',
+    path: '/v1/automations/models/{modelId}/test',
+    summary: 'Test a model',
+    description:
+      'Sends one short request to a stored model and waits at most 30 seconds for the answer. The request counts for usage and budget. It is sent even while the circuit breaker of the model is open, and does not change the breaker. A failure of the model is a response with `answered: false`. At most 10 tests per minute and workspace.',
+    params: z.strictObject({ modelId }),
+    response: modelTest,
+    waitsForThirdParty: true,
+    errors: ['not_found', 'ai_budget_used_up'],
   },
 });

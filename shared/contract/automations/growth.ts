@@ -122,7 +122,7 @@ export const growth = defineResource({
     path: '/growth/automations/{resource}/{id}',
     summary: 'Update a workflow, sequence, agent, tool profile, channel, node or session',
     description:
-      "The body is that of the resource's own PATCH. `If-Match` applies to workflows. Members with the role `agent` may update workflows, sequences and agents; the other resources require the role `admin`.",
+      "The body is that of the resource's own PATCH. `If-Match` applies to workflows, sequences, agents and channels. Members with the role `agent` may update workflows, sequences and agents; the other resources require the role `admin`.",
     ifMatch: 'version_conflict',
     params: resourceParams,
     body: jsonObject,

@@ -121,7 +121,10 @@ export const putPolicyBody = named(
 
 export const policy = named(
   'Policy',
-  putPolicyBody.extend({ updatedAt: timestamp.nullable().describe('Null until the policy is first set') }),
+  putPolicyBody.extend({
+    version: z.int().min(0).describe('Version, increased by each change; 0 until the policy is first set'),
+    updatedAt: timestamp.nullable().describe('Null until the policy is first set'),
+  }),
 );
 export type Policy = z.output<typeof policy>;
 
@@ -141,6 +144,7 @@ export const policies = defineResource({
     method: 'PUT',
     path: '/v1/automations/policies',
     summary: 'Set the policy of the workspace',
+    ifMatch: 'version_conflict',
     description:
       'Omitted fields are reset to their defaults. Only a signed-in admin can change `defaultApprovers`, `stepApprovalsNeedPerson` and `soleMemberMayDecideOwnRuns`; a key must send their current values.',
     body: putPolicyBody,

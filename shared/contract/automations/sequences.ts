@@ -21,6 +21,7 @@ export const sequence = named(
       .array(step)
       .describe('Steps in the order in which they run; each can wait `delaySeconds` before it starts'),
     workflowId: id.nullable().describe('Workflow that executes the sequence; null before its first run'),
+    version: z.int().min(1).describe('Version, from 1; each change increases it'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -77,6 +78,7 @@ export const sequences = defineResource({
     method: 'GET',
     path: '/v1/automations/sequences/{id}',
     summary: 'Get a sequence',
+    description: '`ETag` is the version. Send it as `If-Match` with an update.',
     params: idParams,
     response: sequence,
   },
@@ -86,6 +88,7 @@ export const sequences = defineResource({
     method: 'PATCH',
     path: '/v1/automations/sequences/{id}',
     summary: 'Update a sequence',
+    ifMatch: 'version_conflict',
     params: idParams,
     body: updateSequenceBody,
     response: sequence,

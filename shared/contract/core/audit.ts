@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
-import { id, listQuery, named, page, text, timestamp } from '../common.ts';
+import { id, instant, listQuery, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 
 const auditEntry = named(
@@ -26,6 +26,9 @@ export const audit = defineResource({
     summary: 'List audit log entries',
     params: z.strictObject({ tenantId: id }),
     query: listQuery.extend({
+      from: instant.optional().describe('Only entries at or after this time'),
+      to: instant.optional().describe('Only entries before this time'),
+      action: text(1, 100).optional().describe('Only entries with this action, such as `workflow.updated`'),
       actor: text(1, 200).optional(),
       targetType: text(1, 100).optional(),
       targetId: text(1, 200).optional(),

@@ -3,7 +3,8 @@ import { runStatuses, stepStatuses } from '../automations/run-status.ts';
 import { callEvent } from '../calls/records.ts';
 import { id, named, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
-import type { Entitlement } from '../define.ts';
+import { changeEvents, settingAudiences } from './change-events.ts';
+import type { EventAudience } from './change-events.ts';
 
 const at = timestamp.describe('Time of the event');
 const errorCode = z.string().nullable().describe('`code` of the error; null without one');
@@ -68,6 +69,7 @@ export const workspaceEvent = named(
       }),
     ),
     callEvent,
+    ...changeEvents,
     named(
       'ReadyEvent',
       z.object({ type: z.literal('ready').describe('The stream is open; later events are sent'), at }),
@@ -92,14 +94,26 @@ export const workspaceEvent = named(
 );
 export type WorkspaceEvent = z.output<typeof workspaceEvent>;
 
-/** Entitlement that a workspace needs to receive each type of event. */
-export const eventEntitlements: Readonly<Record<string, Entitlement>> = {
-  run: 'automations',
-  step: 'automations',
-  approval: 'automations',
-  node: 'automations',
-  call: 'business_calling',
-} satisfies Partial<Record<WorkspaceEvent['type'], Entitlement>>;
+/** Who receives each type of event. Each setting has an audience of its own. */
+export const eventAudiences = {
+  run: { entitlement: 'automations', role: 'agent' },
+  step: { entitlement: 'automations', role: 'agent' },
+  approval: { entitlement: 'automations', role: 'agent' },
+  node: { entitlement: 'automations', role: 'agent' },
+  call: { entitlement: 'business_calling', role: 'agent' },
+  workflow: { entitlement: 'automations', role: 'agent' },
+  agent: { entitlement: 'automations', role: 'agent' },
+  sequence: { entitlement: 'automations', role: 'agent' },
+  channel: { entitlement: 'automations', role: 'agent' },
+  webhook: { entitlement: 'conversations_suite', role: 'admin' },
+} as const satisfies Partial<Record<WorkspaceEvent['type'], EventAudience>>;
+
+/** Who receives an event; null for an event that this version of the hub does not know. */
+export function audienceOf(type: string, data: { setting?: unknown }): EventAudience | null {
+  const audiences: Readonly<Record<string, EventAudience>> = type === 'settings' ? settingAudiences : eventAudiences;
+  const name = type === 'settings' ? String(data.setting) : type;
+  return Object.hasOwn(audiences, name) ? (audiences[name] ?? null) : null;
+}
 
 export const events = defineResource({
   streamWorkspaceEvents: {
@@ -110,9 +124,9 @@ export const events = defineResource({
     path: '/tenants/{tenantId}/events',
     summary: 'Stream workspace events',
     description: [
-      'Server-sent events about runs, steps, approvals, nodes and calls. The name of an event is the type of the changed object (`run`, `step`, `approval`, `node`, `call`); its data is the state after the change. Open the stream first, wait for its first event, `ready`, then load the lists. The stream sends every later change, in order for each object.',
+      'Server-sent events about runs, steps, approvals, nodes and calls, and about changes of workflows, agents, sequences, channels, webhooks and settings. The name of an event is the type of the changed object (`run`, `workflow`, `settings`); its data is the state after the change, or for an object that members edit, what changed and by whom. Open the stream first, wait for its first event, `ready`, then load the lists. The stream sends every later change, in order for each object.',
       'The stream closes after 10 minutes, when the client reads nothing for 30 seconds, when the session ends and when the hub restarts. Reconnect with the id of the last event in `Last-Event-ID`, as an `EventSource` does; any process continues without gaps and duplicates. Events are kept for 24 hours, at most the newest 10,000 of a workspace. If events are missing, the stream sends `reset`: load the lists again. Without a valid id, the stream starts with `ready`.',
-      'The stream needs no entitlement itself. It contains automation events while the workspace has `automations`, and calls while it has `business_calling`. A node is reported offline a few seconds after its third missed heartbeat. Deletions by retention are not reported. When the session ends, the last event is `end` with the error `code`. Ignore events with unknown names.',
+      'The stream needs no entitlement itself. It contains automation events while the workspace has `automations`, and calls while it has `business_calling`. A member receives events about settings that the member can read: those about webhooks, API keys, invitations, allowed origins, carrier connections and the settings of the AI agent in chats are for admins. A node is reported offline a few seconds after its third missed heartbeat. Deletions by retention are not reported. When the session ends, the last event is `end` with the error `code`. Ignore events with unknown names.',
     ].join('\n\n'),
     params: z.strictObject({ tenantId: id }),
     response: z.unknown(),

@@ -40,6 +40,7 @@ const path: Record<string, string> = {
   version: 'Number of the version',
   resource: 'Type of the resource',
   skillId: 'Id of the skill in the catalog',
+  modelId: 'Your own name for the model',
   packId: 'Id of the pack',
   name: 'Name of the artifact',
 };

@@ -53,7 +53,7 @@ beforeEach(async () => {
   model.requests.length = 0;
   model.reply = () => ({ parts: ['Be', 'cause'] });
   const one = { id: 'm', provider: 'openai-compatible' as const, baseUrl: model.baseUrl, model: 'alpha', apiKey: 'k' };
-  await ai.putModels(tenantId, { models: [one], order: ['m'] }, 'cli');
+  await ai.putModels(tenantId, { models: [one], order: ['m'] }, 'cli', null);
 });
 
 const request = (of = tenantId) => ({

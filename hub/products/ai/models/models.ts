@@ -1,38 +1,28 @@
 import type { z } from 'zod';
 import { modelConfigurations as resource } from '../../../../shared/contract/ai/models.ts';
-import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import type { ModelTest } from '../../../../shared/contract/ai/models.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
-import type { FieldAuthors } from '../../../platform/field-authors.ts';
-import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
-import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { assertVersion } from '../../../platform/http/routing/if-match.ts';
+import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
+import type { ModelBinding } from '../../../platform/inference/inference.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { costMicrosOf, reserve } from '../usage/index.ts';
 import type { Tokens, UsageLedger } from '../usage/index.ts';
-import { hubScope } from './breaker-store.ts';
-import type { BreakerKey, BreakerView } from './breaker-store.ts';
-import { fingerprintOf } from './breakers.ts';
-import type { Breakers } from './breakers.ts';
 import { promptTokens } from './call-usage.ts';
-import { failOver } from './failover.ts';
-import type { Candidate, EndedCall } from './failover.ts';
+import { Candidates, keyPurpose } from './candidates.ts';
+import type { CandidatesDependencies, ModelsRow, PricedCandidate } from './candidates.ts';
+import { failOver, ModelsFailed } from './failover.ts';
+import type { EndedCall } from './failover.ts';
 import { authorsOfModels } from './model-authors.ts';
 import { modelBreakers, modelConfigs } from './schema.ts';
 
 type PutBody = z.output<typeof resource.putAutomationModels.body>;
 type ModelsResponse = z.input<typeof resource.getAutomationModels.response>;
 
-export interface AiDependencies {
-  db: Database;
-  secrets: Secrets;
-  /** Access to the models of workspaces. */
-  inference: Inference;
-  /** The hub's own model, configured by its operator. Null without one. */
-  own: { binding: ModelBinding; inference: Inference; prices: ModelPrices | null } | null;
-  breakers: Breakers;
+export interface AiDependencies extends CandidatesDependencies {
   ledger: Pick<UsageLedger, 'add' | 'release' | 'written'>;
   clock: Clock;
   /** Called with the result of each model call. */
@@ -51,36 +41,28 @@ export interface ModelCall {
   cost: { currency: string; micros: number } | null;
 }
 
-/** A model that may be called, with its prices. */
-interface PricedCandidate extends Candidate {
-  prices: ModelPrices | null;
-}
+/** The request of a test. Models that reason need tokens before they answer. */
+const testRequest = {
+  instructions: 'Answer with the word OK.',
+  messages: [{ role: 'user' as const, content: 'OK?' }],
+  maxOutputTokens: 256,
+};
 
 /** Assumed output tokens of a request without a limit. */
 const defaultOutputTokens = 4_096;
 
-interface ModelsRow {
-  models: (typeof modelConfigs.$inferSelect)['models'] | null;
-  order: string[] | null;
-  authors: FieldAuthors | null;
-  updated_at: Date | null;
-  /** Breakers by `scope/modelId`. */
-  breakers: Record<string, BreakerView> | null;
-  has_budget: boolean;
-}
-
-const keyPurpose = 'model-api-key';
-
 /** Configures and calls the models of workspaces. */
 export class Ai {
   readonly #deps: AiDependencies;
+  readonly #candidates: Candidates;
 
   constructor(dependencies: AiDependencies) {
     this.#deps = dependencies;
+    this.#candidates = new Candidates(dependencies);
   }
 
   async getModels(tenantId: string): Promise<ModelsResponse> {
-    const row = await this.#read(tenantId);
+    const row = await this.#candidates.read(tenantId);
     const { own } = this.#deps;
     return {
       models: (row?.models ?? []).map(({ sealedKey, prices = null, ...model }) => ({
@@ -91,13 +73,19 @@ export class Ai {
       order: row?.order ?? [],
       // After a workspace has chosen models, its requests go to no other model.
       fallback: own === null || (row?.order ?? []).length > 0 ? null : { model: own.binding.model, prices: own.prices },
+      version: row?.version ?? 0,
       updatedAt: row?.updated_at?.toISOString() ?? null,
     };
   }
 
-  async putModels(tenantId: string, body: PutBody, actor: string): Promise<ModelsResponse> {
+  /** @throws AppError `version_conflict`. */
+  async putModels(tenantId: string, body: PutBody, actor: string, expected: ExpectedVersion): Promise<ModelsResponse> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
+      // Without a row, two first changes at the same time would not see each other.
+      await tx.insert(modelConfigs).values({ tenantId, models: [], order: [], version: 0 }).onConflictDoNothing();
       const [before] = await tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)).for('update');
+      const version = before?.version ?? 0;
+      assertVersion(expected, version, 'list of models');
       const models = body.models.map(({ apiKey, baseUrl, prices = null, ...model }) => ({
         ...model,
         prices,
@@ -112,11 +100,10 @@ export class Ai {
             : this.#deps.secrets.seal(keyPurpose, apiKey),
       }));
       const authors = authorsOfModels(before, { models, order: body.order }, actor);
-      const values = { models, order: body.order, authors };
       await tx
-        .insert(modelConfigs)
-        .values({ tenantId, ...values })
-        .onConflictDoUpdate({ target: modelConfigs.tenantId, set: { ...values, updatedAt: sql`now()` } });
+        .update(modelConfigs)
+        .set({ models, order: body.order, authors, version: version + 1, updatedAt: sql`now()` })
+        .where(eq(modelConfigs.tenantId, tenantId));
       // Reset the breakers, because the change may fix the failures.
       await tx.delete(modelBreakers).where(eq(modelBreakers.tenantId, tenantId));
       await recordAudit(tx, {
@@ -146,7 +133,7 @@ export class Ai {
 
   /** Whether the workspace has a model. */
   async isConfigured(tenantId: string): Promise<boolean> {
-    return this.#candidates(await this.#read(tenantId), tenantId, null).length > 0;
+    return this.#candidates.list(await this.#candidates.read(tenantId), tenantId, null).length > 0;
   }
 
   /**
@@ -167,18 +154,61 @@ export class Ai {
     return this.#ask(request, false);
   }
 
+  /**
+   * Sends one short request to a stored model, even while its breaker is open. The result does not change the breaker.
+   * @throws AppError `not_found`, `ai_budget_used_up`; the reason of the signal.
+   */
+  async test(tenantId: string, id: string, signal: AbortSignal): Promise<ModelTest> {
+    const row = await this.#candidates.read(tenantId);
+    const candidate = this.#candidates.find(row, tenantId, id);
+    if (candidate === null) throw notFound('model', id);
+    const { model } = candidate.binding;
+    const tested: PricedCandidate = {
+      ...candidate,
+      pausedMs: 0,
+      // A probe is a single call.
+      admit: async () => ({ kind: 'call', isProbe: true }),
+      record: () => undefined,
+    };
+    try {
+      const { value } = await this.#callWithin(row, tenantId, [tested], { ...testRequest, signal }, true).next();
+      return { answered: true, model, outcome: 'answered', latencyMs: (value as ModelAnswer).latencyMs, detail: null };
+    } catch (error) {
+      if (!(error instanceof ModelsFailed)) throw error;
+      const attempt = error.attempts.at(-1);
+      return {
+        answered: false,
+        model,
+        outcome: attempt?.outcome ?? 'timeout',
+        latencyMs: attempt?.ms ?? 0,
+        detail: attempt?.detail ?? null,
+      };
+    }
+  }
+
   async *#ask(
     { tenantId, preferredModel, ...request }: ModelRequest,
     holdsParts: boolean,
   ): AsyncGenerator<string, ModelAnswer, undefined> {
-    const { db, clock, ledger } = this.#deps;
-    const row = await this.#read(tenantId);
-    const candidates = this.#candidates(row, tenantId, preferredModel ?? null);
+    const row = await this.#candidates.read(tenantId);
+    const candidates = this.#candidates.list(row, tenantId, preferredModel ?? null);
     if (candidates.length === 0)
       throw new AppError(
         'ai_binding_not_configured',
         'No model is configured: set one with PUT /v1/automations/models, or AI_BASE_URL and AI_MODEL for the whole hub.',
       );
+    return yield* this.#callWithin(row, tenantId, candidates, request, holdsParts);
+  }
+
+  /** Calls models within the budget of the workspace. */
+  async *#callWithin(
+    row: ModelsRow | undefined,
+    tenantId: string,
+    candidates: readonly PricedCandidate[],
+    request: Omit<ModelRequest, 'tenantId' | 'preferredModel'>,
+    holdsParts: boolean,
+  ): AsyncGenerator<string, ModelAnswer, undefined> {
+    const { db, clock, ledger } = this.#deps;
     const reservation =
       row?.has_budget === true
         ? await reserve({ db, clock }, tenantId, demandOf(request, candidates), request.signal)
@@ -210,75 +240,12 @@ export class Ai {
       cost: prices === null ? null : { currency: prices.currency, micros: Number(micros) },
     });
   }
-
-  #candidates(row: ModelsRow | undefined, tenantId: string, preferred: string | null): PricedCandidate[] {
-    const models = row?.models ?? [];
-    const order = row?.order ?? [];
-    const ids =
-      preferred === null || !models.some(({ id }) => id === preferred)
-        ? order
-        : [preferred, ...order.filter((id) => id !== preferred)];
-    const own = this.#deps.own;
-    const candidates = ids.flatMap((id): PricedCandidate[] => {
-      const model = models.find((known) => known.id === id);
-      if (model === undefined) return [];
-      const apiKey = model.sealedKey === null ? null : this.#deps.secrets.open(keyPurpose, model.sealedKey);
-      const binding = { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey };
-      const candidate = this.#candidate(row, { scope: tenantId, tenantId, modelId: id }, binding, this.#deps.inference);
-      return [{ ...candidate, modelId: id, prices: model.prices ?? null }];
-    });
-    if (candidates.length > 0 || own === null) return candidates;
-    const keyOfHub = { scope: hubScope, tenantId: null, modelId: own.binding.model };
-    return [{ ...this.#candidate(row, keyOfHub, own.binding, own.inference), modelId: null, prices: own.prices }];
-  }
-
-  #candidate(
-    row: ModelsRow | undefined,
-    breakerKey: Omit<BreakerKey, 'fingerprint'>,
-    binding: ModelBinding,
-    inference: Inference,
-  ): Omit<Candidate, 'modelId'> {
-    const { breakers, secrets } = this.#deps;
-    const { provider, baseUrl, model, apiKey } = binding;
-    const key = {
-      ...breakerKey,
-      fingerprint: fingerprintOf(secrets.subkey('model fingerprints'), [provider, baseUrl, model, apiKey]),
-    };
-    const found = row?.breakers?.[`${key.scope}/${key.modelId}`] ?? null;
-    const view = found?.fingerprint === key.fingerprint ? found : null;
-    return {
-      name: breakerKey.modelId,
-      binding,
-      inference,
-      pausedMs: Math.max(0, view?.openMs ?? 0),
-      admit: () => breakers.admit(key, view),
-      record: (end) => breakers.record(key, view, end),
-    };
-  }
-
-  async #read(tenantId: string): Promise<ModelsRow | undefined> {
-    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
-      tx.query<ModelsRow>(
-        'read_models',
-        `SELECT c.models, c."order", c.authors, c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1 AND (daily_tokens IS NOT NULL OR currency IS NOT NULL)) AS has_budget
-         FROM (SELECT jsonb_object_agg(scope || '/' || model_id, jsonb_build_object(
-                 'fingerprint', fingerprint,
-                 'openMs', extract(epoch FROM open_until - now()) * 1000,
-                 'isProbed', coalesce(probe_until > now(), false),
-                 'isTroubled', coalesce(troubled_until > now(), false))) AS breakers
-               FROM model_breakers WHERE scope IN ($1, $2)) b
-         LEFT JOIN model_configs c ON c.tenant_id = $1`,
-        [tenantId, hubScope],
-      ),
-    );
-    return rows[0];
-  }
 }
 
 /** Upper bound of the usage of a call, with the most expensive candidate. Retries of an interrupted call can exceed it. */
 function demandOf(
   request: Pick<ModelRequest, 'instructions' | 'messages' | 'maxOutputTokens'>,
-  candidates: PricedCandidate[],
+  candidates: readonly PricedCandidate[],
 ) {
   const inputTokens = promptTokens(request);
   const outputTokens = request.maxOutputTokens ?? defaultOutputTokens;

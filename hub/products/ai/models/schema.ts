@@ -1,7 +1,16 @@
 import type { ModelProvider } from '../../../../shared/contract/ai/models.ts';
 import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import { index, integer, pgPolicy, pgTable, primaryKey, sql, text, uuid } from '../../../platform/db/orm.ts';
-import { appRole, instant, jsonb, policies, tenantId, tenants, updatedAt } from '../../../platform/db/tenancy.ts';
+import {
+  appRole,
+  instant,
+  jsonb,
+  policies,
+  tenantId,
+  tenants,
+  updatedAt,
+  version,
+} from '../../../platform/db/tenancy.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { BreakerState } from './breaker.ts';
 
@@ -25,6 +34,7 @@ export const modelConfigs = pgTable(
     order: text('order').array().notNull(),
     /** Users who last changed the models and their order. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
+    version: version(),
     updatedAt: updatedAt(),
   },
   () => policies(),

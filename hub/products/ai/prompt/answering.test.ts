@@ -9,7 +9,13 @@ import { SpokenAnswerFilter } from './spoken-answer-filter.ts';
 /** Creates a model that obeys every instruction it reads, and a workspace with hostile text in its knowledge. */
 function answeringFrom(passage: string, terms: string, requests: ModelRequest[]) {
   const models = {
-    getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5', prices: null }, updatedAt: null }),
+    getModels: async () => ({
+      models: [],
+      order: [],
+      fallback: { model: 'gpt-5', prices: null },
+      version: 0,
+      updatedAt: null,
+    }),
     generate: async (request: ModelRequest) => {
       requests.push(request);
       const readText = [request.instructions, ...request.messages.map(({ content }) => content)].join('\n');
@@ -120,7 +126,13 @@ describe('a spoken answer', () => {
   test('fails with inference_failed after 8,000 characters', async () => {
     let asked = 0;
     const endless = {
-      getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5', prices: null }, updatedAt: null }),
+      getModels: async () => ({
+        models: [],
+        order: [],
+        fallback: { model: 'gpt-5', prices: null },
+        version: 0,
+        updatedAt: null,
+      }),
       generate: () => Promise.reject(new Error('must not be called')),
       async *stream() {
         for (;;) {

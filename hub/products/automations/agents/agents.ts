@@ -7,6 +7,8 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { authorsAfter } from '../../../platform/field-authors.ts';
+import { assertVersion } from '../../../platform/http/routing/if-match.ts';
+import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import { newId } from '../../../platform/ids.ts';
 import { modelConfigs } from '../../ai/models/schema.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -68,17 +70,18 @@ export class Agents {
     });
   }
 
-  /** @throws AppError `not_found`, `validation_failed`. */
-  update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<Agent> {
+  /** @throws AppError `not_found`, `version_conflict`, `validation_failed`. */
+  update(tenantId: string, id: string, body: UpdateBody, actor: string, expected: ExpectedVersion): Promise<Agent> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertAgentReferences(tx, tenantId, body);
       const isThis = and(eq(agents.tenantId, tenantId), eq(agents.id, id));
       const [before] = await tx.select().from(agents).where(isThis).for('no key update');
       if (before === undefined) throw notFound('agent', id);
+      assertVersion(expected, before.version, `agent ${id}`);
       const authors = authorsAfter({ values: before, authors: before.authors }, contentOf(body), actor);
       const [updated] = await tx
         .update(agents)
-        .set({ ...body, changedBy: actor, authors, updatedAt: sql`now()` })
+        .set({ ...body, changedBy: actor, authors, version: before.version + 1, updatedAt: sql`now()` })
         .where(isThis)
         .returning();
       const row = updated as AgentRow;
@@ -225,6 +228,7 @@ function presentAgent(row: AgentRow): Agent {
     toolProfileId: row.toolProfileId,
     routeKeys: row.routeKeys,
     model: row.model,
+    version: row.version,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };

@@ -1,5 +1,6 @@
 import { agents as resource, toolProfiles } from '../../../../shared/contract/automations/agents.ts';
 import { actorOf, runCallerOf } from '../../../platform/http/auth/principal.ts';
+import { expectedVersions, withETag } from '../../../platform/http/routing/if-match.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
 import type { Agents } from './agents.ts';
@@ -14,9 +15,13 @@ export const agentRoutes = (agents: Agents, profiles: ToolProfiles) => [
         throw testKeyNotAllowed('which agent answers live messages, so it cannot set routeKeys');
       return agents.create(principal.tenantId, body, actor);
     },
-    getAutomationAgent: ({ principal, params }) => agents.get(principal.tenantId, params.id),
-    updateAutomationAgent: ({ principal, params, body }) =>
-      agents.update(principal.tenantId, params.id, body, actorOf(principal)),
+    getAutomationAgent: async ({ principal, params, raw: { response } }) =>
+      withETag(response, await agents.get(principal.tenantId, params.id)),
+    updateAutomationAgent: async ({ principal, params, body, headers, raw: { response } }) =>
+      withETag(
+        response,
+        await agents.update(principal.tenantId, params.id, body, actorOf(principal), expectedVersions(headers)),
+      ),
     deleteAutomationAgent: ({ principal, params }) => agents.delete(principal.tenantId, params.id, actorOf(principal)),
   }),
   ...implement(toolProfiles, {

@@ -1,5 +1,5 @@
 import { index, pgTable, text, uuid } from '../../../platform/db/orm.ts';
-import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import { createdAt, jsonb, policies, tenantId, updatedAt, version } from '../../../platform/db/tenancy.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 
 export const toolProfiles = pgTable(
@@ -32,6 +32,7 @@ export const agents = pgTable(
     changedBy: text('changed_by'),
     /** Last author of each field that can contain a command. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
+    version: version(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

@@ -1,5 +1,6 @@
 import { channels as resource } from '../../../../shared/contract/automations/channels.ts';
 import { actorOf, runCallerOf } from '../../../platform/http/auth/principal.ts';
+import { expectedVersions, withETag } from '../../../platform/http/routing/if-match.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Channels } from './service.ts';
 
@@ -8,8 +9,10 @@ export const channelRoutes = (channels: Channels) =>
     resource,
     {
       listAutomationChannels: ({ principal, query }) => channels.list(principal.tenantId, query),
-      putAutomationChannel: ({ principal, body }) => channels.put(principal.tenantId, body, actorOf(principal)),
-      getAutomationChannel: ({ principal, params }) => channels.get(principal.tenantId, params.id),
+      putAutomationChannel: async ({ principal, body, headers, raw: { response } }) =>
+        withETag(response, await channels.put(principal.tenantId, body, actorOf(principal), expectedVersions(headers))),
+      getAutomationChannel: async ({ principal, params, raw: { response } }) =>
+        withETag(response, await channels.get(principal.tenantId, params.id)),
       deleteAutomationChannel: ({ principal, params }) =>
         channels.delete(principal.tenantId, params.id, actorOf(principal)),
       receiveAutomationChannelMessage: ({ principal, params, body, headers, rawBody }) =>

@@ -1,7 +1,7 @@
 import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { boolean, index, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
-import { createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import { createdAt, instant, jsonb, policies, tenantId, updatedAt, version } from '../../../platform/db/tenancy.ts';
 
 export const channels = pgTable(
   'channels',
@@ -19,6 +19,7 @@ export const channels = pgTable(
     conversations: boolean('conversations').notNull().default(false),
     /** Last author, as the audit log names actors. */
     changedBy: text('changed_by'),
+    version: version(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

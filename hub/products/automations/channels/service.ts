@@ -9,6 +9,8 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
+import { assertVersion } from '../../../platform/http/routing/if-match.ts';
+import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ChatEvent } from '../../chat/events/index.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -68,11 +70,11 @@ export class Channels {
   }
 
   /**
-   * Creates a channel, or updates the channel with the given `id`. @throws AppError `not_found`, `validation_failed`,
-   * `workspace_limit_reached`.
+   * Creates a channel, or updates the channel with the given `id`. @throws AppError `not_found`, `version_conflict`,
+   * `validation_failed`, `workspace_limit_reached`.
    */
-  put(tenantId: string, body: PutBody, actor: string): Promise<Channel> {
-    return this.#write(tenantId, body.id, () => body, actor);
+  put(tenantId: string, body: PutBody, actor: string, expected: ExpectedVersion): Promise<Channel> {
+    return this.#write(tenantId, body.id, () => body, actor, expected);
   }
 
   /** @param bodyOf the whole content of the channel after the change; the transaction has locked `before`. */
@@ -81,10 +83,12 @@ export class Channels {
     id: string | undefined,
     bodyOf: (before: ChannelRow | null) => PutBody,
     actor: string,
+    expected: ExpectedVersion,
   ): Promise<Channel> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const before = id === undefined ? null : await findChannel(tx, tenantId, id, 'no key update');
       if (id !== undefined && before === null) throw notFound('channel', id);
+      if (before !== null) assertVersion(expected, before.version, `channel ${before.id}`);
       const body = bodyOf(before);
       if (before !== null && before.provider !== body.provider) {
         throw new AppError(
@@ -123,7 +127,7 @@ export class Channels {
               .returning()
           : await tx
               .update(channels)
-              .set({ ...values, updatedAt: sql`now()` })
+              .set({ ...values, version: before.version + 1, updatedAt: sql`now()` })
               .where(eq(channels.id, before.id))
               .returning();
       const written = row as ChannelRow;
@@ -140,7 +144,7 @@ export class Channels {
     });
   }
 
-  /** Updates the given fields of a channel. @throws AppError `not_found`, `validation_failed`. */
+  /** Updates the given fields of a channel. @throws AppError `not_found`, `version_conflict`, `validation_failed`. */
   patch(
     tenantId: string,
     id: string,
@@ -151,6 +155,7 @@ export class Channels {
       config?: JsonObject | undefined;
     },
     actor: string,
+    expected: ExpectedVersion,
   ): Promise<Channel> {
     const bodyOf = (before: ChannelRow): PutBody => ({
       provider: before.provider,
@@ -159,7 +164,7 @@ export class Channels {
       conversations: body.conversations,
       config: { ...before.config, ...body.config },
     });
-    return this.#write(tenantId, id, (before) => bodyOf(before as ChannelRow), actor);
+    return this.#write(tenantId, id, (before) => bodyOf(before as ChannelRow), actor, expected);
   }
 
   /** @throws AppError `not_found`. */
@@ -291,6 +296,7 @@ export class Channels {
       secretsSet: secretsSet(this.#deps.secrets, row),
       active: row.active,
       conversations: row.conversations,
+      version: row.version,
       inboundPath: `/v1/automations/channels/${row.id}/inbound`,
       createdAt: row.createdAt.toISOString(),
       updatedAt: row.updatedAt.toISOString(),

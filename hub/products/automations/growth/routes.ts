@@ -8,6 +8,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import { jsonObject } from '../../../../shared/json.ts';
 import { actorOf } from '../../../platform/http/auth/principal.ts';
 import { parsePart } from '../../../platform/http/routing/errors.ts';
+import { expectedVersions, withETag } from '../../../platform/http/routing/if-match.ts';
 import { implement, implementAliases, routeOf } from '../../../platform/http/routing/implement.ts';
 import type { OperationRequest, Route } from '../../../platform/http/routing/implement.ts';
 import type { Nodes } from '../../nodes/index.ts';
@@ -84,8 +85,17 @@ export const growthRoutes = (services: GrowthServices, routes: readonly Route[])
         parsePart('body', patchToolProfileBody, body),
         actorOf(principal),
       ),
-    channels: ({ principal, params, body }) =>
-      channels.patch(principal.tenantId, params.id, parsePart('body', channelBody, body), actorOf(principal)),
+    channels: async ({ principal, params, body, headers, raw: { response } }) =>
+      withETag(
+        response,
+        await channels.patch(
+          principal.tenantId,
+          params.id,
+          parsePart('body', channelBody, body),
+          actorOf(principal),
+          expectedVersions(headers),
+        ),
+      ),
     nodes: forward('updateAutomationNode'),
     sessions: ({ principal, params, body }) =>
       sessions.rename(principal.tenantId, params.id, parsePart('body', sessionBody, body).title, actorOf(principal)),

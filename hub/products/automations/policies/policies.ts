@@ -8,6 +8,8 @@ import { workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray, isNull, sql } from '../../../platform/db/orm.ts';
 import { authorsAfter } from '../../../platform/field-authors.ts';
+import { assertVersion } from '../../../platform/http/routing/if-match.ts';
+import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { users } from '../../core/identity/schema.ts';
 import { automationPolicies } from './schema.ts';
@@ -24,6 +26,7 @@ interface PolicyRow {
   step_approvals_need_person: boolean;
   sole_member_may_decide_own_runs: boolean;
   retention: Policy['retention'];
+  version: number;
   updated_at: Date;
 }
 
@@ -32,12 +35,12 @@ export async function readPolicy(tx: Transaction, tenantId: string): Promise<Pol
   const { rows } = await tx.query<PolicyRow>(
     'read_policy',
     `SELECT standing_orders, quiet_hours, max_runs_per_hour, approvals_required_for, error_workflow_id, default_approvers, step_approvals_need_person,
-       sole_member_may_decide_own_runs, retention, updated_at
+       sole_member_may_decide_own_runs, retention, version, updated_at
      FROM automation_policies WHERE tenant_id = $1`,
     [tenantId],
   );
   const row = rows[0];
-  if (row === undefined) return { ...putPolicyBody.parse({}), updatedAt: null };
+  if (row === undefined) return { ...putPolicyBody.parse({}), version: 0, updatedAt: null };
   return {
     standingOrders: row.standing_orders,
     quietHours: row.quiet_hours,
@@ -48,6 +51,7 @@ export async function readPolicy(tx: Transaction, tenantId: string): Promise<Pol
     stepApprovalsNeedPerson: row.step_approvals_need_person,
     soleMemberMayDecideOwnRuns: row.sole_member_may_decide_own_runs,
     retention: row.retention,
+    version: row.version,
     updatedAt: row.updated_at.toISOString(),
   };
 }
@@ -72,12 +76,18 @@ export class Policies {
   }
 
   /**
-   * @throws AppError `validation_failed` for an unknown skill, an unknown error workflow, or a default approver who is
+   * @throws AppError `version_conflict`; `validation_failed` for an unknown skill, an unknown error workflow, or a default approver who is
    * not a member.
    */
-  async put(tenantId: string, body: PutBody, { actor, isUser }: { actor: string; isUser: boolean }): Promise<Policy> {
+  async put(
+    tenantId: string,
+    body: PutBody,
+    { actor, isUser, expected }: { actor: string; isUser: boolean; expected: ExpectedVersion },
+  ): Promise<Policy> {
     const { policy, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await lockPolicy(tx, tenantId);
+      const version = before?.version ?? 0;
+      assertVersion(expected, version, 'policy');
       if (isUser) await assertMembers(tx, tenantId, body.defaultApprovers);
       else assertSameDeciders(before ?? putPolicyBody.parse({}), body);
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
@@ -96,7 +106,7 @@ export class Policies {
       const values = { ...body, authors: authorsAfter(earlier, { errorWorkflowId, standingOrders }, actor) };
       await tx
         .update(automationPolicies)
-        .set({ ...values, updatedAt: sql`now()` })
+        .set({ ...values, version: version + 1, updatedAt: sql`now()` })
         .where(eq(automationPolicies.tenantId, tenantId));
       await recordAudit(tx, {
         tenantId,

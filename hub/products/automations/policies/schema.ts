@@ -1,6 +1,6 @@
 import type { QuietHours, Retention } from '../../../../shared/contract/automations/policies.ts';
 import { boolean, integer, pgTable, sql, text, uuid } from '../../../platform/db/orm.ts';
-import { jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import { jsonb, policies, tenantId, updatedAt, version } from '../../../platform/db/tenancy.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 
 /** One row per workspace. */
@@ -22,6 +22,7 @@ export const automationPolicies = pgTable(
     retention: jsonb('retention').$type<Retention>(),
     /** Last authors of the error workflow setting and the standing orders. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
+    version: version(),
     updatedAt: updatedAt(),
   },
   () => policies(),

@@ -1,6 +1,6 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { index, pgTable, text, uuid } from '../../../platform/db/orm.ts';
-import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import { createdAt, jsonb, policies, tenantId, updatedAt, version } from '../../../platform/db/tenancy.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 
 export const sequences = pgTable(
@@ -14,6 +14,7 @@ export const sequences = pgTable(
     changedBy: text('changed_by'),
     /** Last author of each field that can contain a command. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
+    version: version(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

@@ -9,6 +9,8 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { memorySize } from '../../../platform/db/memory-size.ts';
 import { and, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
+import { assertVersion } from '../../../platform/http/routing/if-match.ts';
+import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import { newId } from '../../../platform/ids.ts';
 import { readLargePage } from '../../../platform/large-pages.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
@@ -112,18 +114,19 @@ export class Sequences {
     });
   }
 
-  /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`. */
-  update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<Sequence> {
+  /** @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`. */
+  update(tenantId: string, id: string, body: UpdateBody, actor: string, expected: ExpectedVersion): Promise<Sequence> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       assertDefinitionSize({ steps: body.steps });
       if (body.steps !== undefined) await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
       const isThis = and(eq(sequences.tenantId, tenantId), eq(sequences.id, id));
       const [before] = await tx.select().from(sequences).where(isThis).for('no key update');
       if (before === undefined) throw notFound('sequence', id);
+      assertVersion(expected, before.version, `sequence ${id}`);
       const authors = authorsOfSteps(before, body.steps ?? before.steps, actor);
       const [updated] = await tx
         .update(sequences)
-        .set({ ...body, changedBy: actor, authors, updatedAt: sql`now()` })
+        .set({ ...body, changedBy: actor, authors, version: before.version + 1, updatedAt: sql`now()` })
         .where(isThis)
         .returning();
       const row = updated as Row;
@@ -206,6 +209,7 @@ function present(row: Row, workflowId: string | null): Sequence {
     name: row.name,
     steps: row.steps,
     workflowId,
+    version: row.version,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };

@@ -7,6 +7,8 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { authorsAfter } from '../../../platform/field-authors.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
+import { assertVersion } from '../../../platform/http/routing/if-match.ts';
+import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -29,9 +31,6 @@ import { findVersion } from './version-rows.ts';
 
 export type CreateBody = z.output<typeof resource.createAutomationWorkflow.body>;
 export type UpdateBody = z.output<typeof resource.updateAutomationWorkflow.body>;
-
-/** Accepted values of the current version for a change; null for any version. */
-export type ExpectedVersion = readonly number[] | null;
 
 /** The source of a new workflow. */
 export interface WorkflowSource {
@@ -104,7 +103,7 @@ export async function createWorkflow(
     action: 'workflow.created',
     targetType: 'workflow',
     targetId: created.id,
-    details: { name: created.name },
+    details: { name: created.name, version: created.version },
   });
   return created;
 }
@@ -129,7 +128,7 @@ export async function changeWorkflow(
   if (caller.environment === 'test' && before.environment === 'live') throw testKeyNotAllowed('live workflows');
   if (before.origin?.kind === 'skill')
     throw new AppError('conflict', 'Skill calls run under this workflow, which cannot be changed.');
-  if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
+  assertVersion(expected, before.version, `workflow ${id}`);
   assertSizes(body);
   if (body.stepsJson !== undefined) await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson, id);
   if (body.triggerJson !== undefined) assertFilter(body.triggerJson);
@@ -210,15 +209,4 @@ async function authorsOfContent(tx: Transaction, tenantId: string, id: string, v
     ...(defined === null ? {} : { steps: defined, inputs: defined }),
     ...Object.fromEntries(Object.entries(found?.authors ?? {}).filter(([field]) => field !== 'trigger')),
   };
-}
-
-function versionConflict(id: string, newest: number): AppError {
-  return new AppError(
-    'version_conflict',
-    `The workflow ${id} has been changed and is at version ${newest}. Read it and update that version.`,
-    {
-      headers: { ETag: `"${newest}"` },
-      details: [{ path: 'headers.if-match', message: `the newest version is ${newest}` }],
-    },
-  );
 }

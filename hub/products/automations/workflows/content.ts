@@ -153,7 +153,7 @@ export async function joinToken(
   tx: Transaction,
   tenantId: string,
   id: string,
-  content: WorkflowContent,
+  content: Pick<WorkflowContent, 'webhookTokenHash' | 'webhookTokenSince'>,
 ): Promise<void> {
   if (content.webhookTokenHash === null) return;
   const { count, since } = await readWebhookToken(tx, tenantId, content.webhookTokenHash, id);

@@ -1,3 +1,4 @@
+import { deletedWorkflows } from '../../../../shared/contract/automations/deleted-workflows.ts';
 import { hooks } from '../../../../shared/contract/automations/runs.ts';
 import { workflowSummaries } from '../../../../shared/contract/automations/workflow-summaries.ts';
 import { workflows as resource } from '../../../../shared/contract/automations/workflows.ts';
@@ -67,6 +68,16 @@ export function workflowRoutes(workflows: Workflows) {
 export const workflowSummaryRoutes = (workflows: Workflows) =>
   implement(workflowSummaries, {
     listAutomationWorkflowSummaries: ({ principal, query }) => workflows.listSummaries(principal.tenantId, query),
+  });
+
+export const deletedWorkflowRoutes = (workflows: Workflows) =>
+  implement(deletedWorkflows, {
+    listDeletedAutomationWorkflows: ({ principal, query }) => workflows.listDeleted(principal.tenantId, query),
+    restoreAutomationWorkflow: async ({ principal, params, raw: { response } }) =>
+      withETag(
+        response,
+        await workflows.restore(principal.tenantId, params.id, runCallerOf(principal), readerOf(principal)),
+      ),
   });
 
 /** The length of the chain of runs in the header of an inbound call; 0 for an invalid header. */

@@ -9,6 +9,7 @@ import { starterOf } from '../../../engine/index.ts';
 import type { RunCaller, RunIntake } from '../../../engine/index.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import { readLargePage } from '../../../platform/large-pages.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
@@ -20,9 +21,10 @@ import type { AcceptedRun, Runs } from '../runs/index.ts';
 import { previewFires, scheduleProblem } from '../schedules/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
 import { writtenByCaller, changeWorkflow, createWorkflow } from './changes.ts';
-import type { CreateBody, ExpectedVersion, WorkflowSource, UpdateBody } from './changes.ts';
+import type { CreateBody, WorkflowSource, UpdateBody } from './changes.ts';
 import { assertValid, invalid, presentWorkflow } from './content.ts';
 import type { WorkflowReader } from './content.ts';
+import { readDeletedWorkflows, restoreWorkflow } from './deleted.ts';
 import { startDerived } from './derived.ts';
 import type { DerivedWorkflow } from './derived.ts';
 import { startByEvent } from './events.ts';
@@ -184,6 +186,19 @@ export class Workflows {
       targetId: id,
       details: {},
     });
+  }
+
+  /** A page of deleted workflows, the last deleted one first. @throws AppError `invalid_cursor`. */
+  listDeleted(tenantId: string, query: Parameters<typeof readDeletedWorkflows>[2]) {
+    return readDeletedWorkflows(this.#deps, tenantId, query);
+  }
+
+  /** @throws AppError `not_found`, `workflow_invalid`, `workspace_limit_reached`, `test_key_not_allowed`. */
+  async restore(tenantId: string, id: string, caller: RunCaller, reader: WorkflowReader): Promise<Workflow> {
+    const row = await this.#deps.db.workspace(tenantId, (tx) =>
+      restoreWorkflow(tx, this.#deps.limits, tenantId, id, caller),
+    );
+    return presentWorkflow(this.#deps.secrets, row, reader);
   }
 
   /**

@@ -1,31 +1,30 @@
 import type { z } from 'zod';
 import type { audit as resource } from '../../../../shared/contract/core/audit.ts';
-import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { and, desc, eq, lt } from '../../../platform/db/orm.ts';
-import { newId } from '../../../platform/ids.ts';
+import { and, desc, eq, gte, lt } from '../../../platform/db/orm.ts';
+import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
+import { idBefore, newId } from '../../../platform/ids.ts';
+import { workspaceEvents } from '../events/schema.ts';
+import { changeEventsOf } from './change-event.ts';
+import type { AuditEntry } from './entry.ts';
 import { auditLog } from './schema.ts';
 
-export interface AuditEntry {
-  tenantId: string;
-  /** `user:<id>`, `token:<id>`, `node:<id>`, `email:<address>`, `platform` or `cli`. */
-  actor: string;
-  action: string;
-  targetType: string;
-  targetId: string;
-  details: JsonObject;
-}
-
-/** Adds an audit entry in the transaction of the change. */
-export async function recordAudit(tx: Transaction, entry: AuditEntry): Promise<void> {
-  await tx.insert(auditLog).values({ id: newId(), ...entry });
-}
+/** Adds an audit entry in the transaction of the change, with the workspace events about it. */
+export const recordAudit = (tx: Transaction, entry: AuditEntry): Promise<void> => recordAudits(tx, [entry]);
 
 /** Adds several audit entries in one statement. */
 export async function recordAudits(tx: Transaction, entries: readonly AuditEntry[]): Promise<void> {
-  if (entries.length > 0) await tx.insert(auditLog).values(entries.map((entry) => ({ id: newId(), ...entry })));
+  if (entries.length === 0) return;
+  const events = entries.flatMap((entry) =>
+    changeEventsOf(entry).map((event) => ({ tenantId: entry.tenantId, ...event })),
+  );
+  for (const { tenantId } of events) noteWorkspaceChange(tx, tenantId);
+  await Promise.all([
+    tx.insert(auditLog).values(entries.map((entry) => ({ id: newId(), ...entry }))),
+    events.length === 0 ? undefined : tx.insert(workspaceEvents).values(events),
+  ]);
 }
 
 /** The audit log of a workspace, for its admins. */
@@ -45,6 +44,10 @@ export class Audit {
           .where(
             and(
               eq(auditLog.tenantId, tenantId),
+              // The ids contain the time of their entries, and are in the indexes.
+              query.from === undefined ? undefined : gte(auditLog.id, idBefore(new Date(query.from))),
+              query.to === undefined ? undefined : lt(auditLog.id, idBefore(new Date(query.to))),
+              query.action === undefined ? undefined : eq(auditLog.action, query.action),
               query.actor === undefined ? undefined : eq(auditLog.actor, query.actor),
               query.targetType === undefined ? undefined : eq(auditLog.targetType, query.targetType),
               query.targetId === undefined ? undefined : eq(auditLog.targetId, query.targetId),

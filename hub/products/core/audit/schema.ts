@@ -17,6 +17,7 @@ export const auditLog = pgTable(
   (table) => [
     index('audit_log_tenant').on(table.tenantId, table.id),
     index('audit_log_actor').on(table.tenantId, table.actor, table.id).concurrently(),
+    index('audit_log_action').on(table.tenantId, table.action, table.id).concurrently(),
     index('audit_log_type').on(table.tenantId, table.targetType, table.id).concurrently(),
     index('audit_log_target').on(table.tenantId, table.targetId, table.id).concurrently(),
     index('audit_log_actor_type').on(table.tenantId, table.actor, table.targetType, table.id).concurrently(),

@@ -5,8 +5,8 @@ import type { WorkspaceEvents } from './service.ts';
 
 export const eventRoutes = (events: WorkspaceEvents) =>
   implement(resource, {
-    streamWorkspaceEvents: ({ principal: { tenantId }, signal, headers, raw: { response } }) =>
+    streamWorkspaceEvents: ({ principal: { tenantId, user }, signal, headers, raw: { response } }) =>
       streamEvents(response, signal, { maxSeconds: resource.streamWorkspaceEvents.maxOpenSeconds }, (stream) =>
-        events.follow(tenantId, stream, headers['last-event-id']),
+        events.follow(tenantId, stream, headers['last-event-id'], user.id),
       ),
   });

@@ -4,6 +4,7 @@ import { workspaceTopic } from '../../../platform/events/workspace-topic.ts';
 import type { EventStream } from '../../../platform/http/live/event-stream.ts';
 import { WorkspaceFeed } from './feed.ts';
 import { decodePosition, encodePosition } from './position.ts';
+import { isAdmin } from './store.ts';
 
 const resetMessage =
   'Events after your last event are no longer stored. Load all data again, then continue from this event.';
@@ -17,8 +18,17 @@ export class WorkspaceEvents {
     this.#deps = dependencies;
   }
 
-  /** Sends the events after `lastEventId`, or from now on without it, until the stream ends. */
-  async follow(tenantId: string, stream: EventStream, lastEventId: string | string[] | undefined): Promise<void> {
+  /**
+   * Sends the events after `lastEventId`, or from now on without it, until the stream ends. Events for admins are sent
+   * only to the user `userId`, while that user is an admin.
+   */
+  async follow(
+    tenantId: string,
+    stream: EventStream,
+    lastEventId: string | string[] | undefined,
+    userId: string | null = null,
+  ): Promise<void> {
+    const { db } = this.#deps;
     using subscription = this.#join(tenantId);
     const { feed } = subscription;
     const sendNotice = (type: string, id: string, more: { message?: string } = {}) =>
@@ -35,8 +45,9 @@ export class WorkspaceEvents {
         await sendNotice('reset', encodePosition(position), { message: resetMessage });
         continue;
       }
-      for (const { id, type, data } of page.events) {
+      for (const { id, type, data, isForAdmins } of page.events) {
         if (stream.signal.aborted) return;
+        if (isForAdmins && (userId === null || !(await isAdmin(db, tenantId, userId)))) continue;
         await stream.send(type, data, id);
       }
       position = page.to;

@@ -1,4 +1,4 @@
-import { eventEntitlements } from '../../../../shared/contract/core/events.ts';
+import { audienceOf } from '../../../../shared/contract/core/events.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Snapshot } from '../../../platform/db/snapshot.ts';
@@ -10,6 +10,7 @@ export interface SentEvent {
   id: string;
   type: string;
   data: JsonObject;
+  isForAdmins: boolean;
 }
 
 /** Some events after a position, and the position after them. */
@@ -68,6 +69,14 @@ export async function readNewest(db: Database, tenantId: string): Promise<Positi
   return { seen: (await read(db, tenantId, null, null)).up_to, partial: null };
 }
 
+/** Whether a member is an admin now. The role may have changed since the stream opened. */
+export async function isAdmin(db: Database, tenantId: string, userId: string): Promise<boolean> {
+  const { rows } = await db.read(tenantId, (tx) =>
+    tx.query('is_admin', `SELECT FROM users WHERE tenant_id = $1 AND id = $2 AND role = 'admin'`, [tenantId, userId]),
+  );
+  return rows.length > 0;
+}
+
 /**
  * Reads one page after a position, up to the newest event or the snapshot `target`. Null if events after the position
  * were deleted.
@@ -89,14 +98,15 @@ export async function readAfter(
       : { seen, partial: { upTo, seq: events[index]?.seq as number } };
   return {
     events: events.flatMap(({ at, type, data }, index) => {
-      // Skip types that only a newer version of the hub knows.
-      const entitlement = eventEntitlements[type];
-      if (entitlement === undefined || entitlements[entitlement] !== true) return [];
+      const audience = audienceOf(type, data);
+      if (audience === null || (audience.entitlement !== null && entitlements[audience.entitlement] !== true))
+        return [];
       return [
         {
           id: encodePosition(afterEvent(index)),
           type,
           data: { type, at: new Date(at).toISOString(), ...data },
+          isForAdmins: audience.role === 'admin',
         },
       ];
     }),

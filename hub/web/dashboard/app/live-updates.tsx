@@ -4,6 +4,7 @@ import { createContext, useContext, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { background } from '../../../../shared/web/background.ts';
 import type { OperationId } from './api.ts';
+import { listsOf } from './lists-of-event.ts';
 import { LiveEvents } from './live-events.ts';
 import type { WorkspaceEvent } from './live-events.ts';
 import { Rereads } from './rereads.ts';
@@ -14,11 +15,6 @@ import { useTenantId } from './session.tsx';
 const LiveContext = createContext<LiveEvents | null>(null);
 const RereadsContext = createContext<Rereads | null>(null);
 
-/** Lists and counts that are read again after events of a type. Pages that show single objects patch them themselves. */
-const listsOf: Partial<Record<string, OperationId>> = {
-  approval: 'listAutomationApprovalSummaries',
-  node: 'listAutomationNodes',
-};
 
 /** Marks responses of operations as old, so that those on the page are read again. */
 export function reread(client: QueryClient, operations: Iterable<OperationId>): void {
@@ -37,10 +33,9 @@ export function LiveUpdates({ children }: { children: ReactNode }) {
   useEffect(() => {
     const events = new LiveEvents(tenantId);
     const stopListening = events.subscribe((batch) => {
-      for (const { type } of batch) {
-        if (type === 'end') background(checkSession());
-        const list = listsOf[type];
-        if (list !== undefined) rereads.request([list]);
+      for (const event of batch) {
+        if (event.type === 'end') background(checkSession());
+        for (const id of listsOf(event)) rereads.request([id]);
       }
       if (batch.some(isGap)) for (const { queryKey } of client.getQueryCache().getAll()) rereads.request(queryKey);
     });

@@ -5,6 +5,7 @@ export interface SettingsSearch {
   status?: string;
   event?: string;
   actor?: string;
+  action?: string;
   targetType?: string;
   targetId?: string;
   kind?: string;
@@ -19,6 +20,7 @@ const names = [
   'status',
   'event',
   'actor',
+  'action',
   'targetType',
   'targetId',
   'kind',

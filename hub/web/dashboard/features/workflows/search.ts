@@ -6,9 +6,11 @@ export interface WorkflowsSearch {
   q?: string | undefined;
   sort?: 'updatedAt' | 'name' | undefined;
   active?: 'true' | 'false' | undefined;
+  /** Shows the deleted workflows instead. */
+  deleted?: true | undefined;
 }
 
-export function readWorkflowsSearch({ q, sort, active }: Record<string, unknown>): WorkflowsSearch {
+export function readWorkflowsSearch({ q, sort, active, deleted }: Record<string, unknown>): WorkflowsSearch {
   const text = typeof q === 'string' || typeof q === 'number' ? String(q).slice(0, 200) : '';
   // The router reads `true` in an address as a boolean.
   const state = String(active);
@@ -16,6 +18,7 @@ export function readWorkflowsSearch({ q, sort, active }: Record<string, unknown>
     ...(text.trim() === '' ? {} : { q: text }),
     ...(sort === 'updatedAt' || sort === 'name' ? { sort } : {}),
     ...(state === 'true' || state === 'false' ? { active: state } : {}),
+    ...(String(deleted) === 'true' ? { deleted: true } : {}),
   };
 }
 

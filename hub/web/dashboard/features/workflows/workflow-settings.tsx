@@ -49,13 +49,12 @@ export function WorkflowSettings({ workflow }: { workflow: Workflow }) {
       // This page is gone when the time to undo is over.
       remove: () =>
         background(
-          lastingClient.call('deleteAutomationWorkflow', { params: { id } }).then(
-            () => reread(cache, ['listAutomationWorkflowSummaries']),
-            (error: unknown) => {
-              setDeleted(id, false);
-              showToast(errorText(error), { tone: 'danger' });
-            },
-          ),
+          lastingClient
+            .call('deleteAutomationWorkflow', { params: { id } })
+            .then(() => cache.invalidateQueries({ queryKey: ['listAutomationWorkflowSummaries'], refetchType: 'all' }))
+            .catch((error: unknown) => showToast(errorText(error), { tone: 'danger' }))
+            // The lists no longer contain it, unless somebody restored it.
+            .finally(() => setDeleted(id, false)),
         ),
     });
   };

@@ -16,6 +16,7 @@ import { Pill, StatusPill } from '../../ui/status.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { StartDialog } from '../runs/start-dialog.tsx';
+import { DeletedList } from './deleted-list.tsx';
 import { deletedWorkflows } from './deleted-workflows.ts';
 import type { WorkflowsSearch } from './search.ts';
 import { useWorkflowEvents } from './use-workflow-events.ts';
@@ -134,9 +135,9 @@ export function WorkflowsPage() {
   const search = useSearch({ from: '/workflows' });
   const navigate = useNavigate({ from: '/workflows' });
   const isWide = useMediaQuery('(min-width: 60rem)');
-  const { ids: deleted } = useStore(deletedWorkflows);
+  const { ids: hidden } = useStore(deletedWorkflows);
   const [started, setStarted] = useState<string | null>(null);
-  const { q, sort = 'createdAt', active } = search;
+  const { q, sort = 'createdAt', active, deleted = false } = search;
   const list = useInfiniteQuery({
     ...pagedQuery('listAutomationWorkflowSummaries', {
       query: {
@@ -147,6 +148,7 @@ export function WorkflowsPage() {
       },
     }),
     placeholderData: (previous) => previous,
+    enabled: !deleted,
   });
   useWorkflowEvents();
   const apply = (change: WorkflowsSearch) => background(navigate({ search: { ...search, ...change }, replace: true }));
@@ -158,79 +160,89 @@ export function WorkflowsPage() {
   return (
     <Page title={words.common.workflows} actions={create}>
       <div className="mb-3 flex flex-wrap gap-2">
-        <SearchField q={q ?? ''} onSearch={(text) => apply({ q: text === '' ? undefined : text })} />
+        {!deleted && <SearchField q={q ?? ''} onSearch={(text) => apply({ q: text === '' ? undefined : text })} />}
         <Select
           aria-label={texts.state}
           className="w-auto!"
-          value={active ?? ''}
+          value={deleted ? 'deleted' : (active ?? '')}
           onChange={({ target: { value } }) =>
-            apply({ active: value === 'true' || value === 'false' ? value : undefined })
+            apply({
+              active: value === 'true' || value === 'false' ? value : undefined,
+              deleted: value === 'deleted' ? true : undefined,
+            })
           }
         >
           <option value="">{texts.anyState}</option>
           <option value="true">{texts.on}</option>
           <option value="false">{texts.off}</option>
+          <option value="deleted">{texts.deleted}</option>
         </Select>
-        <Select
-          aria-label={texts.sort}
-          className="w-auto!"
-          value={sort}
-          onChange={({ target: { value } }) =>
-            apply({ sort: value === 'updatedAt' || value === 'name' ? value : undefined })
-          }
-        >
-          {(['createdAt', 'updatedAt', 'name'] as const).map((name) => (
-            <option key={name} value={name}>
-              {texts.sorts[name]}
-            </option>
-          ))}
-        </Select>
+        {!deleted && (
+          <Select
+            aria-label={texts.sort}
+            className="w-auto!"
+            value={sort}
+            onChange={({ target: { value } }) =>
+              apply({ sort: value === 'updatedAt' || value === 'name' ? value : undefined })
+            }
+          >
+            {(['createdAt', 'updatedAt', 'name'] as const).map((name) => (
+              <option key={name} value={name}>
+                {texts.sorts[name]}
+              </option>
+            ))}
+          </Select>
+        )}
       </div>
-      <Card className="relative overflow-hidden">
-        <Loaded of={list}>
-          {({ pages }) => {
-            const rows = pages.flatMap(({ data }) => data).filter(({ id }) => !deleted.has(id));
-            if (rows.length === 0)
-              return q === undefined && active === undefined ? (
-                <Empty title={texts.emptyTitle}>
-                  <p className="mb-3">{texts.emptyText}</p>
-                  <span className="flex flex-wrap justify-center gap-2">
-                    {create}
-                    <ButtonLink to="/packs">{texts.toPacks}</ButtonLink>
-                  </span>
-                </Empty>
-              ) : (
-                <Empty title={texts.emptySearch}>{texts.emptySearchText}</Empty>
-              );
-            const onRun = ({ id }: WorkflowSummary) => setStarted(id);
-            if (!isWide)
+      {deleted ? (
+        <DeletedList />
+      ) : (
+        <Card className="relative overflow-hidden">
+          <Loaded of={list}>
+            {({ pages }) => {
+              const rows = pages.flatMap(({ data }) => data).filter(({ id }) => !hidden.has(id));
+              if (rows.length === 0)
+                return q === undefined && active === undefined ? (
+                  <Empty title={texts.emptyTitle}>
+                    <p className="mb-3">{texts.emptyText}</p>
+                    <span className="flex flex-wrap justify-center gap-2">
+                      {create}
+                      <ButtonLink to="/packs">{texts.toPacks}</ButtonLink>
+                    </span>
+                  </Empty>
+                ) : (
+                  <Empty title={texts.emptySearch}>{texts.emptySearchText}</Empty>
+                );
+              const onRun = ({ id }: WorkflowSummary) => setStarted(id);
+              if (!isWide)
+                return (
+                  <ul aria-label={texts.list}>
+                    {rows.map((workflow) => (
+                      <WorkflowCard key={workflow.id} workflow={workflow} onRun={() => onRun(workflow)} />
+                    ))}
+                  </ul>
+                );
               return (
-                <ul aria-label={texts.list}>
+                <Table
+                  head={[
+                    texts.name,
+                    texts.trigger,
+                    texts.state,
+                    texts.lastRun,
+                    texts.changed,
+                    <span className="sr-only">{texts.run}</span>,
+                  ]}
+                >
                   {rows.map((workflow) => (
-                    <WorkflowCard key={workflow.id} workflow={workflow} onRun={() => onRun(workflow)} />
+                    <WorkflowRow key={workflow.id} workflow={workflow} onRun={() => onRun(workflow)} />
                   ))}
-                </ul>
+                </Table>
               );
-            return (
-              <Table
-                head={[
-                  texts.name,
-                  texts.trigger,
-                  texts.state,
-                  texts.lastRun,
-                  texts.changed,
-                  <span className="sr-only">{texts.run}</span>,
-                ]}
-              >
-                {rows.map((workflow) => (
-                  <WorkflowRow key={workflow.id} workflow={workflow} onRun={() => onRun(workflow)} />
-                ))}
-              </Table>
-            );
-          }}
-        </Loaded>
-      </Card>
-      {list.hasNextPage && (
+            }}
+          </Loaded>
+        </Card>
+      )}
+      {!deleted && list.hasNextPage && (
         <p className="mt-3 text-center">
           <Button isBusy={list.isFetchingNextPage} onClick={() => background(list.fetchNextPage())}>
             {words.common.more}

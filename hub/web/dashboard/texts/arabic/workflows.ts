@@ -132,4 +132,11 @@ export const workflows: typeof english = {
   deleteText: 'تبقى تشغيلاته قابلة للقراءة. تستمر التشغيلات الجارية حتى نهايتها.',
   deleteWorkflow: 'حذف سير العمل',
   willBeDeleted: 'سيُحذف {name}',
+  deleted: 'محذوف',
+  deletedList: 'مسارات العمل المحذوفة',
+  noDeleted: 'لا توجد مسارات عمل محذوفة',
+  noDeletedText: 'تبقى هنا مسارات العمل التي تحذفها ويمكن استعادتها.',
+  restoreDeleted: 'استعادة',
+  wasRestored: 'استُعيد {name} وهو متوقف',
+  deletedAt: 'وقت الحذف',
 };

@@ -126,4 +126,11 @@ export const workflows = {
   deleteText: 'Its runs stay readable. Runs in progress continue to their end.',
   deleteWorkflow: 'Delete workflow',
   willBeDeleted: '{name} will be deleted',
+  deleted: 'Deleted',
+  deletedList: 'Deleted workflows',
+  noDeleted: 'No deleted workflows',
+  noDeletedText: 'Workflows that you delete are kept here and can be restored.',
+  restoreDeleted: 'Restore',
+  wasRestored: '{name} is restored and off',
+  deletedAt: 'Deleted',
 };

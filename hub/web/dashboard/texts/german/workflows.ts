@@ -142,4 +142,11 @@ export const workflows: typeof english = {
   deleteText: 'Seine Läufe bleiben lesbar. Läufe in Arbeit gehen bis zu ihrem Ende weiter.',
   deleteWorkflow: 'Workflow löschen',
   willBeDeleted: '{name} wird gelöscht',
+  deleted: 'Gelöscht',
+  deletedList: 'Gelöschte Workflows',
+  noDeleted: 'Keine gelöschten Workflows',
+  noDeletedText: 'Workflows, die Sie löschen, bleiben hier und lassen sich wiederherstellen.',
+  restoreDeleted: 'Wiederherstellen',
+  wasRestored: '{name} ist wiederhergestellt und ausgeschaltet',
+  deletedAt: 'Gelöscht',
 };

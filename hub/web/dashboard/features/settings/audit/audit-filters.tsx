@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { useLanguage } from '../../../app/language.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { Input, Select } from '../../../ui/form.tsx';
+import { instantOf, localInputOf } from '../parts/local-time.ts';
 import { useSettingsSearch } from '../use-settings-search.ts';
 import { targetTypes } from './target-types.ts';
 
@@ -9,8 +10,9 @@ import { targetTypes } from './target-types.ts';
 export function AuditFilters({ actors }: { actors: readonly { actor: string; name: string }[] }) {
   const { settings } = useLanguage().words;
   const words = settings.audit;
-  const [{ actor, targetType, targetId }, change] = useSettingsSearch();
+  const [{ actor, action, targetType, targetId, from, to }, change] = useSettingsSearch();
   const [id, setId] = useState(targetId ?? '');
+  const actions: Record<string, string> = words.actions;
   const isListed = actor === undefined || actors.some((each) => each.actor === actor);
   return (
     <form
@@ -51,6 +53,34 @@ export function AuditFilters({ actors }: { actors: readonly { actor: string; nam
           </option>
         ))}
       </Select>
+      <Select
+        aria-label={words.action}
+        className="w-auto! max-w-56"
+        value={action ?? ''}
+        onChange={({ target }) => change({ action: target.value })}
+      >
+        <option value="">{words.anyAction}</option>
+        {action !== undefined && !Object.hasOwn(actions, action) && <option value={action}>{action}</option>}
+        {Object.entries(actions).map(([name, label]) => (
+          <option key={name} value={name}>
+            {label.replace(/:$/, '')}
+          </option>
+        ))}
+      </Select>
+      {(['from', 'to'] as const).map((name) => {
+        const at = name === 'from' ? from : to;
+        return (
+          <label key={name} className="flex items-center gap-1.5 text-sm">
+            {settings.aiUsage[name]}
+            <Input
+              type="datetime-local"
+              className="w-auto! max-w-full"
+              value={at === undefined || Number.isNaN(Date.parse(at)) ? '' : localInputOf(new Date(at))}
+              onChange={({ target }) => change({ [name]: instantOf(target.value) })}
+            />
+          </label>
+        );
+      })}
       <Input
         type="search"
         aria-label={words.targetId}
@@ -60,10 +90,19 @@ export function AuditFilters({ actors }: { actors: readonly { actor: string; nam
         onChange={({ target }) => setId(target.value)}
       />
       <Button type="submit">{words.filter}</Button>
-      {(actor ?? targetType ?? targetId) !== undefined && (
+      {(actor ?? action ?? targetType ?? targetId ?? from ?? to) !== undefined && (
         <Button
           variant="quiet"
-          onClick={() => change({ actor: undefined, targetType: undefined, targetId: undefined })}
+          onClick={() =>
+            change({
+              actor: undefined,
+              action: undefined,
+              targetType: undefined,
+              targetId: undefined,
+              from: undefined,
+              to: undefined,
+            })
+          }
         >
           {words.clear}
         </Button>

@@ -86,12 +86,15 @@ export function AuditSection() {
   const { settings } = useLanguage().words;
   const words = settings.audit;
   const tenantId = useTenantId();
-  const [{ actor, targetType, targetId }] = useSettingsSearch();
+  const [{ actor, action, targetType, targetId, from, to }] = useSettingsSearch();
   const { known, nameOf } = useActorNames();
   const filters = {
     ...(actor === undefined ? {} : { actor }),
+    ...(action === undefined ? {} : { action }),
     ...(targetType === undefined ? {} : { targetType }),
     ...(targetId === undefined ? {} : { targetId }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
   };
   const isFiltered = Object.keys(filters).length > 0;
   const list = useInfiniteQuery(

@@ -44,19 +44,27 @@ function ChannelForm({ channel }: { channel: Channel }) {
       reread(cache, ['listAutomationChannels']);
     },
   });
+  let { version } = channel;
   const edits = useEdits({
     current: valueOf(channel),
-    reload: async () => valueOf(await cache.fetchQuery({ ...query('getAutomationChannel', input), staleTime: 0 })),
+    reload: async () => {
+      const fresh = await cache.fetchQuery({ ...query('getAutomationChannel', input), staleTime: 0 });
+      version = fresh.version;
+      return valueOf(fresh);
+    },
     save: ({ name }, { config, ...changes }) =>
-      put.run({
-        body: {
-          id: channel.id,
-          provider: channel.provider,
-          name,
-          ...changes,
-          ...(config === undefined ? {} : { config: filled(config) }),
+      put.run(
+        {
+          body: {
+            id: channel.id,
+            provider: channel.provider,
+            name,
+            ...changes,
+            ...(config === undefined ? {} : { config: filled(config) }),
+          },
         },
-      }),
+        version,
+      ),
   });
   return (
     <EditForm

@@ -1,17 +1,21 @@
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useId, useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
+import { useAction } from '../../../app/api.ts';
 import { useLanguage } from '../../../app/language.tsx';
 import { useIsAdmin } from '../../../app/session.tsx';
 import { Button, IconButton } from '../../../ui/button.tsx';
 import { Pill } from '../../../ui/status.tsx';
 import { CheckRow, ChoiceField, NumberField, TextField } from '../parts/controls.tsx';
 import type { ModelValue } from './model-value.ts';
+import { TestResult } from './test-result.tsx';
 
 interface RowProps {
   model: ModelValue;
   position: number;
   isLast: boolean;
+  /** The hub tests what is stored, so changes must be saved first. */
+  isChanged: boolean;
   errorOf: (path: string) => string | null;
   onChange: (changes: Partial<ModelValue>) => void;
   onMove: (by: 1 | -1) => void;
@@ -72,12 +76,13 @@ function Prices({ model, errorOf, onChange }: Pick<RowProps, 'model' | 'errorOf'
 }
 
 /** A model with its position, and its fields when it is open. */
-export function ModelRow({ model, position, isLast, errorOf, onChange, onMove, onRemove }: RowProps) {
+export function ModelRow({ model, position, isLast, isChanged, errorOf, onChange, onMove, onRemove }: RowProps) {
   const { words, format, number } = useLanguage();
   const { common, settings } = words;
   const text = settings.models;
   const isAdmin = useIsAdmin();
   const id = useId();
+  const test = useAction('testAutomationModel');
   const [isEdited, setEdited] = useState(model.id === '');
   const hasError = fields.some((field) => errorOf(field) !== null);
   const isOpen = isEdited || hasError;
@@ -121,6 +126,17 @@ export function ModelRow({ model, position, isLast, errorOf, onChange, onMove, o
             </IconButton>
             <Button
               size="small"
+              aria-label={`${text.test} ${name}`}
+              title={isChanged ? text.testAfterSave : undefined}
+              disabled={isChanged}
+              isBusy={test.isPending}
+              className="me-1.5"
+              onClick={() => test.start({ params: { modelId: model.id } })}
+            >
+              {text.test}
+            </Button>
+            <Button
+              size="small"
               aria-expanded={isOpen}
               aria-controls={id}
               aria-label={`${common.edit} ${name}`}
@@ -131,6 +147,7 @@ export function ModelRow({ model, position, isLast, errorOf, onChange, onMove, o
           </span>
         )}
       </div>
+      {!isChanged && <TestResult result={test.data} error={test.error} />}
       <div id={id} hidden={!isOpen} className="border-t px-3.5 pt-3 pb-2.5">
         <div className="grid gap-x-4 sm:grid-cols-2">
           <TextField

@@ -37,10 +37,15 @@ function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
   const put = useAction('putAutomationModels', {
     onDone: (answer) => cache.setQueryData(keyOf('getAutomationModels'), answer),
   });
+  let { version } = server;
   const edits = useEdits({
     current: valueOf(server),
-    reload: async () => valueOf(await cache.fetchQuery({ ...query('getAutomationModels'), staleTime: 0 })),
-    save: ({ models }) => put.run({ body: bodyOf(models) }),
+    reload: async () => {
+      const fresh = await cache.fetchQuery({ ...query('getAutomationModels'), staleTime: 0 });
+      version = fresh.version;
+      return valueOf(fresh);
+    },
+    save: ({ models }) => put.run({ body: bodyOf(models) }, version),
   });
   const { models } = edits.value;
   const set = (next: ModelValue[]) => edits.set({ models: next });
@@ -74,6 +79,7 @@ function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
                     model={model}
                     position={index}
                     isLast={index === models.length - 1}
+                    isChanged={edits.isChanged}
                     errorOf={(path) => edits.errorOf(`models[${index}].${path}`)}
                     onChange={(changes) =>
                       set(models.map((each, at) => (at === index ? { ...each, ...changes } : each)))

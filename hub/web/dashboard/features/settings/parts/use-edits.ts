@@ -1,7 +1,11 @@
 import { useState } from 'react';
+import { ApiError } from '../../../../../../shared/client/client.ts';
 import { useWords } from '../../../app/language.tsx';
 import { showToast } from '../../../ui/toasts.tsx';
 import { fieldErrors } from './field-errors.ts';
+
+/** Attempts to save an object that others change at the same time. */
+const maxAttempts = 3;
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
@@ -10,7 +14,10 @@ interface EditsOptions<Value> {
   current: Value;
   /** Reads from the hub what it has now. */
   reload: () => Promise<Value>;
-  /** Stores the whole value; `changes` has only the edited fields. Updates the cached response. */
+  /**
+   * Stores the whole value; `changes` has only the edited fields. Updates the cached response. May send `If-Match` with
+   * the version of `reload`.
+   */
   save: (value: Value, changes: Partial<Value>) => Promise<unknown>;
 }
 
@@ -33,7 +40,8 @@ export interface Edits<Value> {
 
 /**
  * Edits of a settings object. Fields that the user did not touch follow the hub. Before saving, the object is read
- * again: an edited field that someone else changed meanwhile is a conflict, and the user decides.
+ * again: an edited field that someone else changed meanwhile is a conflict, and the user decides. A change between the
+ * reading and the saving is found by `If-Match`.
  */
 export function useEdits<Value extends object>({ current, reload, save }: EditsOptions<Value>): Edits<Value> {
   const { common } = useWords();
@@ -79,10 +87,19 @@ export function useEdits<Value extends object>({ current, reload, save }: EditsO
       setSaving(true);
       setError(null);
       try {
-        const theirs = await reload();
-        if (conflictsWith(theirs).length > 0) return;
         const changes = Object.fromEntries(edited.map((name) => [name, edits[name]])) as Partial<Value>;
-        await save({ ...theirs, ...changes }, changes);
+        for (let attempt = 1; ; attempt += 1) {
+          const theirs = await reload();
+          if (conflictsWith(theirs).length > 0) return;
+          try {
+            await save({ ...theirs, ...changes }, changes);
+            break;
+          } catch (failure) {
+            // Someone else saved after the reload. Their other fields are kept, the same fields are a conflict.
+            const isOutdated = failure instanceof ApiError && failure.code === 'version_conflict';
+            if (!isOutdated || attempt === maxAttempts) throw failure;
+          }
+        }
         discard();
         showToast(common.saved);
       } catch (failure) {

@@ -12,7 +12,7 @@ import { ErrorWorkflow } from './error-workflow.tsx';
 import type { Policy, PolicyValue } from './policy-value.ts';
 import { QuietHoursFields } from './quiet-hours-fields.tsx';
 
-const valueOf = ({ updatedAt: _at, defaultApprovers, ...policy }: Policy): PolicyValue => ({
+const valueOf = ({ version: _version, updatedAt: _at, defaultApprovers, ...policy }: Policy): PolicyValue => ({
   ...policy,
   defaultApprovers: defaultApprovers.filter((each) => typeof each === 'string'),
 });
@@ -36,10 +36,15 @@ function PolicyForm({ server }: { server: Policy }) {
   const put = useAction('putAutomationPolicy', {
     onDone: (answer) => cache.setQueryData(keyOf('getAutomationPolicy'), answer),
   });
+  let { version } = server;
   const edits = useEdits<PolicyValue>({
     current: valueOf(server),
-    reload: async () => valueOf(await cache.fetchQuery({ ...query('getAutomationPolicy'), staleTime: 0 })),
-    save: (value) => put.run({ body: value }),
+    reload: async () => {
+      const fresh = await cache.fetchQuery({ ...query('getAutomationPolicy'), staleTime: 0 });
+      version = fresh.version;
+      return valueOf(fresh);
+    },
+    save: (value) => put.run({ body: value }, version),
   });
   const { value, set, errorOf } = edits;
   return (

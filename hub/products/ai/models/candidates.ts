@@ -1,0 +1,123 @@
+import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
+import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { hubScope } from './breaker-store.ts';
+import type { BreakerKey, BreakerView } from './breaker-store.ts';
+import { fingerprintOf } from './breakers.ts';
+import type { Breakers } from './breakers.ts';
+import type { Candidate } from './failover.ts';
+import { modelConfigs } from './schema.ts';
+
+/** The hub's own model, configured by its operator. */
+export interface OwnModel {
+  binding: ModelBinding;
+  inference: Inference;
+  prices: ModelPrices | null;
+}
+
+/** A model that may be called, with its prices. */
+export interface PricedCandidate extends Candidate {
+  prices: ModelPrices | null;
+}
+
+export interface ModelsRow {
+  models: (typeof modelConfigs.$inferSelect)['models'] | null;
+  order: string[] | null;
+  authors: FieldAuthors | null;
+  version: number | null;
+  updated_at: Date | null;
+  /** Breakers by `scope/modelId`. */
+  breakers: Record<string, BreakerView> | null;
+  has_budget: boolean;
+}
+
+/** Purpose under which the API keys of models are sealed. */
+export const keyPurpose = 'model-api-key';
+
+export interface CandidatesDependencies {
+  db: Database;
+  secrets: Secrets;
+  /** Access to the models of workspaces. */
+  inference: Inference;
+  /** Null without one. */
+  own: OwnModel | null;
+  breakers: Breakers;
+}
+
+/** The models of workspaces in the form in which they are called. */
+export class Candidates {
+  readonly #deps: CandidatesDependencies;
+
+  constructor(dependencies: CandidatesDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Reads the models of a workspace with the state of their breakers. */
+  async read(tenantId: string): Promise<ModelsRow | undefined> {
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<ModelsRow>(
+        'read_models',
+        `SELECT c.models, c."order", c.authors, c.version, c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1 AND (daily_tokens IS NOT NULL OR currency IS NOT NULL)) AS has_budget
+         FROM (SELECT jsonb_object_agg(scope || '/' || model_id, jsonb_build_object(
+                 'fingerprint', fingerprint,
+                 'openMs', extract(epoch FROM open_until - now()) * 1000,
+                 'isProbed', coalesce(probe_until > now(), false),
+                 'isTroubled', coalesce(troubled_until > now(), false))) AS breakers
+               FROM model_breakers WHERE scope IN ($1, $2)) b
+         LEFT JOIN model_configs c ON c.tenant_id = $1`,
+        [tenantId, hubScope],
+      ),
+    );
+    return rows[0];
+  }
+
+  /** The models of a request in failover order, the preferred one first. The hub's own model if there is none. */
+  list(row: ModelsRow | undefined, tenantId: string, preferred: string | null): PricedCandidate[] {
+    const order = row?.order ?? [];
+    const ids =
+      preferred === null || row?.models?.some(({ id }) => id === preferred) !== true
+        ? order
+        : [preferred, ...order.filter((id) => id !== preferred)];
+    const candidates = ids.flatMap((id) => this.find(row, tenantId, id) ?? []);
+    const { own } = this.#deps;
+    if (candidates.length > 0 || own === null) return candidates;
+    const keyOfHub = { scope: hubScope, tenantId: null, modelId: own.binding.model };
+    return [{ ...this.#candidate(row, keyOfHub, own.binding, own.inference), modelId: null, prices: own.prices }];
+  }
+
+  /** One model of a workspace, in use or not; null if there is none with this id. */
+  find(row: ModelsRow | undefined, tenantId: string, id: string): PricedCandidate | null {
+    const model = row?.models?.find((known) => known.id === id);
+    if (model === undefined) return null;
+    const apiKey = model.sealedKey === null ? null : this.#deps.secrets.open(keyPurpose, model.sealedKey);
+    const binding = { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey };
+    const candidate = this.#candidate(row, { scope: tenantId, tenantId, modelId: id }, binding, this.#deps.inference);
+    return { ...candidate, modelId: id, prices: model.prices ?? null };
+  }
+
+  #candidate(
+    row: ModelsRow | undefined,
+    breakerKey: Omit<BreakerKey, 'fingerprint'>,
+    binding: ModelBinding,
+    inference: Inference,
+  ): Omit<Candidate, 'modelId'> {
+    const { breakers, secrets } = this.#deps;
+    const { provider, baseUrl, model, apiKey } = binding;
+    const key = {
+      ...breakerKey,
+      fingerprint: fingerprintOf(secrets.subkey('model fingerprints'), [provider, baseUrl, model, apiKey]),
+    };
+    const found = row?.breakers?.[`${key.scope}/${key.modelId}`] ?? null;
+    const view = found?.fingerprint === key.fingerprint ? found : null;
+    return {
+      name: breakerKey.modelId,
+      binding,
+      inference,
+      pausedMs: Math.max(0, view?.openMs ?? 0),
+      admit: () => breakers.admit(key, view),
+      record: (end) => breakers.record(key, view, end),
+    };
+  }
+}
