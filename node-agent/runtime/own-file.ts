@@ -15,7 +15,9 @@ export class NotAFileError extends Error {
   readonly code = 'it is not a file';
 }
 
-const { O_APPEND, O_CREAT, O_RDONLY, O_RDWR, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
+const { O_APPEND, O_CREAT, O_RDONLY, O_RDWR } = constants;
+/** The system ignores O_NONBLOCK for files. Windows has neither flag. */
+const neverBlocks = (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const openFlags = { read: O_RDONLY, change: O_RDWR, append: O_RDWR | O_APPEND | O_CREAT };
 const copyBytes = 1024 * 1024;
 
@@ -28,8 +30,7 @@ const copyBytes = 1024 * 1024;
 export function openOwnFile(path: string, purpose: keyof typeof openFlags): number {
   let handle: number;
   try {
-    // The system ignores O_NONBLOCK for files. Windows has neither flag.
-    handle = openSync(path, openFlags[purpose] | O_NONBLOCK | O_NOCTTY, 0o600);
+    handle = openSync(path, openFlags[purpose] | neverBlocks, 0o600);
   } catch (error) {
     // The system reports ENXIO for a socket and for a pipe that no program reads, and EISDIR for a folder.
     if (!['ENXIO', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
