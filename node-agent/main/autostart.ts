@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { createOwnFile, readOwnFile } from '../runtime/own-file.ts';
 import { execLine } from './desktop-entry.ts';
 
 /** Controls whether the app starts when the user signs in. */
@@ -54,7 +55,7 @@ export function desktopAutostart(
   return {
     isOn: () => {
       try {
-        const text = readFileSync(path, 'utf8');
+        const text = readOwnFile(path).toString();
         // Desktops disable an entry with these keys instead of removing it.
         return !/^(Hidden\s*=\s*true|X-GNOME-Autostart-enabled\s*=\s*false)\s*$/m.test(text);
       } catch {
@@ -69,10 +70,7 @@ export function desktopAutostart(
         }
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         const temporaryPath = `${path}.new-${process.pid}`;
-        writeFileSync(temporaryPath, autostartEntry(execLine(program, argumentsFor(target))), {
-          mode: 0o644,
-          flush: true,
-        });
+        createOwnFile(temporaryPath, autostartEntry(execLine(program, argumentsFor(target))), 0o644);
         renameSync(temporaryPath, path);
       } catch (error) {
         throw new Error(

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { app } from 'electron';
+import { createOwnFile } from '../runtime/own-file.ts';
 import { execLine } from './desktop-entry.ts';
 import { pairingScheme } from './pairing-link.ts';
 
@@ -37,7 +38,7 @@ export async function registerLinks(
     }
     const folder = entryFolder();
     await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, desktopFile), desktopEntry(image));
+    createOwnFile(join(folder, desktopFile), desktopEntry(image), 0o644);
     await new Promise<void>((done, fail) =>
       execFile(
         'xdg-mime',

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,6 +12,21 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'outrigger-log-'));
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+test.skipIf(process.platform === 'win32')('a pipe in place of the log loses lines, and does not block', () => {
+  const log = new RotatingLog(home, 'app');
+  // In another process, because a log that opens the pipe would block without end.
+  const script = `
+    import { RotatingLog } from ${JSON.stringify(new URL('rotating-log.ts', import.meta.url).href)};
+    new RotatingLog(${JSON.stringify(home)}, 'app').write('lost');`;
+  spawnSync('mkfifo', [log.path]);
+  const { signal } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { timeout: 60_000 });
+  expect(signal).toBeNull();
+  rmSync(log.path);
+  log.write('kept');
+  log.close();
+  expect(readFileSync(log.path, 'utf8')).toMatch(/kept\n$/);
+});
 
 test('a log keeps the newest lines in five files of limited size across starts, readable only by the owner', () => {
   for (let start = 0; start < 4; start += 1) {

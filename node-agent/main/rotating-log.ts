@@ -1,6 +1,7 @@
-import { closeSync, fchmodSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, mkdirSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { visibleLine } from '../../shared/visible-text.ts';
+import { openOwnFile } from '../runtime/own-file.ts';
 
 const maxBytes = 1024 * 1024;
 const files = 5;
@@ -66,7 +67,7 @@ export class RotatingLog {
 
   #open(): number {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const handle = openSync(this.path, 'a', 0o600);
+    const handle = openOwnFile(this.path, 'append');
     if (process.platform !== 'win32') fchmodSync(handle, 0o600);
     this.#bytes = fstatSync(handle).size;
     return handle;

@@ -75,6 +75,10 @@ export function describeOutcome({ outcome, reason, began }: OutcomeFields): read
  * the window shows them to the owner.
  */
 const ownerReplacements: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [
+    / Run it again, and answer on that machine: outrigger-companion prompts .*?outrigger-companion ask off$/g,
+    ' Run it again, and answer in this window.',
+  ],
   [/\bThe owner of this machine was asked, and /g, 'You were asked, and '],
   [/\bYou were asked, and said no\b/g, 'You said no'],
   [

@@ -212,7 +212,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       refused('denied_by_device', 'The owner of this machine was asked, and said no.', 1, 'owner_said_no'),
       refused(
         'denied_by_device',
-        'The owner of this machine was asked, and did not answer within 120 s.',
+        'The owner of this machine was asked, and did not answer within 120 s. Run it again, and answer on that machine: outrigger-companion prompts shows the question, and outrigger-companion answer answers it. To run programs there without a question: outrigger-companion ask off',
         2,
         'owner_did_not_answer',
       ),
@@ -254,7 +254,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(await page.locator('.command-row').last().textContent()).toContain('at most 4 s');
     expect(await page.locator('.command-row .message').allTextContents()).toEqual([
       'You said no.',
-      'You were asked, and did not answer within 120 s.',
+      'You were asked, and did not answer within 120 s. Run it again, and answer in this window.',
       'You paused the companion.',
       'allow screen',
       'You paused the companion. system.run had begun and was ended after 2.0 s; look at the machine before you retry.',

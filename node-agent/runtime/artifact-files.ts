@@ -1,8 +1,9 @@
-import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandError } from './commands/handler.ts';
 import type { ResultArtifact } from './commands/handler.ts';
 import type { StoredArtifact } from './journal.ts';
+import { copyToOwnFile, createOwnFile, sizeOfOwnFile } from './own-file.ts';
 
 const maxArtifactBytes = 256 * 1024 * 1024;
 
@@ -12,9 +13,9 @@ export function storeArtifacts(folder: string, artifacts: readonly ResultArtifac
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return artifacts.map(({ name, contentType, content }) => {
     const filePath = join(folder, `artifact-${name}`);
-    if (Buffer.isBuffer(content)) writeFileSync(filePath, content, { mode: 0o600, flush: true });
-    else copyFileSync(content.filePath, filePath);
-    if (statSync(filePath).size > maxArtifactBytes)
+    if (Buffer.isBuffer(content)) createOwnFile(filePath, content);
+    else copyToOwnFile(content.filePath, filePath);
+    if (sizeOfOwnFile(filePath) > maxArtifactBytes)
       throw new CommandError('too_large', `${name} has more than ${maxArtifactBytes} bytes.`);
     return { name, contentType, filePath };
   });

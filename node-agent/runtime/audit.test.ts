@@ -299,6 +299,53 @@ test.each([
   expect(new AuditLog(path).settingsHash).toBe(settings);
 });
 
+const forged = (seq: number, more: Partial<AuditLine>) =>
+  `${JSON.stringify({ seq, prev: '0'.repeat(64), ...entry(seq), summary: 'forged', ...more })}\n`;
+
+describe.each([
+  ['removed', () => rmSync(`${path}.1`)],
+  [
+    'replaced',
+    () => writeFileSync(`${path}.1`, forged(1, { type: 'system.run' }) + forged(2, { type: 'owner.change' })),
+  ],
+  [
+    'extended',
+    () => {
+      const older = readFileSync(`${path}.1`, 'utf8');
+      writeFileSync(`${path}.1`, forged(1, { type: 'owner.change' }) + older);
+    },
+  ],
+])('a log whose older file was %s', (_how, tamper) => {
+  test.each([
+    ['by the companion that wrote it', (log: AuditLog) => log],
+    ['by a process that starts', () => new AuditLog(path)],
+  ])('is found %s before a rotation accepts the file, and stays found', (_who, logOf) => {
+    const log = new AuditLog(path);
+    log.note('owner.change', 'pause');
+    rotate(log, 1);
+    log.verify();
+    tamper();
+    const writer = logOf(log);
+    rotate(writer, 3);
+    expect(writer.problem).not.toBeNull();
+    expect(new AuditLog(path).verify()).toMatchObject({ ok: false, problem: writer.problem });
+    // The owner can still look at both files.
+    const setAside = new AuditLog(path);
+    setAside.setAside();
+    expect(setAside.verify()).toMatchObject({ ok: true });
+    rotate(setAside, 2);
+    expect(setAside.read(1_000).map(({ summary }) => summary)).not.toContain('forged');
+  });
+});
+
+test('a changed older file is found by the running companion at its next entry', () => {
+  const log = new AuditLog(path);
+  rotate(log, 1);
+  rmSync(`${path}.1`);
+  log.append(entry(1));
+  expect(log.problem).toMatch(/^The log begins with entry \d+ /);
+});
+
 test('a rotation keeps the newest entries of each kind, up to a limit', () => {
   const log = new AuditLog(path);
   log.append(entry(1, { type: 'owner.change', summary: 'pause' }));
@@ -334,7 +381,7 @@ test('a new log begins with the entry that proves the old one, before entries th
   const log = write(3);
   rmSync(path);
   mkdirSync(path);
-  expect(() => log.append(entry(4))).toThrow(`The log ${path} can't be read or written (EISDIR).`);
+  expect(() => log.append(entry(4))).toThrow(`The log ${path} can't be read or written (it is not a file).`);
   log.appendLater(entry(4));
   log.appendLater(entry(5));
   expect(log.pending).toBe(2);

@@ -5,7 +5,6 @@ import {
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
-  openSync,
   readSync,
   renameSync,
   statSync,
@@ -20,6 +19,7 @@ import type { AuditLine, RecordedPairing } from './audit-line.ts';
 import { CompanionError, LogFileError, useLogFile } from './companion-error.ts';
 import { linesFromEnd, linesFromStart, syncFolder } from './file-lines.ts';
 import { entriesToKeep } from './kept-entries.ts';
+import { openOwnFile } from './own-file.ts';
 
 export type { AuditLine } from './audit-line.ts';
 
@@ -41,11 +41,17 @@ const noHead: AuditHead = { count: 0, hash: noHash };
 
 const isQuiet = ({ type, outcome }: AuditLine) => quietTypes.has(type) && outcome === 'succeeded';
 
-/** Identifies the current version of a file. */
-const stampOf = (path: string): string => {
-  const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return facts === undefined ? '' : `${facts.ino}:${facts.size}:${facts.mtimeNs}`;
-};
+/** The stamp of a log without files. */
+const noFiles = '- -';
+
+/** Identifies the current version of both files of a log. */
+const stampOf = (log: string): string =>
+  [log, `${log}.1`]
+    .map((path) => {
+      const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
+      return facts === undefined ? '-' : `${facts.ino}:${facts.size}:${facts.mtimeNs}`;
+    })
+    .join(' ');
 
 /**
  * The owner's log: JSON lines in two files, each entry with the hash of the entry before. An entry is on the disk when
@@ -204,7 +210,7 @@ export class AuditLog {
     this.#verify(head);
   }
 
-  /** Checks whether another program changed the file since this process wrote to it. */
+  /** Checks whether another program changed a file of the log since this process wrote to it. */
   checkForChanges(): void {
     if (this.#tail === undefined || stampOf(this.#path) === this.#tail.stamp) return;
     const stamp = stampOf(this.#path);
@@ -225,7 +231,7 @@ export class AuditLog {
     const settings = isTrusted ? unlessBroken(() => this.settingsHash) : undefined;
     const pairing = isTrusted ? unlessBroken(() => this.#lastPairing) : undefined;
     const oldPath = renameLog(this.#path);
-    this.#tail = { head: { count, hash }, stamp: '' };
+    this.#tail = { head: { count, hash }, stamp: noFiles };
     this.#problem = null;
     this.#isAnchored = false;
     const line = noteOf('log.set_aside', `set aside ${oldPath}`, {
@@ -263,8 +269,11 @@ export class AuditLog {
   /**
    * Begins a new file. The last entry of the old file has everything that the older file still proves and that must be
    * kept, so the log is intact at each moment. The older file is then replaced, in one step.
+   * A log that is not intact stays as it is until the owner sets it aside: a rotation would remove what shows that the
+   * log is not intact, and keep entries that another program may have written.
    */
   #rotate(time: string): void {
+    if (this.#problem !== null || !this.verify().ok) return;
     const older = `${this.#path}.1`;
     // After a crash between both steps, the entry exists.
     if (lastOf(this.#path)?.type !== rotatedType) {
@@ -301,7 +310,7 @@ export class AuditLog {
 
   /** Writes a line completely or not at all. Lines of the log with a chain are then on the disk. */
   #write(path: string, text: string, isChained: boolean): void {
-    const open = () => openSync(path, 'a+', 0o600);
+    const open = () => openOwnFile(path, 'append');
     const handle = isChained ? useLogFile(path, open) : open();
     try {
       const { size } = fstatSync(handle);

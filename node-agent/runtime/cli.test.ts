@@ -87,6 +87,13 @@ test('status names shared folders that a link now leads elsewhere, with a remedy
   expect((await runCli('rules')).stdout).toContain('leads to another folder now, so it permits nothing');
 });
 
+test('audit verify ends the command that repairs the log with a line break', async () => {
+  symlinkSync(join(home, 'nowhere'), join(home, 'data', 'audit.jsonl'));
+  const { code, stdout } = await runCli('audit', 'verify');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/: outrigger-companion audit set-aside\nNo companion runs, so the log was not compared/);
+});
+
 test('sharing a folder again reports the options that it keeps', async () => {
   const folder = join(home, 'shared');
   mkdirSync(folder);

@@ -1,4 +1,5 @@
 import type { OwnFile } from '../../shared/companion/state.ts';
+import { NotAFileError } from './own-file.ts';
 
 /** A problem that the owner of this machine must solve. Its message is one line that says how. */
 export class CompanionError extends Error {
@@ -47,6 +48,8 @@ export function useLogFile<Result>(path: string, use: () => Result): Result {
     return use();
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    throw fileErrors.has(code) ? new LogFileError(path, code, { cause: error }) : error;
+    throw error instanceof NotAFileError || fileErrors.has(code)
+      ? new LogFileError(path, code, { cause: error })
+      : error;
   }
 }

@@ -433,7 +433,10 @@ export class Companion {
           ...(isShort
             ? {}
             : {
-                facts,
+                facts: {
+                  ...facts,
+                  waitingForOwner: this.#options.prompts?.waiting.map(({ commandId }) => commandId) ?? [],
+                },
                 device: {
                   ...describeDevice(settings, identity.name, this.#options.host?.offer.captures),
                   powers: describeDevicePowers(settings, permissions, folder.now()),
@@ -499,9 +502,10 @@ export class Companion {
     this.#watchSettings(true);
   }
 
-  /** A command that waits for the owner's answer frees its slot. */
+  /** A command that waits for the owner's answer frees its slot, and the hub shows that it waits. */
   promptsChanged(): void {
     this.#endFullPoll();
+    this.#track(this.#heartbeat().catch(() => undefined));
   }
 
   #watchSettings(isOwnChange = false): void {

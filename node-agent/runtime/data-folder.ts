@@ -5,12 +5,11 @@ import {
   fsyncSync,
   ftruncateSync,
   mkdirSync,
-  openSync,
+  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
@@ -24,7 +23,7 @@ import type { RecordedPairing } from './audit-line.ts';
 import { recordedPairing, recordedSettingsHash } from './audit.ts';
 import { BrokenFileError, CompanionError } from './companion-error.ts';
 import { lockFile } from './lock-file.ts';
-import { NotAFileError, readOwnFile } from './own-file.ts';
+import { createOwnFile, NotAFileError, openOwnFile, readOwnFile } from './own-file.ts';
 import { allowsNoMore, hashOfSettings } from './settings-edits.ts';
 import { SettingsStore } from './settings-store.ts';
 import type { SettingsStoreOptions, PairingChange, RecordedSettings } from './settings-store.ts';
@@ -467,7 +466,7 @@ export class DataFolder {
     const path = join(this.path, name);
     const temporary = `${path}.${randomBytes(4).toString('hex')}`;
     try {
-      writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
+      createOwnFile(temporary, `${JSON.stringify(value, null, 2)}\n`);
       renameSync(temporary, path);
     } catch (error) {
       rmSync(temporary, { force: true });
@@ -488,17 +487,18 @@ function isDiskFull(error: unknown): boolean {
  * @throws the error of the file system. The file is then unchanged.
  */
 function writeOver(path: string, text: string): void {
-  const before = readOwnFile(path);
-  const handle = openSync(path, 'r+');
+  const handle = openOwnFile(path, 'change');
   const put = (bytes: Buffer) => {
     for (let done = 0; done < bytes.length;) done += writeSync(handle, bytes, done, bytes.length - done, done);
     ftruncateSync(handle, bytes.length);
     fsyncSync(handle);
   };
+  let before: Buffer | undefined;
   try {
+    before = readFileSync(handle);
     put(Buffer.from(text));
   } catch (error) {
-    put(before);
+    if (before !== undefined) put(before);
     throw error;
   } finally {
     closeSync(handle);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { throttleEvents } from './event-log.ts';
+import { describeEvent, throttleEvents } from './event-log.ts';
 import type { ThrottledEvent } from './event-log.ts';
 
 function listener() {
@@ -37,4 +37,22 @@ test('an unstable connection is reported a limited number of times, and other ev
   }
   expect(reported.filter((one) => one.event === 'command')).toHaveLength(600);
   expect(reported.filter((one) => one.event !== 'command')).toHaveLength(20);
+});
+
+test('a waiting command is described in one line with its run, its time and the command that answers it', () => {
+  const prompt = { promptId: '0193-a', command: 'sh -c "rm\n-rf /"', runId: '0193-r', workflow: 'Nightly\nbackup' };
+  const expiresAt = '2026-01-01T00:00:00.000Z';
+  const line = describeEvent({ event: 'prompt', ...prompt, expiresAt }, ' --data-folder /srv/c');
+  expect(line).toMatch(
+    /^WAITS FOR YOU until (2025-12-31|2026-01-01) \S+ \S+: sh -c "rm.*-rf \/" \(run 0193-r of "Nightly.*backup"\)\. .*: outrigger-companion answer 0193-a once --data-folder \/srv\/c$/,
+  );
+  const long = describeEvent({ event: 'prompt', ...prompt, command: 'x'.repeat(9_000), runId: null, expiresAt });
+  expect(long.length).toBeLessThan(500);
+});
+
+test.each([
+  ['once', 'echo a: you allowed it once'],
+  ['not_answered', 'echo a: refused, because you did not answer in time'],
+] as const)('a command that waits no longer is described with the reason: %s', (outcome, text) => {
+  expect(describeEvent({ event: 'prompt_ended', promptId: 'p', command: 'echo a', outcome })).toBe(text);
 });

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, fsyncSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { LogFileError, useLogFile } from './companion-error.ts';
+import { openOwnFile } from './own-file.ts';
 
 const pieceBytes = 64 * 1024;
 /** Longer lines are read as empty lines. The longest entry of a log, that of a rotation, has about 1 MiB. */
@@ -66,8 +67,7 @@ function* piecesOf(path: string, from: 'start' | 'end'): Generator<Buffer> {
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
     throw new LogFileError(path, 'it is a link to a file that does not exist');
   }
-  if (!facts.isFile()) throw new LogFileError(path, 'it is not a file');
-  const handle = useLogFile(path, () => openSync(path, 'r'));
+  const handle = useLogFile(path, () => openOwnFile(path, 'read'));
   try {
     const { size } = fstatSync(handle);
     for (let done = 0; done < size; done += pieceBytes) {
@@ -84,7 +84,8 @@ function* piecesOf(path: string, from: 'start' | 'end'): Generator<Buffer> {
 /** Makes created and renamed files of a folder durable. Windows cannot sync a folder, and does not need it. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
+  // Opening a pipe in place of the folder would otherwise wait for a program that writes to it.
+  const handle = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     fsyncSync(handle);
   } finally {

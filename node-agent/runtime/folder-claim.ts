@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CompanionError } from './data-folder.ts';
-import { readOwnFile } from './own-file.ts';
+import { createOwnFile, readOwnFile } from './own-file.ts';
 
 /**
  * Names the process that works on a data folder, in a separate file: so a control socket that was moved or removed does
@@ -36,10 +36,10 @@ export class FolderClaim implements Disposable {
     return pid > 0 && text === `${pid} ${startOf(pid)}` ? pid : null;
   }
 
-  /** @throws CompanionError when the file cannot be written. */
+  /** Writes the file, in place of what is at its path. @throws CompanionError when the file cannot be written. */
   write(): void {
     try {
-      if (this.#text !== null) writeFileSync(this.#path, this.#text, { mode: 0o600 });
+      if (this.#text !== null) createOwnFile(this.#path, this.#text);
     } catch (error) {
       throw this.#unusable('written', error);
     }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
@@ -7,7 +7,7 @@ import type { CommandFacts } from './audit-line.ts';
 import type { OpenedPath } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import { syncFolder } from './file-lines.ts';
-import { createOwnFile, readOwnFile } from './own-file.ts';
+import { createOwnFile, openOwnFile, readOwnFile } from './own-file.ts';
 
 /** An artifact of a finished command, stored in the journal. */
 export interface StoredArtifact {
@@ -83,7 +83,7 @@ export class Journal {
       createOwnFile(`${path}.new`, ids.map((id) => `${id}\n`).join(''));
       renameSync(`${path}.new`, path);
       syncFolder(this.#folder);
-      this.#startedFile = openSync(path, 'a', 0o600);
+      this.#startedFile = openOwnFile(path, 'append');
       for (const id of ids) this.#startedIds.add(id);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -21,11 +21,25 @@ const kinds: [string, (path: string) => unknown][] = [
 function evaluate(folder: string, expression: string): unknown {
   const url = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
   const script = `
+    import { execFileSync } from 'node:child_process';
+    import { constants, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+    import { storeArtifacts } from ${url('artifact-files.ts')};
+    import { AuditLog } from ${url('audit.ts')};
     import { controlKey } from ${url('control/key.ts')};
     import { DataFolder } from ${url('data-folder.ts')};
     import { FolderClaim } from ${url('folder-claim.ts')};
     import { Journal } from ${url('journal.ts')};
+    import { SentPictures } from ${url('sent-pictures.ts')};
     const data = new DataFolder(${JSON.stringify(folder)});
+    /** Puts a pipe at a path that another program keeps open and full. */
+    const putFullPipe = (path) => {
+      execFileSync('mkfifo', [path]);
+      const handle = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+      try {
+        for (;;) writeSync(handle, Buffer.alloc(4096));
+      } catch {}
+    };
+    const entry = (type) => ({ time: '2026-01-01T00:00:00.000Z', commandId: 'c', type, summary: '', approvedBy: null, outcome: 'succeeded', message: null, durationMs: 1 });
     const journal = new Journal(data.journal);
     const command = { type: 'system.run', acts: true, line: { summary: '', approvedBy: null } };
     let result;
@@ -90,6 +104,38 @@ test.skipIf(process.platform === 'win32').each(kinds)(
     expect(evaluate(folder, work)).toEqual([null, null, true, 1, ['/a']]);
   },
 );
+
+test.skipIf(process.platform === 'win32').each(kinds)(
+  'the claim of a folder, artifacts and pictures replace %s at their paths',
+  (_kind, create) => {
+    const folder = newFolder();
+    const id = crypto.randomUUID();
+    mkdirSync(join(folder, 'journal', id), { recursive: true });
+    mkdirSync(join(folder, 'pictures'));
+    for (const path of ['companion.pid', `journal/${id}/artifact-a`, `journal/${id}/artifact-b`])
+      create(join(folder, path));
+    // A partial picture in the form of a folder is an error, which loses the picture only.
+    create(join(folder, 'pictures', `${id}.png.partial`));
+    writeFileSync(join(folder, 'source'), 'b');
+    const claim = `(() => { const claim = new FolderClaim(data.path); claim.write(); return claim.isOwn; })()`;
+    const stored = `storeArtifacts(data.journal + '/${id}', [
+      { name: 'a', contentType: 'text/plain', content: Buffer.from('a') },
+      { name: 'b', contentType: 'image/png', content: { filePath: data.path + '/source' } },
+    ])`;
+    const kept = `(() => { const artifacts = ${stored}; const pictures = new SentPictures(data.pictures); pictures.keep('${id}', artifacts); return [artifacts.map(({ filePath }) => readFileSync(filePath, 'utf8')), pictures.has('${id}')]; })()`;
+    expect(evaluate(folder, `[${claim}, ...${kept}]`)).toEqual([true, ['a', 'b'], true]);
+  },
+);
+
+test.skipIf(process.platform === 'win32').each([
+  ['the log', `data.audit`, 'system.run', /audit\.jsonl can't be read or written \(it is not a file\)\. Repair it, or/],
+  ['the log of pings', `data.audit + '.quiet'`, 'node.ping', /audit\.jsonl\.quiet is not a file/],
+])('a full pipe that another program puts in place of %s is reported', (_what, path, type, message) => {
+  const log = `const log = new AuditLog(data.audit); log.append(entry('${type}')); renameSync(${path}, ${path} + '.moved');`;
+  expect(evaluate(newFolder(), `(() => { ${log} putFullPipe(${path}); log.append(entry('${type}')); })()`)).toMatch(
+    message,
+  );
+});
 
 test.skipIf(process.platform === 'win32').each(kinds)('%s is not read, and a new file replaces it', (_kind, create) => {
   const path = join(newFolder(), 'file');

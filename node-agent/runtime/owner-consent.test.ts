@@ -18,6 +18,7 @@ import type { ProgramRule } from '../../shared/companion/settings.ts';
 import { until } from '../../test/fixtures/until.ts';
 import { DataFolder } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
+import type { PromptEvent } from './event-log.ts';
 import type { HostPort } from './host-port.ts';
 import { changeSettings } from './owner-changes.ts';
 import { assertOwnerAllows } from './owner-consent.ts';
@@ -190,11 +191,18 @@ describe('a program pattern', () => {
 describe('the consent of the owner', () => {
   test('is denied when no answer comes in time', async () => {
     await changeSettings(data, { change: 'ask', ask: true });
-    const prompts = new Prompts(50, () => undefined);
+    const events: PromptEvent[] = [];
+    const prompts = new Prompts(50, (event) => events.push(event));
     await expect(
       assertOwnerAllows(asked(['echo']), { folder: data, prompts, signal: never, onAnswer: () => undefined }),
-    ).rejects.toThrow('did not answer');
+    ).rejects.toThrow(
+      /did not answer within \d+ s\. Run it again, .*outrigger-companion prompts .*outrigger-companion answer .*outrigger-companion ask off$/,
+    );
     expect(prompts.waiting).toEqual([]);
+    expect(events).toMatchObject([
+      { event: 'prompt', command: 'echo', runId: null },
+      { event: 'prompt_ended', command: 'echo', outcome: 'not_answered' },
+    ]);
   });
 
   test('is requested only for a limited number and size of prompts', async () => {

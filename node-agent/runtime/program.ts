@@ -5,7 +5,7 @@ import { onStopRequest } from '../../shared/node/process-lifetime.ts';
 import { visibleJson, visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
-import { assertOwner, asTyped, change, json, makeContext, usageExitCode } from './cli/context.ts';
+import { assertOwner, asTyped, change, folderOptions, json, makeContext, usageExitCode } from './cli/context.ts';
 import { localTime } from './cli/local-time.ts';
 import { addPromptCommands } from './cli/prompt-commands.ts';
 import { addServiceCommands } from './cli/service-commands.ts';
@@ -104,7 +104,7 @@ program
       process.stderr.write(
         options.json === true
           ? `${visibleJson({ time: new Date().toISOString(), ...event })}\n`
-          : `${new Date().toTimeString().slice(0, 8)}  ${asTyped(describeEvent(event))}\n`,
+          : `${new Date().toTimeString().slice(0, 8)}  ${asTyped(describeEvent(event, folderOptions(folder)))}\n`,
       ),
     );
     await new Supervisor({
@@ -207,7 +207,7 @@ audit
     print(
       verdict,
       command.optsWithGlobals().json,
-      `${verdict.problem ?? `${verdict.entries} entries verified.`}${running === null ? ' No companion runs, so the log was not compared with the record of the hub.' : ''}`,
+      `${verdict.problem ?? `${verdict.entries} entries verified.`}${running === null ? '\nNo companion runs, so the log was not compared with the record of the hub.' : ''}`,
     );
     if (!verdict.ok) process.exitCode = 1;
   });

@@ -3,6 +3,8 @@ import { promptAnswers } from '../../shared/companion/state.ts';
 import type { Prompt, PromptAnswer } from '../../shared/companion/state.ts';
 import { CommandError } from './commands/handler.ts';
 import { CompanionError } from './data-folder.ts';
+import type { PromptEvent } from './event-log.ts';
+import { commandLine } from './program-rules.ts';
 
 /** The content of a prompt, without its ID and times. */
 export type Question = Omit<Prompt, 'id' | 'askedAt' | 'expiresAt'>;
@@ -11,6 +13,10 @@ export type Question = Omit<Prompt, 'id' | 'askedAt' | 'expiresAt'>;
 const maxWaiting = 16;
 /** Characters of JSON of all open prompts together, because each state contains all prompts. */
 const maxCharacters = 8_000_000;
+
+/** What the owner can do after a prompt that was not answered. The hub shows it with the failed run. */
+const answerAdvice =
+  'Run it again, and answer on that machine: outrigger-companion prompts shows the question, and outrigger-companion answer answers it. To run programs there without a question: outrigger-companion ask off';
 
 interface OpenPrompt {
   prompt: Prompt;
@@ -24,10 +30,10 @@ interface OpenPrompt {
 export class Prompts {
   readonly #open = new Map<string, OpenPrompt>();
   readonly #waitMs: number;
-  readonly #onChange: () => void;
+  readonly #onChange: (event: PromptEvent) => void;
 
   /** @param waitMs How long the owner has to answer. Then the command is refused. */
-  constructor(waitMs: number, onChange: () => void) {
+  constructor(waitMs: number, onChange: (event: PromptEvent) => void) {
     this.#waitMs = waitMs;
     this.#onChange = onChange;
   }
@@ -78,7 +84,7 @@ export class Prompts {
         answered.reject(
           new CommandError(
             'denied_by_device',
-            `The owner of this machine was asked, and did not answer within ${Math.round(waitMs / 1000)} s.`,
+            `The owner of this machine was asked, and did not answer within ${Math.round(waitMs / 1000)} s. ${answerAdvice}`,
             { reason: 'owner_did_not_answer' },
           ),
         ),
@@ -91,14 +97,22 @@ export class Prompts {
       expiresAt: new Date(now + waitMs).toISOString(),
     };
     this.#open.set(id, { prompt, key, characters, answer: answered.resolve });
-    this.#onChange();
+    const { origin, argv } = question;
+    const named = { promptId: id, command: commandLine(argv) };
+    const [runId, workflow] = [origin?.run?.id ?? null, origin?.workflow?.name ?? null];
+    this.#onChange({ event: 'prompt', ...named, runId, workflow, expiresAt: prompt.expiresAt });
+    let outcome: (PromptEvent & { event: 'prompt_ended' })['outcome'] = 'ended';
     try {
-      return await answered.promise;
+      outcome = await answered.promise;
+      return outcome;
+    } catch (error) {
+      if (error instanceof CommandError && error.reason === 'owner_did_not_answer') outcome = 'not_answered';
+      throw error;
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       this.#open.delete(id);
-      this.#onChange();
+      this.#onChange({ event: 'prompt_ended', ...named, outcome });
     }
   }
 

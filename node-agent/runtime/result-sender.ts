@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, openAsBlob } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import type { CommandResult, UploadMetadata } from '../../shared/contract/nodes/command-result.ts';
 import type { HubClient } from './hub-client.ts';
 import { HubError } from './hub-error.ts';
 import type { FinishedCommand, StoredArtifact } from './journal.ts';
-import { readOwnFile, sizeOfOwnFile } from './own-file.ts';
+import { openOwnFile, readOwnFile, sizeOfOwnFile } from './own-file.ts';
 
 /** Artifacts up to this total size are sent inside the JSON, in bytes. */
 const inlineBytes = 256 * 1024;
@@ -169,7 +168,8 @@ export class ResultSender {
       const { received: start } = state;
       const end = Math.min(facts.bytes, start + delivery.pieceBytes);
       const startedAt = performance.now();
-      const source = createReadStream(artifact.filePath, { start, end: end - 1, highWaterMark: chunkBytes });
+      const fd = openOwnFile(artifact.filePath, 'read');
+      const source = createReadStream(artifact.filePath, { fd, start, end: end - 1, highWaterMark: chunkBytes });
       // The request reports the error of a removed file. Without a listener, the error would end the process after an
       // abort.
       source.on('error', () => undefined);
@@ -195,8 +195,9 @@ async function factsOf(
   const cached = facts.get(name);
   if (cached !== undefined) return cached;
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(filePath) as AsyncIterable<Buffer>) hash.update(chunk);
-  const computed = { bytes: (await stat(filePath)).size, sha256: hash.digest('hex'), contentType };
+  const fd = openOwnFile(filePath, 'read');
+  for await (const chunk of createReadStream(filePath, { fd }) as AsyncIterable<Buffer>) hash.update(chunk);
+  const computed = { bytes: sizeOfOwnFile(filePath), sha256: hash.digest('hex'), contentType };
   facts.set(name, computed);
   return computed;
 }

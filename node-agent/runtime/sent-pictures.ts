@@ -1,9 +1,9 @@
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import { z } from 'zod';
 import type { StoredArtifact } from './journal.ts';
+import { copyToOwnFile, readOwnFile, sizeOfOwnFile } from './own-file.ts';
 
 const extensions: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 const maxPictureBytes = 20 * 1024 * 1024;
@@ -57,11 +57,10 @@ export class SentPictures implements Disposable {
     const { contentType, filePath } = picture;
     const path = join(this.#folder, `${commandId}.${extensions[contentType]}`);
     try {
-      const bytes = statSync(filePath).size;
+      const bytes = sizeOfOwnFile(filePath);
       if (bytes > maxPictureBytes) return;
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      copyFileSync(filePath, path + partial);
-      chmodSync(path + partial, 0o600);
+      copyToOwnFile(filePath, path + partial);
       this.#forget(commandId);
       renameSync(path + partial, path);
       this.#remember(commandId, { path, contentType, bytes, storedAt: this.#now() });
@@ -82,7 +81,7 @@ export class SentPictures implements Disposable {
     const picture = this.#pictures.get(commandId);
     if (picture === undefined || this.#isOld(picture)) return null;
     try {
-      return { contentType: picture.contentType, bytes: await readFile(picture.path) };
+      return { contentType: picture.contentType, bytes: readOwnFile(picture.path) };
     } catch {
       return null;
     }

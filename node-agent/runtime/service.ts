@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { CompanionError, folderSuffix } from './data-folder.ts';
+import { createOwnFile } from './own-file.ts';
 import { appImageOf } from './running-app-image.ts';
 
 /** Installs a companion without a window as a service of the user's systemd, which restarts it when it fails. */
@@ -109,7 +110,7 @@ export async function installService(unit: Unit, isPaired: boolean): Promise<str
   await assertSystemd();
   mkdirSync(resolve(unit.path, '..'), { recursive: true });
   const temporary = `${unit.path}.new-${process.pid}`;
-  writeFileSync(temporary, unit.text, { mode: 0o644, flush: true });
+  createOwnFile(temporary, unit.text, 0o644);
   renameSync(temporary, unit.path);
   await runSystemctl('daemon-reload');
   await runSystemctl('enable', unit.name);

@@ -49,7 +49,8 @@ const pairingCheckMs = 1_000;
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #secrets: DeviceSecrets;
-  readonly #prompts = new Prompts(systemRun.promptMs, () => {
+  readonly #prompts = new Prompts(systemRun.promptMs, (event) => {
+    this.#options.onEvent(event);
     this.#companion?.promptsChanged();
     this.#changed();
   });

@@ -2008,6 +2008,8 @@ export interface DeviceFacts {
   }[];
   /** Seconds since the device started */
   uptimeSeconds?: number;
+  /** Commands that wait for the owner of the device to allow them */
+  waitingForOwner?: string[];
 }
 
 /** What a device reports about itself. It is not trusted: show it as text only */
@@ -3908,6 +3910,8 @@ export interface RunWaitForNode {
   nodeOnline: boolean;
   /** Whether the node has leased the command; otherwise the command is pending */
   handedOut: boolean;
+  /** Whether the node has leased the command and waits until the owner of its machine allows it */
+  waitsForOwner: boolean;
   /** Deadline for the node to lease the command, or, once leased, to complete it */
   until: string;
 }

@@ -100,7 +100,7 @@ test('a run that a limit or a policy delays names it, and shows the end time if 
   await expect.poll(() => waitOf(workspace, quiet)).toEqual({ kind: 'quiet_hours', until: later });
 });
 
-test('a run that waits for a node shows the node, whether it is reachable and whether it has received the command', async () => {
+test('a run that waits for a node shows the node, whether it is reachable, has received the command and waits for its owner', async () => {
   const workspace = await hub.workspace();
   const { nodeId, device } = await pair(workspace);
   const runId = await begin(workspace, [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
@@ -113,7 +113,20 @@ test('a run that waits for a node shows the node, whether it is reachable and wh
   });
   await expect
     .poll(() => waitOf(workspace, runId))
-    .toMatchObject({ ...wait, commandId: commands[0]?.id, nodeOnline: true, handedOut: true });
+    .toMatchObject({ ...wait, commandId: commands[0]?.id, nodeOnline: true, handedOut: true, waitsForOwner: false });
+  const commandId = commands[0]?.id as string;
+  const report = (waitingForOwner: string[]) =>
+    device.call('heartbeatAutomationNode', {
+      params: { id: nodeId },
+      body: { facts: { waitingForOwner }, running: [commandId] },
+    });
+  await report([runId, commandId]);
+  expect(await waitOf(workspace, runId)).toMatchObject({ ...wait, commandId, waitsForOwner: true });
+  await report([runId]);
+  expect(await waitOf(workspace, runId)).toMatchObject({ ...wait, commandId, waitsForOwner: false });
+  await report([commandId]);
+  await ageHeartbeat(hub.database, nodeId, { hours: 1 });
+  expect(await waitOf(workspace, runId)).toMatchObject({ ...wait, nodeOnline: false, waitsForOwner: false });
 });
 
 test('a run that waits for a time, a retry or another run says so', async () => {

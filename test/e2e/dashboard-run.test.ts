@@ -255,7 +255,7 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
       .waitFor();
   });
 
-  test('a run that waits for an offline node, for a time or for another run says so, with a link', async () => {
+  test('a run that waits for an offline node, for the owner of a node, for a time or for another run says so, with a link', async () => {
     const device = await pair('boat-pc');
     const childId = (
       await workspace.api.call('createAutomationWorkflow', {
@@ -273,6 +273,19 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(await page.getByRole('link', { name: 'Open the node' }).getAttribute('href')).toBe(
       `/app/nodes/${device.nodeId}`,
     );
+    const { commands } = await device.client.call('pollAutomationNodeCommands', {
+      params: { id: device.nodeId },
+      query: { wait: 20, max: 1 } as never,
+    });
+    const waitingForOwner = [commands[0]?.id as string];
+    await device.client.call('heartbeatAutomationNode', {
+      params: { id: device.nodeId },
+      body: { facts: { waitingForOwner }, running: waitingForOwner },
+    });
+    await page
+      .getByRole('heading', { name: 'The owner of boat-pc must allow “Ping the boat” at the machine' })
+      .waitFor();
+    await lane(page, 'Ping the boat').getByText('waiting for the owner of the node').waitFor();
     await page.goto(`${hub.url}/app/runs/${waits[1]}`);
     await page.getByRole('heading', { name: '“Tomorrow” waits for its set time' }).waitFor();
     await page.goto(`${hub.url}/app/runs/${waits[2]}`);

@@ -61,6 +61,13 @@ async function cli(...args: string[]): Promise<string> {
   return stdout;
 }
 const prompts = async () => JSON.parse(await cli('prompts', '--json')) as Prompt[];
+/** The events of a prompt that the companion printed. */
+const eventsOf = (promptId: string) =>
+  companion
+    .log()
+    .split('\n')
+    .filter((line) => line.includes(promptId))
+    .map((line) => JSON.parse(line) as object);
 async function prompted(): Promise<Prompt> {
   let found: Prompt[] = [];
   await expect.poll(async () => (found = await prompts())).toHaveLength(1);
@@ -89,7 +96,16 @@ describe('an owner who turned on prompts', () => {
       reason: 'no_rule',
     });
     expect(await cli('prompts')).toContain('"cat; echo \\"$1\\""');
+    const waitsForOwner = async () => {
+      const { waitsFor } = await workspace.api.call('getAutomationRun', { params: { id: runId } });
+      return waitsFor?.kind === 'node_command' && waitsFor.waitsForOwner;
+    };
+    await expect.poll(waitsForOwner).toBe(true);
     await cli('answer', prompt.id, 'once');
+    expect(eventsOf(prompt.id)).toMatchObject([
+      { event: 'prompt', command: expect.stringContaining('cat; echo') as string, runId, workflow: 'owner' },
+      { event: 'prompt_ended', outcome: 'once' },
+    ]);
     expect(await settled(runId)).toMatchObject({
       status: 'succeeded',
       stepsResultJson: [{ output: { stdout: 'in\na b\n' } }],

@@ -1,11 +1,12 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
+import { createOwnFile, readOwnFile } from '../../runtime/own-file.ts';
 
 /** Reads a small state file. Returns null if it is missing, broken or does not match the schema. */
 export function readSmallFile<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | null {
   try {
-    return schema.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data ?? null;
+    return schema.safeParse(JSON.parse(readOwnFile(path).toString())).data ?? null;
   } catch {
     return null;
   }
@@ -15,7 +16,7 @@ export function readSmallFile<Schema extends z.ZodType>(path: string, schema: Sc
 export function writeSmallFile(path: string, value: unknown): void {
   const temporaryPath = `${path}.new-${process.pid}`;
   try {
-    writeFileSync(temporaryPath, JSON.stringify(value), { mode: 0o600, flush: true });
+    createOwnFile(temporaryPath, JSON.stringify(value));
     renameSync(temporaryPath, path);
   } catch (error) {
     rmSync(temporaryPath, { force: true });
@@ -28,7 +29,7 @@ export function writeSmallFile(path: string, value: unknown): void {
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   try {
-    const handle = openSync(folder, 'r');
+    const handle = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
       fsyncSync(handle);
     } finally {

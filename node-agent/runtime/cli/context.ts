@@ -8,9 +8,10 @@ import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import { visibleJson, visibleText } from '../../../shared/visible-text.ts';
 import { askCompanion, ControlRefusal } from '../control/client.ts';
 import { refusedToProgram } from '../control/server.ts';
-import { CompanionError, DataFolder } from '../data-folder.ts';
+import { CompanionError, DataFolder, folderSuffix } from '../data-folder.ts';
 import { changeSettings } from '../owner-changes.ts';
 import { isStartedByCommand } from '../process-guard.ts';
+import { commandLine } from '../program-rules.ts';
 
 /** Dependencies of all commands of the command line. */
 export interface CliContext {
@@ -25,6 +26,10 @@ const isStartedByNpx = basename(dirname(process.argv[1] ?? '')) === '.bin';
 /** Makes the commands of a message work here: after a local installation, the shell finds them through `npx` alone. */
 export const asTyped = (text: string): string =>
   isStartedByNpx ? text.replaceAll(/(?<![\w/.-])outrigger-companion (?=[a-z])/g, 'npx $&') : text;
+
+/** Options that a command needs to use a data folder, with a space before each. Empty for the default folder. */
+export const folderOptions = ({ path }: DataFolder): string =>
+  folderSuffix(path) === '' ? '' : ` --data-folder ${commandLine([path])}`;
 
 export const json = () => new Option('--json', 'print JSON');
 

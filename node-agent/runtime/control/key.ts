@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { linkSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
-import { readOwnFile } from '../own-file.ts';
+import { createOwnFile, readOwnFile } from '../own-file.ts';
 import type { Agreement } from './sealed-lines.ts';
 
 /** A random value that is used once, in hex. */
@@ -21,7 +21,7 @@ export function controlKey(folder: DataFolder): Buffer {
     if (known !== null) return known;
     const own = `${path}.${randomBytes(4).toString('hex')}`;
     try {
-      writeFileSync(own, randomBytes(32).toString('hex'), { mode: 0o600, flush: true });
+      createOwnFile(own, randomBytes(32).toString('hex'));
       // If two processes create a key at the same time, the first one is used.
       linkSync(own, path);
     } catch (error) {

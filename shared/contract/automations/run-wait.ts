@@ -44,6 +44,9 @@ export const runWait = named(
         nodeName: z.string().describe('Current name of the node'),
         nodeOnline: z.boolean().describe('Whether the node is online'),
         handedOut: z.boolean().describe('Whether the node has leased the command; otherwise the command is pending'),
+        waitsForOwner: z
+          .boolean()
+          .describe('Whether the node has leased the command and waits until the owner of its machine allows it'),
         until: timestamp.describe('Deadline for the node to lease the command, or, once leased, to complete it'),
       }),
     ),

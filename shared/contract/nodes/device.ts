@@ -122,6 +122,11 @@ export const deviceFacts = named(
         .optional()
         .describe('Displays, at most 16'),
       uptimeSeconds: z.number().min(0).optional().describe('Seconds since the device started'),
+      waitingForOwner: z
+        .array(id)
+        .max(64)
+        .optional()
+        .describe('Commands that wait for the owner of the device to allow them'),
     })
     .describe('Device information of a heartbeat; each field is optional'),
 );

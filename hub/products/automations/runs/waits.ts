@@ -14,6 +14,7 @@ export type StoredWait =
       nodeName: string | null;
       nodeOnline: boolean | null;
       handedOut: boolean | null;
+      waitsForOwner: boolean | null;
     });
 
 /**
@@ -29,6 +30,7 @@ export const waitSql = (heartbeatSeconds: number): string => `case
   when runs.started_at is null then jsonb_build_object('kind', 'jitter', 'until', runs.wake_at)
   else (
     select s.wait || jsonb_build_object('stepIndex', s.index, 'nodeId', c.node_id, 'nodeName', nodes.name, 'nodeOnline', ${isOnlineText(heartbeatSeconds)}, 'handedOut', c.status = 'leased',
+      'waitsForOwner', c.status = 'leased' and nodes.facts->'waitingForOwner' @> to_jsonb(c.id::text),
       'until', case s.wait->>'kind' when 'node_command' then c.expires_at when 'approval' then a.expires_at else runs.wake_at end)
     from (
       select wait, index, case wait->>'kind' when 'node_command' then (wait->>'commandId')::uuid end as command_id, case wait->>'kind' when 'approval' then (wait->>'approvalId')::uuid end as approval_id
@@ -48,7 +50,7 @@ export function presentWait(stored: StoredWait | null): RunWait | null {
       : { kind: 'limit', limit: stored.hold, until };
   switch (stored.kind) {
     case 'node_command': {
-      const { stepIndex, commandId, nodeId, nodeName, nodeOnline, handedOut } = stored;
+      const { stepIndex, commandId, nodeId, nodeName, nodeOnline, handedOut, waitsForOwner } = stored;
       // The command was removed with its node. The run detects this itself.
       if (nodeId === null || until === null) return null;
       return {
@@ -59,6 +61,8 @@ export function presentWait(stored: StoredWait | null): RunWait | null {
         nodeName: nodeName ?? '',
         nodeOnline: nodeOnline === true,
         handedOut: handedOut === true,
+        // The report of a node that is offline may be outdated.
+        waitsForOwner: waitsForOwner === true && nodeOnline === true,
         until,
       };
     }

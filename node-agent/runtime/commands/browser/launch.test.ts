@@ -4,10 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { localSettings } from '../../settings.ts';
 import { findBrowser } from './find-browser.ts';
 import { BrowserSession } from './session.ts';
+import { Windows } from './windows.ts';
 
 /** Starts a server whose page uses a WebSocket and a service worker. `seen` has the requests. */
 async function listen(): Promise<{ base: string; seen: string[] }> {
@@ -180,6 +181,25 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       becomeFast();
       const opened = open().catch((error: unknown) => error);
       await expect.poll(() => existsSync(profile), { interval: 1 }).toBe(true);
+      await session.end('denied');
+      expect(processesOf(profile)).toEqual([]);
+      expect(await opened).toMatchObject({ message: 'The browser was ended while it started.' });
+      expect(await open()).toBe('about:blank');
+    });
+
+    test('ends also when its processes are stopped at the end of their start', async () => {
+      const profile = newProfile();
+      const { session, open, becomeFast } = slowBrowser(profile);
+      becomeFast();
+      const watch = Windows.watch.bind(Windows);
+      const stopped = Promise.withResolvers<void>();
+      vi.spyOn(Windows, 'watch').mockImplementationOnce((...args) => {
+        for (const { pid } of processesOf(profile)) process.kill(pid, 'SIGSTOP');
+        stopped.resolve();
+        return watch(...args);
+      });
+      const opened = open().catch((error: unknown) => error);
+      await stopped.promise;
       await session.end('denied');
       expect(processesOf(profile)).toEqual([]);
       expect(await opened).toMatchObject({ message: 'The browser was ended while it started.' });

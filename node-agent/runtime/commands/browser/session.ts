@@ -336,10 +336,11 @@ export class BrowserSession implements AsyncDisposable {
       });
       startPage = context.pages()[0] ?? (await unlessAborted(context.newPage(), signal));
       await unlessAborted(storeProxyCredentials(startPage, filter), signal);
-      windows = await Windows.watch(context, startPage, {
+      const watching = Windows.watch(context, startPage, {
         runsByTarget: () => this.#runsByTarget(),
         hasCapacity: (pages) => this.#limitProblem(pages, this.#settings?.maxPages ?? 1) === null,
       });
+      windows = await unlessAborted(watching, signal);
       signal.throwIfAborted();
     } catch (error) {
       if (context !== undefined) await killBrowserUntil(launchId, context.close());

@@ -112,9 +112,16 @@ function RunState({ run }: { run: Run }) {
       <ErrorNote error={cancel.error} />
       {run.waitsFor?.kind === 'node_command' && (
         <p role="status" className="mb-3 text-text-muted">
-          {format(run.waitsFor.nodeOnline ? nodes.waitsForMachine : nodes.waitsForOffline, {
-            name: visibleLine(run.waitsFor.nodeName),
-          })}
+          {format(
+            !run.waitsFor.nodeOnline
+              ? nodes.waitsForOffline
+              : run.waitsFor.waitsForOwner
+                ? nodes.waitsForOwner
+                : nodes.waitsForMachine,
+            {
+              name: visibleLine(run.waitsFor.nodeName),
+            },
+          )}
         </p>
       )}
       {approvalId !== null && approvalId !== undefined && (

@@ -113,6 +113,7 @@ test('a run that waits for an offline node shows the wait up to now', () => {
     nodeName: 'boat-pc',
     nodeOnline: false,
     handedOut: false,
+    waitsForOwner: false,
     until: at(hour),
   };
   const pending = { ...command(1, 1, 1), status: 'pending' as const, finishedAt: null };
@@ -123,4 +124,29 @@ test('a run that waits for an offline node shows the wait up to now', () => {
     { tone: 'wait', reason: 'node', from: begin + 1000, to: begin + hour * 1000 },
   ]);
   expect(workingMs).toBe(1_000);
+});
+
+test('a command that its node has leased is work, and a wait while the owner of the node must allow it', () => {
+  const wait = (waitsForOwner: boolean): Run['waitsFor'] => ({
+    kind: 'node_command',
+    stepIndex: 0,
+    commandId: 'command 1',
+    nodeId: 'node',
+    nodeName: 'boat-pc',
+    nodeOnline: true,
+    handedOut: true,
+    waitsForOwner,
+    until: at(hour),
+  });
+  const leased = { ...command(1, 1, 1), status: 'leased' as const, finishedAt: null };
+  const tones = (waitsForOwner: boolean) => {
+    const steps = [step(0, 0, null, { commands: [leased] })];
+    const running = run(steps, { status: 'running', finishedAt: null, waitsFor: wait(waitsForOwner) });
+    return timelineOf(running, [], begin + 10_000).lanes[0]?.segments.map(({ tone, reason }) => [tone, reason]);
+  };
+  expect(tones(false)).toEqual([['running', undefined]]);
+  expect(tones(true)).toEqual([
+    ['running', undefined],
+    ['wait', 'owner'],
+  ]);
 });

@@ -1,8 +1,8 @@
 import { isKept } from './run-model.ts';
 import type { Run, StepResult } from './run-model.ts';
 
-/** Why a step waited. `node`, `retry`, `delay` and `run` are known only while the run waits. */
-export type WaitReason = 'approval' | 'node' | 'retry' | 'delay' | 'run';
+/** Why a step waited. `node`, `owner`, `retry`, `delay` and `run` are known only while the run waits. */
+export type WaitReason = 'approval' | 'node' | 'owner' | 'retry' | 'delay' | 'run';
 export type SegmentTone = 'succeeded' | 'failed' | 'running' | 'wait';
 
 /** A part of a lane: an attempt that works, or a wait. Times are in milliseconds since 1970. */
@@ -61,9 +61,10 @@ const waitReasons: Partial<Record<NonNullable<Run['waitsFor']>['kind'], WaitReas
 function presentWait(run: Run, step: StepResult, since: number, now: number): Segment | null {
   const wait = run.waitsFor;
   if (wait === null || !('stepIndex' in wait) || wait.stepIndex !== step.index) return null;
-  const reason = waitReasons[wait.kind];
-  // A command that the node has leased is work.
-  if (reason === undefined || (wait.kind === 'node_command' && wait.handedOut)) return null;
+  const waitsForOwner = wait.kind === 'node_command' && wait.waitsForOwner;
+  const reason = waitsForOwner ? 'owner' : waitReasons[wait.kind];
+  // A command that the node has leased is work, unless the owner of the node must allow it first.
+  if (reason === undefined || (wait.kind === 'node_command' && wait.handedOut && !waitsForOwner)) return null;
   const command = step.commands.at(-1);
   const lastEnd = command?.finishedAt ?? null;
   const from = Math.max(

@@ -38,10 +38,16 @@ export function WaitBanner({ run }: { run: Run }) {
       );
     case 'node_command': {
       const node = visibleLine(wait.nodeName);
-      const title = wait.handedOut ? waits.nodeWorks : wait.nodeOnline ? waits.nodeOnline : waits.nodeOffline;
+      const title = wait.waitsForOwner
+        ? waits.nodeOwner
+        : wait.handedOut
+          ? waits.nodeWorks
+          : wait.nodeOnline
+            ? waits.nodeOnline
+            : waits.nodeOffline;
       return (
         <Banner
-          tone={wait.nodeOnline ? 'neutral' : 'warning'}
+          tone={wait.nodeOnline && !wait.waitsForOwner ? 'neutral' : 'warning'}
           title={format(title, { node, step: name })}
           actions={
             <ButtonLink to="/nodes/$nodeId/{-$tab}" params={{ nodeId: wait.nodeId }}>
@@ -49,6 +55,7 @@ export function WaitBanner({ run }: { run: Run }) {
             </ButtonLink>
           }
         >
+          {wait.waitsForOwner && <p>{waits.nodeOwnerText}</p>}
           {!wait.nodeOnline && <p>{waits.nodeOfflineText}</p>}
           <p>
             {wait.handedOut ? waits.nodeDeadline : waits.nodeStartDeadline} <RelativeTime at={wait.until} />

@@ -30,7 +30,13 @@ function useWaitText(): (wait: RunWait) => string {
       case 'quiet_hours':
         return until === null ? texts.quietHours : format(texts.quietHoursUntil, { time });
       case 'node_command': {
-        const text = !wait.nodeOnline ? texts.nodeOffline : wait.handedOut ? texts.nodeWorks : texts.nodePending;
+        const text = !wait.nodeOnline
+          ? texts.nodeOffline
+          : wait.waitsForOwner
+            ? texts.nodeOwner
+            : wait.handedOut
+              ? texts.nodeWorks
+              : texts.nodePending;
         return format(text, { node: visibleLine(wait.nodeName), time });
       }
       case 'approval':

@@ -179,6 +179,7 @@ export const nodes: typeof english = {
   seePermissions: 'عرض الأذونات',
   cancelRun: 'إلغاء',
   waitsForMachine: 'في انتظار {name}…',
+  waitsForOwner: 'يجب أن يسمح مالك {name} بهذا على الجهاز نفسه.',
   waitsForOffline: '{name} غير متصل. ينتظره الأمر.',
   waitsForApproval: 'يجب أن يوافق شخص على هذا أولًا.',
   openApproval: 'فتح الموافقة',

@@ -49,12 +49,16 @@ export const run: typeof english = {
   waitingFor: {
     approval: 'في انتظار الموافقة',
     node: 'في انتظار العقدة',
+    owner: 'في انتظار موافقة مالك العقدة',
     retry: 'في انتظار المحاولة التالية',
     delay: 'في انتظار الوقت المحدد',
     run: 'في انتظار تشغيل آخر',
   },
   until: 'حتى',
   waits: {
+    nodeOwner: 'يجب أن يسمح مالك {node} بتنفيذ «{step}» على الجهاز نفسه',
+    nodeOwnerText:
+      'يسأل البرنامج المرافق مالك الجهاز: في نافذته، أو في طرفية على ذلك الجهاز بالأمر outrigger-companion prompts. إن لم يجب خلال دقيقتين، تفشل الخطوة.',
     nodeWorks: '{node} تنفّذ «{step}»',
     nodeOnline: '«{step}» تنتظر {node}',
     nodeOffline: '{node} غير متصلة، و«{step}» تنتظرها',

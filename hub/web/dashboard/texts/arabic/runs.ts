@@ -104,6 +104,7 @@ export const runs: typeof english = {
     jitter: 'يبدأ عند {time} بعد تأخيره العشوائي',
     nodeOffline: '{node} غير متصل. الانتظار حتى {time}',
     nodePending: 'في انتظار {node}',
+    nodeOwner: 'يجب أن يسمح مالك {node} بهذا على الجهاز نفسه',
     nodeWorks: 'أمر قيد التنفيذ على {node}',
     approval: 'في انتظار قرار',
     approvalUntil: 'في انتظار قرار حتى {time}',

@@ -179,6 +179,7 @@ export const nodes = {
   seePermissions: 'See permissions',
   cancelRun: 'Cancel',
   waitsForMachine: 'Waits for {name}…',
+  waitsForOwner: 'The owner of {name} must allow this at the machine.',
   waitsForOffline: '{name} is offline. The command waits for it.',
   waitsForApproval: 'A person must approve this first.',
   openApproval: 'Open the approval',

@@ -47,12 +47,16 @@ export const run = {
   waitingFor: {
     approval: 'waiting for approval',
     node: 'waiting for the node',
+    owner: 'waiting for the owner of the node',
     retry: 'waiting for the next attempt',
     delay: 'waiting for the set time',
     run: 'waiting for a run',
   },
   until: 'Until',
   waits: {
+    nodeOwner: 'The owner of {node} must allow “{step}” at the machine',
+    nodeOwnerText:
+      'The companion asks its owner: in its window, or in a terminal of that machine with outrigger-companion prompts. Without an answer within 2 minutes, the step fails.',
     nodeWorks: '{node} works on “{step}”',
     nodeOnline: '“{step}” waits for {node}',
     nodeOffline: '{node} is offline. “{step}” waits for it',

@@ -102,6 +102,7 @@ export const runs = {
     jitter: 'Starts at {time}, after its random delay',
     nodeOffline: '{node} is offline. Waits until {time}',
     nodePending: 'Waits for {node}',
+    nodeOwner: 'The owner of {node} must allow this at the machine',
     nodeWorks: 'Command in progress on {node}',
     approval: 'Waits for a decision',
     approvalUntil: 'Waits for a decision until {time}',

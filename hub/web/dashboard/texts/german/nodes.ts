@@ -195,6 +195,7 @@ export const nodes: typeof english = {
   seePermissions: 'Berechtigungen ansehen',
   cancelRun: 'Abbrechen',
   waitsForMachine: 'Wartet auf {name}…',
+  waitsForOwner: 'Der Besitzer von {name} muss das an der Maschine erlauben.',
   waitsForOffline: '{name} ist offline. Der Befehl wartet auf die Maschine.',
   waitsForApproval: 'Eine Person muss das zuerst freigeben.',
   openApproval: 'Freigabe öffnen',

@@ -55,12 +55,16 @@ export const run: typeof english = {
   waitingFor: {
     approval: 'auf Freigabe gewartet',
     node: 'auf den Rechner gewartet',
+    owner: 'auf die Erlaubnis am Rechner gewartet',
     retry: 'auf den nächsten Versuch gewartet',
     delay: 'auf die eingestellte Zeit gewartet',
     run: 'auf einen Lauf gewartet',
   },
   until: 'Bis',
   waits: {
+    nodeOwner: 'Der Besitzer von {node} muss „{step}“ am Rechner erlauben',
+    nodeOwnerText:
+      'Der Companion fragt seinen Besitzer: in seinem Fenster oder in einem Terminal dieses Rechners mit outrigger-companion prompts. Ohne Antwort innerhalb von 2 Minuten schlägt der Schritt fehl.',
     nodeWorks: '{node} bearbeitet „{step}“',
     nodeOnline: '„{step}“ wartet auf {node}',
     nodeOffline: '{node} ist offline. „{step}“ wartet darauf',

@@ -105,6 +105,7 @@ export const runs: typeof english = {
     jitter: 'Beginnt um {time}, nach der zufälligen Verzögerung',
     nodeOffline: '{node} ist offline. Wartet bis {time}',
     nodePending: 'Wartet auf {node}',
+    nodeOwner: 'Der Besitzer von {node} muss das am Rechner erlauben',
     nodeWorks: 'Befehl läuft auf {node}',
     approval: 'Wartet auf eine Entscheidung',
     approvalUntil: 'Wartet bis {time} auf eine Entscheidung',
