@@ -251,9 +251,9 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
       const { page, consoleLines } = await openTab(context);
       await page.goto(`${site.origin}/`);
       const text = `Before the sign-in, ${isReloaded ? 'then a page load' : 'same page'}`;
-      const id = await begin(page, text);
+      await begin(page, text);
       const externalId = `customer ${isReloaded}`;
-      const { token } = await scene.mint(externalId);
+      const { token, conversationId: id } = await scene.mint(externalId);
       if (isReloaded) {
         await closeButton(page).click();
         await page.goto(`${site.origin}/account?token=${token}`);
