@@ -320,6 +320,16 @@ describe('runs', () => {
     expect((await refused(other.api.call('cancelAutomationRun', { params: { id: run.id } }))).status).toBe(404);
   });
 
+  test('are queued in the response to a retry, also if a worker has claimed the new run', async () => {
+    let { id } = await runSteps([{ type: 'log', message: '{{payload.x}}' }]);
+    for (let count = 0; count < 8; count += 1) {
+      const retried = await workspace.api.call('retryAutomationRun', { params: { id } });
+      expect(retried).toMatchObject({ status: 'queued', startedAt: null, attempt: count + 2 });
+      expect(retried.stepsResultJson.map(({ status }) => status)).toEqual(['pending']);
+      ({ id } = await settledRun(workspace.api, retried.id));
+    }
+  });
+
   test('restart once at the first step that did not succeed, and keep earlier outputs', async () => {
     const { id } = await create([
       { type: 'skill', skillId: 'memory.write', input: { key: 'retry', value: 1 } },
