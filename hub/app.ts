@@ -26,7 +26,7 @@ import type { Chat, ChatEvents } from './products/chat/index.ts';
 import { createCore } from './products/core/index.ts';
 import type { Identity, LimitedKind } from './products/core/index.ts';
 import { createMarketing } from './products/marketing/index.ts';
-import { createNodes, Reachability } from './products/nodes/index.ts';
+import { createNodes } from './products/nodes/index.ts';
 import type { Nodes } from './products/nodes/index.ts';
 import { createWebhooks } from './products/webhooks/index.ts';
 
@@ -170,10 +170,10 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     });
   }
 
+  stack.use(await nodes.announce(config.role !== 'worker'));
   // HTTP server.
   let url: string | null = null;
   if (config.role !== 'worker') {
-    stack.use(await Reachability.announce(db, logger));
     const { builtFiles } = await import('./platform/http/pages/built-files.ts');
     try {
       builtFiles();

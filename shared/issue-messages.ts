@@ -29,6 +29,10 @@ export function issueMessage(issue: Issue): string {
 
 const nounOf = (origin: string): string => (Object.hasOwn(nouns, origin) ? ` ${nouns[origin]}` : '');
 
+/** The message of a schema, unless it is a default text of the validator. */
+export const schemaMessage = (issue: Issue): string =>
+  /^Invalid (option|input)\b/.test(issue.message) ? issueMessage(issue) : issue.message;
+
 /** The first problem of a value, with the name of its field. */
 export function describeIssue(error: z.ZodError, whole: string): string {
   const [issue] = error.issues;

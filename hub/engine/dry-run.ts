@@ -3,6 +3,7 @@ import type { DryRun } from '../../shared/contract/automations/workflows.ts';
 import { AppError } from '../../shared/errors.ts';
 import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
+import { schemaMessage } from '../../shared/issue-messages.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { RenderBudget, TemplateError, isTruthy, renderKnownTemplates } from '../../shared/template.ts';
 import type { KnownScope } from '../../shared/template.ts';
@@ -68,7 +69,7 @@ function problemsOf(skill: Skill, input: JsonValue, unresolved: string[]): strin
           ).includes('{{')
         ),
     )
-    .map((issue) => `${fieldPath(['input', ...issue.path])} ${issue.message}`);
+    .map((issue) => `${fieldPath(['input', ...issue.path])} ${schemaMessage(issue)}`);
 }
 
 function dryStep(

@@ -3,6 +3,7 @@ import { approvedRequestText, systemRun } from '../../shared/commands/system.ts'
 import { AppError } from '../../shared/errors.ts';
 import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
+import { schemaMessage } from '../../shared/issue-messages.ts';
 import { canonicalJson, toStorableJson } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { approvalSeconds, askApproval, openApproval, settledApproval } from './approval-gate.ts';
@@ -33,7 +34,7 @@ export function skillOf(deps: EngineDependencies, skillId: string): Skill {
 export function parseInput(skill: Skill, rendered: JsonValue): Record<string, unknown> {
   const parsed = skill.input.safeParse(rendered);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${fieldPath(['input', ...issue.path])} ${issue.message}`);
+  const problems = parsed.error.issues.map((issue) => `${fieldPath(['input', ...issue.path])} ${schemaMessage(issue)}`);
   throw new StepFailure('invalid_input', `${skill.id} can't use its input: ${problems.join('; ').slice(0, 2000)}`, {
     retryable: false,
   });

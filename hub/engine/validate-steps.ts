@@ -4,6 +4,7 @@ import type { Entitlement } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { ErrorDetail } from '../../shared/errors.ts';
 import { fieldPath } from '../../shared/field-path.ts';
+import { schemaMessage } from '../../shared/issue-messages.ts';
 import { findTemplateProblems, hasTemplate } from '../../shared/template.ts';
 import type { SkillCatalog } from './skill.ts';
 import { callOf } from './steps.ts';
@@ -36,7 +37,7 @@ function inputProblems(schema: z.ZodObject, input: Record<string, unknown>, path
       if (issue.code === 'unrecognized_keys')
         return { path: fieldPath(at), message: `has unknown fields: ${issue.keys.join(', ')}` };
       const missing = issue.code === 'invalid_type' && !hasOwnPath(input, issue.path);
-      return { path: fieldPath(at), message: missing ? 'is required' : issue.message };
+      return { path: fieldPath(at), message: missing ? 'is required' : schemaMessage(issue) };
     });
 }
 

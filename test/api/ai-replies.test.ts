@@ -106,6 +106,27 @@ describe('an answer', () => {
     expect((await show(visitor)).unreadCount).toBe(3);
   });
 
+  test('to a question from before the sign-in is sent to the conversation into which it moved', async () => {
+    await scene.set({ allowAnonymous: true });
+    await scene.setAi({ enabled: true, debounceMs: 30_000 });
+    const { siteKey } = scene;
+    const open = (body: object) => hub.client().call('openVisitorSession', { body: { siteKey, ...body } });
+    const anonymous = await open({});
+    await hub
+      .client(anonymous.token)
+      .call('sendVisitorMessage', { body: { content: 'When do you open?', clientId: 'one' } });
+    const { token, conversationId } = await scene.mint();
+    const session = await open({ token, anonymousSession: anonymous.token });
+    expect(session).toMatchObject({ carriedOver: true, conversation: { id: conversationId } });
+    const visitor = { ...session, conversationId, api: hub.client(session.token) };
+    await makeAiTurnsDue(hub.database, scene.tenantId);
+    await expect
+      .poll(() => scene.publicMessages(visitor))
+      .toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
+    await scene.settled();
+    expect(model.requests).toHaveLength(1);
+  });
+
   test('is sent once per message of many concurrent visitors, over two processes', async () => {
     model.answer = async ({ text }) => ({ reply: `to ${/question \d+/.exec(text)?.[0]}` });
     const visitors = await Promise.all(Array.from({ length: 12 }, () => scene.visitor()));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../fixtures/contract-client.ts';
@@ -171,4 +171,19 @@ test('the number of statements of a page does not grow with its approvals', asyn
   const few = await statementsOf(1);
   expect(few).toBeGreaterThan(3);
   expect(await statementsOf(5)).toBe(few);
+});
+
+test('by the clock of the database, an approval in time can be decided, and is not escalated early', async () => {
+  const id = await ask({
+    type: 'approval',
+    title: 'In time?',
+    approvers: [ann.email],
+    expiresInSeconds: 1_200,
+    escalateAfterSeconds: 600,
+    escalateTo: ['boss@example.org'],
+  });
+  // The clock of the process is an hour ahead.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await read(ann.session, id)).toMatchObject({ approvers: [ann.email], canDecide: true, refusal: null });
 });

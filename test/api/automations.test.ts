@@ -320,6 +320,26 @@ describe('runs', () => {
     expect((await refused(other.api.call('cancelAutomationRun', { params: { id: run.id } }))).status).toBe(404);
   });
 
+  test('fail with a message of the hub when a template gives a value of the wrong type', async () => {
+    const run = await runSteps([{ type: 'skill', skillId: 'log.write', input: { message: '{{payload}}' } }]);
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'invalid_input' } });
+    expect(run.error?.message).toContain('input.message must be a string');
+  });
+
+  test('are queued in the response to a retry, also if a worker has claimed the new run', async () => {
+    const failed = await Promise.all(
+      Array.from({ length: 30 }, () => runSteps([{ type: 'log', message: '{{payload.x}}' }])),
+    );
+    // Many at once, so that workers are faster than some of the responses.
+    const retried = await Promise.all(
+      failed.map(({ id }) => workspace.api.call('retryAutomationRun', { params: { id } })),
+    );
+    for (const run of retried) {
+      expect(run).toMatchObject({ status: 'queued', startedAt: null, attempt: 2 });
+      expect(run.stepsResultJson.map(({ status }) => status)).toEqual(['pending']);
+    }
+  });
+
   test('restart once at the first step that did not succeed, and keep earlier outputs', async () => {
     const { id } = await create([
       { type: 'skill', skillId: 'memory.write', input: { key: 'retry', value: 1 } },

@@ -261,6 +261,12 @@ describe('users', () => {
     expect(cookie).toMatch(/HttpOnly/);
     expect(cookie).toMatch(/SameSite=Strict/);
     const [session] = cookie.split(';') as [string];
+    // The next user of the browser must not read the responses from its cache.
+    const { tenantId } = workspace;
+    for (const path of ['/auth/me', `/tenants/${tenantId}/members`, '/v1/automations/runs', `/tenants/${tenantId}/x`]) {
+      const { headers } = await send(hub.url, 'GET', path, { headers: { cookie: session } });
+      expect([path, headers.get('cache-control')]).toEqual([path, 'no-store']);
+    }
     expect((await send(hub.url, 'GET', '/auth/me', { headers: { cookie: session } })).body).toMatchObject({
       workspaceName: name,
     });
@@ -410,7 +416,13 @@ describe('rate limits', () => {
           device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
         },
       });
-    for (let index = 0; index < 10; index += 1) expect((await claim('ABCD-EFGH', '198.51.100.7')).status).toBe(401);
+    for (let index = 0; index < 10; index += 1) {
+      const { status, headers } = await claim('ABCD-EFGH', '198.51.100.7');
+      expect(status).toBe(401);
+      // The headers show the limit that is nearest, which is not that of all requests.
+      const shown = ['limit', 'remaining'].map((name) => headers.get(`x-ratelimit-${name}`));
+      expect(shown).toEqual(['10', String(9 - index)]);
+    }
     const { pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
     expect((await claim(pairingCode, '198.51.100.7')).status).toBe(429);
     expect((await claim(pairingCode.toLowerCase().replace('-', ' '), '198.51.100.8')).status).toBe(200);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { ChatEventPayload } from '../../shared/contract/chat/chat-events.ts';
@@ -74,6 +74,21 @@ describe('schedules', () => {
       expect(new Date(on.nextRunAt as string).getTime()).toBeGreaterThan(Date.now());
     },
   );
+
+  test('a new schedule starts by the clock of the database, if the clock of the process is behind', async () => {
+    const now = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: now - 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const once = await create({ type: 'schedule', schedule: { kind: 'at', at: new Date(now + 60_000).toISOString() } });
+    expect(once.nextRunAt).toBe(new Date(now + 60_000).toISOString());
+    const past = await refused({
+      type: 'schedule',
+      schedule: { kind: 'at', at: new Date(now - 60_000).toISOString() },
+    });
+    expect(past).toMatchObject({ code: 'workflow_invalid' });
+    const { nextRunAt } = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 60 } });
+    expect(new Date(nextRunAt as string).getTime()).toBeGreaterThan(now);
+  });
 
   test('a new name keeps the next fire, a new schedule replaces it', async () => {
     const workflow = await create({

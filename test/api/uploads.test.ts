@@ -187,6 +187,16 @@ describe('an upload in pieces', () => {
     });
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     expect(sha256(Buffer.from(await response.arrayBuffer()))).toBe(sha256(whole));
+    // A browser asks before it shows the artifact again, and needs a valid credential for the answer.
+    expect(response.headers.get('cache-control')).toBe('private, no-cache');
+    const again = (headers: Record<string, string>) =>
+      fetch(response.url, {
+        // Without `cache-control`, `fetch` of Node adds `no-cache`, which browsers do not send.
+        headers: { 'if-none-match': response.headers.get('etag') as string, 'cache-control': 'max-age=0', ...headers },
+      });
+    const unchanged = await again({ 'x-api-key': workspace.key });
+    expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
+    expect((await again({})).status).toBe(401);
     expect(await database.query('select 1 from artifact_uploads where command_id = $1', [commandId])).toEqual([]);
   });
 

@@ -8,6 +8,7 @@ import type { TestDatabase } from '../fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import type { TestRedis } from '../fixtures/redis.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
+import { startTcpRelay } from '../fixtures/tcp-relay.ts';
 
 const limit = 100;
 const hookToken = 'a-hook-token-of-this-test';
@@ -130,6 +131,36 @@ describe.skipIf(!redisAvailable)('a Redis outage (needs redis-server)', () => {
       await redis.start();
     }
     await expect.poll(readiness).toMatchObject({ body: { status: 'ready' } });
+    await ping();
+  });
+
+  test('of one process does not stop its commands for a companion of a process that has Redis', async () => {
+    await using relay = await startTcpRelay(redis.url);
+    await using own = await acquireDatabase();
+    await using cut = await startHub({ REDIS_URL: relay.url, RATE_LIMIT_PER_MINUTE: '1000' }, own);
+    await using steady = await startHub({ REDIS_URL: redis.url, RATE_LIMIT_PER_MINUTE: '1000' }, own);
+    const { api, ...rest } = await cut.workspace();
+    await using companion = await startCompanion(steady, { api, ...rest });
+    const input = { nodeId: companion.nodeId, waitMs: 10_000 };
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input }] },
+    });
+    const ping = async () => {
+      const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
+      const run = await settledRun(api, runId);
+      expect(run.status, JSON.stringify(run.stepsResultJson)).toBe('succeeded');
+    };
+    await ping();
+    relay.cut();
+    const queue = async () => {
+      const response = await fetch(`${cut.url}/readyz`);
+      return ((await response.json()) as { parts: { queue: { ok: boolean } } }).parts.queue.ok;
+    };
+    await expect.poll(queue).toBe(false);
+    // Three commands in a row cannot all be found by chance.
+    for (let count = 0; count < 3; count += 1) await ping();
+    relay.restore();
+    await expect.poll(queue).toBe(true);
     await ping();
   });
 

@@ -251,18 +251,26 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
       const { page, consoleLines } = await openTab(context);
       await page.goto(`${site.origin}/`);
       const text = `Before the sign-in, ${isReloaded ? 'then a page load' : 'same page'}`;
-      const id = await begin(page, text);
+      await begin(page, text);
       const externalId = `customer ${isReloaded}`;
-      const { token } = await scene.mint(externalId);
+      const { token, conversationId: id } = await scene.mint(externalId);
+      const moved = () =>
+        expect
+          .poll(async () => (await scene.api.call('listChatMessages', { params: { id } })).data.length, {
+            message: 'the message moved',
+          })
+          .toBe(1);
       if (isReloaded) {
         await closeButton(page).click();
         await page.goto(`${site.origin}/account?token=${token}`);
+        await moved();
         await reply(id, 'Welcome back');
         await expect.poll(() => badge(page).textContent()).toBe('1');
         await launcher(page).click();
       } else {
         await frameOf(page).getByRole('textbox', { name: 'Write a message' }).fill('Half a sen');
         await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(token)} })`);
+        await moved();
         await reply(id, 'Welcome back');
       }
       await expect.poll(() => visibleTexts(page)).toEqual([text, 'Welcome back']);

@@ -183,7 +183,7 @@ export function permissionsPage(): string {
     operations.filter((operation) => operation.permission === permission || operation.alsoPermission === permission);
   const sections = products.flatMap((product) => [
     `## Product \`${product}\``,
-    `A key that is created without permissions gets ${defaultPermissions(product)
+    `\`npx outrigger token create\` without \`--permission\` grants ${defaultPermissions(product)
       .map((name) => `\`${name}\``)
       .join(', ')}.`,
     ...productPermissions[product].flatMap((permission) => [
@@ -196,7 +196,7 @@ export function permissionsPage(): string {
   ]);
   return page(
     'Permissions and entitlements',
-    'An API key belongs to one product and has permissions. A workspace has entitlements, which the operator of the hub sets.',
+    'An API key belongs to one product and has permissions. `POST /tenants/{tenantId}/tokens` requires its `permissions`. A workspace has entitlements, which the operator of the hub sets.',
     '## Entitlements',
     [
       '| entitlement | what it enables |',

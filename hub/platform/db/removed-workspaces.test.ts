@@ -1,5 +1,6 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startedRun } from '../../../shared/contract/automations/workflows.ts';
 import { startHub } from '../../../test/fixtures/hub.ts';
 import type { TestHub } from '../../../test/fixtures/hub.ts';
 import { engineRetention } from '../../engine/upkeep.ts';
@@ -76,6 +77,38 @@ test('of a workspace that is removed nothing is left in any table, and nothing o
   await removeLeftovers(hub.app.db, lookedAfter);
   expect((await rowsOf(removed.tenantId))['removed_workspaces']).toBeUndefined();
   expect(await rowsOf(kept.tenantId)).toMatchObject(before);
+});
+
+test('a removed workspace whose rows cannot be deleted does not keep the rows of the others', async () => {
+  const { database, app } = hub;
+  const workspaces = [await hub.workspace(), await hub.workspace(), await hub.workspace()];
+  const ids = workspaces.map(({ tenantId }) => tenantId);
+  for (const { api } of workspaces) {
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] },
+    });
+    const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
+    await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 5 } });
+  }
+  await database.query(
+    `CREATE FUNCTION refuse_removal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`,
+  );
+  await database.query(
+    `CREATE TRIGGER refuse_removal BEFORE DELETE ON flows FOR EACH ROW WHEN (old.tenant_id = '${ids[0]}') EXECUTE FUNCTION refuse_removal()`,
+  );
+  onTestFinished(async () => {
+    await database.query('DROP TRIGGER refuse_removal ON flows');
+  });
+  for (const id of ids) await database.query('DELETE FROM tenants WHERE id = $1', [id]);
+  // The first in the list.
+  await database.query(
+    `UPDATE removed_workspaces SET removed_at = now() - CASE WHEN tenant_id = $1 THEN interval '1 day' ELSE interval '1 hour' END`,
+    [ids[0]],
+  );
+  await expect(removeLeftovers(app.db, lookedAfter)).rejects.toThrow(`failed for 1 of 3: ${ids[0] as string}`);
+  const [refused, ...others] = await Promise.all(ids.map(rowsOf));
+  expect(refused).toMatchObject({ flows: 1, removed_workspaces: 1 });
+  for (const other of others) expect([other['flows'], other['removed_workspaces']]).toEqual([undefined, undefined]);
 });
 
 test('a workspace that is there loses nothing, whoever wrote it into the list of removed ones', async () => {

@@ -186,7 +186,6 @@ const leftoversSeconds = 600;
 
 /** Removes what removed workspaces left, in small batches; part of the sweep. */
 export async function removeLeftovers(db: Database, tables: readonly string[], stopping?: AbortSignal): Promise<void> {
-  const turn = newTurn(stopping);
   // Nothing goes on the word of the list alone: one that is there loses nothing, whoever wrote it down.
   await db.systemStatement(
     'forget_living_workspaces',
@@ -199,27 +198,34 @@ export async function removeLeftovers(db: Database, tables: readonly string[], s
      WHERE NOT EXISTS (SELECT FROM tenants t WHERE t.id = r.tenant_id) ORDER BY removed_at LIMIT 100`,
     [leftoversSeconds],
   );
-  for (const { tenant_id: tenantId, is_over: isOver } of removed) {
-    for (const table of tables) {
-      await inBatches(turn, batch, async () => {
-        const { rowCount } = await db.system(
-          (tx) =>
-            tx.query(
-              `remove_leftovers_${table}`,
-              `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE tenant_id = $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`,
-              [tenantId, batch],
-            ),
-          { durable: false },
-        );
-        return rowCount ?? 0;
-      });
-    }
-    if (performance.now() > turn.deadline || stopping?.aborted === true) return;
-    if (isOver)
-      await db.systemStatement('forget_removed_workspace', 'DELETE FROM removed_workspaces WHERE tenant_id = $1', [
-        tenantId,
-      ]);
-  }
+  const removals = removed.map(({ tenant_id: tenantId, is_over: isOver }) => {
+    const remaining = [...tables];
+    return {
+      name: tenantId,
+      runBatch: async () => {
+        const [table] = remaining;
+        if (table !== undefined) {
+          const { rowCount } = await db.system(
+            (tx) =>
+              tx.query(
+                `remove_leftovers_${table}`,
+                `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE tenant_id = $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+                [tenantId, batch],
+              ),
+            { durable: false },
+          );
+          if (rowCount !== batch) remaining.shift();
+          return true;
+        }
+        if (isOver)
+          await db.systemStatement('forget_removed_workspace', 'DELETE FROM removed_workspaces WHERE tenant_id = $1', [
+            tenantId,
+          ]);
+        return false;
+      },
+    };
+  });
+  await runInTurns(newTurn(stopping), removals);
 }
 
 /** Removes expired rows, one batch of each table in turn; part of the sweep. Rows that another transaction has locked wait for the next sweep. */

@@ -10,6 +10,7 @@ import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../../../test/fixtures/redis.ts';
 import type { TestRedis } from '../../../test/fixtures/redis.ts';
 import { testSecrets } from '../../../test/fixtures/secrets.ts';
+import { startTcpRelay } from '../../../test/fixtures/tcp-relay.ts';
 import { eventsConformance } from './conformance.ts';
 import { PostgresEvents } from './postgres-events.ts';
 import { RedisEvents } from './redis-events.ts';
@@ -82,39 +83,20 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
   });
 
   test('lost events of one process call the reconnect listeners of processes whose connection was never lost', async () => {
-    const open = new Set<Socket>();
-    let isCut = false;
-    const proxy = createServer((socket) => {
-      if (isCut) {
-        socket.destroy();
-        return;
-      }
-      const upstream = connect(Number(new URL(redis.url).port), '127.0.0.1');
-      open.add(socket);
-      socket.pipe(upstream).pipe(socket);
-      for (const each of [socket, upstream]) each.on('error', () => undefined);
-      socket.on('close', () => open.delete(socket) && upstream.destroy());
-    });
-    await once(proxy.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => void proxy.close());
+    await using relay = await startTcpRelay(redis.url);
     const silent = pino({ level: 'silent' });
     await using steady = await RedisEvents.connect(redis.url, testSecrets, silent);
-    await using cut = await RedisEvents.connect(
-      `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-      testSecrets,
-      silent,
-    );
+    await using cut = await RedisEvents.connect(relay.url, testSecrets, silent);
     let reconnects = 0;
     const received: unknown[] = [];
     using _again = steady.onReconnect(() => (reconnects += 1));
     using _topic = steady.subscribe('topic', (payload) => received.push(payload));
-    isCut = true;
-    for (const socket of open) socket.destroy();
+    relay.cut();
     await expect.poll(() => cut.isInterrupted).toBe(true);
     cut.publish('topic', { n: 1 });
     expect(steady.isInterrupted).toBe(false);
     expect([reconnects, received]).toEqual([0, []]);
-    isCut = false;
+    relay.restore();
     await expect.poll(() => reconnects).toBe(1);
     cut.publish('topic', { n: 2 });
     await expect.poll(() => received).toEqual([{ n: 2 }]);

@@ -94,6 +94,7 @@ export function createChat(
     conversationWriter,
     messageWriter,
     assignment,
+    events,
     changes,
   });
   const handOver = new HandOver({ conversationWriter, messageWriter, assignment });

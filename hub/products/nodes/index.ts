@@ -1,5 +1,5 @@
 export { ArtifactQuota, ArtifactUploads } from './artifacts/index.ts';
-export { NodeCommands, Reachability } from './commands/index.ts';
+export { NodeCommands } from './commands/index.ts';
 export { nodePort } from './engine-port.ts';
 export { createNodes } from './product.ts';
 export type { NodesProduct } from './product.ts';

@@ -6,7 +6,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { ArtifactQuota, ArtifactUploads, Artifacts, foldArtifactUsage, removeOrphanBlobs } from './artifacts/index.ts';
-import { NodeCommands } from './commands/index.ts';
+import { NodeCommands, Reachability } from './commands/index.ts';
 import { DevicePolls, NodeChannels } from './connections/index.ts';
 import { DeviceSecrets, Devices, NodeHistory } from './devices/index.ts';
 import { nodePort } from './engine-port.ts';
@@ -34,6 +34,8 @@ export interface NodesProduct extends Product {
   commands: NodeCommands;
   port: NodePort;
   secrets: DeviceSecrets;
+  /** Starts the beats of this process. */
+  announce(servesDevices: boolean): Promise<Reachability>;
 }
 
 export function createNodes(
@@ -47,7 +49,9 @@ export function createNodes(
   const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds, dispatch });
   const devices = new Devices({ db, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
   const deviceSecrets = new DeviceSecrets(db);
-  const polls = new DevicePolls({ events, commands, secrets: deviceSecrets });
+  let reachability: Reachability | null = null;
+  const hasInterruption = () => reachability?.hasInterruption === true;
+  const polls = new DevicePolls({ events, hasInterruption, commands, secrets: deviceSecrets });
   const quota = new ArtifactQuota(settings.artifacts.maxWorkspaceBytes);
   const resumption = (tenantId: string) => intake?.resumption(tenantId) ?? new Resumption(null, dispatch);
   const results = new CommandResults({ db, blobs, quota, commands, dispatch, resumption });
@@ -58,6 +62,10 @@ export function createNodes(
     commands,
     port: nodePort(commands),
     secrets: deviceSecrets,
+    async announce(servesDevices) {
+      reachability = await Reachability.announce({ db, events, logger, servesDevices });
+      return reachability;
+    },
     routes: [
       ...nodeRoutes({
         nodes,

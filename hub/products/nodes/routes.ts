@@ -10,6 +10,7 @@ import type { WaitingRequest } from '../../platform/http/live/long-polls.ts';
 import { mediaType, readChunks } from '../../platform/http/routing/body.ts';
 import { implement } from '../../platform/http/routing/implement.ts';
 import type { RawExchange } from '../../platform/http/routing/implement.ts';
+import { setNearestLimitHeaders } from '../../platform/http/routing/limited-calls.ts';
 import type { ArtifactContent, ArtifactQuota, ArtifactUploads, Artifacts } from './artifacts/index.ts';
 import type { PollResult, WaitingPoll } from './commands/index.ts';
 import type { DevicePolls } from './connections/index.ts';
@@ -43,7 +44,8 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
           );
         return nodes.createPairing(principal.tenantId, body, baseUrl, actor);
       },
-      claimAutomationNode: ({ body, address }) => devices.claim(body, address),
+      claimAutomationNode: ({ body, address, raw: { response } }) =>
+        devices.claim(body, address, (state) => setNearestLimitHeaders(state, response)),
       proveAutomationHub: ({ params, body, baseUrl }) => devices.proveHub(params.id, body, baseUrl),
       getAutomationNode: ({ principal, params }) => nodes.get(principal.tenantId, params.id),
       updateAutomationNode: ({ principal, params, body }) =>
@@ -173,11 +175,17 @@ async function sendArtifact(
     'Content-Length': String(range === null ? artifact.bytes : range.end - range.start + 1),
     'X-Content-Type-Options': 'nosniff',
     'Accept-Ranges': 'bytes',
-    'Cache-Control': 'private, immutable, max-age=31536000',
+    // The browser asks each time, so that it shows nothing of the cache after the user has signed out.
+    'Cache-Control': 'private, no-cache',
     ETag: `"${artifact.sha256}"`,
     ...(range === null ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${artifact.bytes}` }),
   });
   response.status(range === null ? 200 : 206);
+  if (range === null && request.fresh) {
+    response.status(304).removeHeader('Content-Length');
+    response.end();
+    return undefined;
+  }
   if (request.method === 'HEAD') {
     response.end();
     return undefined;

@@ -7,6 +7,7 @@ import { Draft } from './draft.ts';
 import type { FileUrls } from './file-urls.ts';
 import { postUnreadCounts } from './host.ts';
 import { OpenChat } from './open-chat.ts';
+import { moveOutbox } from './outbox.ts';
 import { developerMessage, problemOf, tokenRequired } from './problems.ts';
 import { announceRenewal } from './session.ts';
 import type { Problem } from './state.ts';
@@ -325,8 +326,12 @@ export class Chat {
     const { store, storage, postToHost } = this.#options;
     if (attempt !== this.#latestAttempt) return;
     this.#closeChat();
+    const { id: conversationId } = session.conversation;
+    const before = storage.get<StoredSession>('session')?.conversationId;
+    // Messages that were not sent before the sign-in are sent to the conversation of the identified visitor.
+    if (session.carriedOver && before !== undefined) moveOutbox(storage, before, conversationId);
     const storeSession = ({ token, expiresAt }: VisitorSession) => {
-      storage.set('session', { token, isKnown } satisfies StoredSession);
+      storage.set('session', { token, isKnown, conversationId } satisfies StoredSession);
       postToHost({ type: 'session', until: isKnown ? Date.now() + identifiedVisitMs : Date.parse(expiresAt), isKnown });
     };
     storeSession(session);

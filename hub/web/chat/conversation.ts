@@ -7,7 +7,7 @@ import { backoffMs } from './backoff.ts';
 import type { ConversationOptions } from './conversation-options.ts';
 import { LiveConnection } from './live-connection.ts';
 import { Messages } from './messages.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox, outboxKey } from './outbox.ts';
 import type { Outgoing } from './outbox.ts';
 import { PartialAnswer } from './partial-answer.ts';
 import type { ChatState } from './state.ts';
@@ -48,9 +48,9 @@ export class Conversation {
     const { session, store, storage, conversation } = options;
     this.#options = options;
     this.#conversation = conversation;
-    const outboxKey = `outbox.${conversation.id}`;
+    const storedAs = outboxKey(conversation.id);
     this.#outbox = new Outbox({
-      waiting: storage.get<Outgoing[]>(outboxKey) ?? [],
+      waiting: storage.get<Outgoing[]>(storedAs) ?? [],
       send: ({ content, clientId, attachments }) =>
         session.call<ChatMessage>('messages', {
           method: 'POST',
@@ -58,7 +58,7 @@ export class Conversation {
         }),
       onSent: (message) => this.#addMessages([message]),
       onChange: (waiting) => {
-        storage.set(outboxKey, waiting.length === 0 ? null : waiting);
+        storage.set(storedAs, waiting.length === 0 ? null : waiting);
         if (!this.#hasEnded) store.set({ outgoing: waiting });
       },
       onClosed: (error) => this.#onClosed(error),

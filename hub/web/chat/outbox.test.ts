@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../../shared/contract/chat/shapes.ts';
 import { HubError } from './api.ts';
-import { Outbox } from './outbox.ts';
+import { moveOutbox, Outbox, outboxKey } from './outbox.ts';
 import type { Outgoing, OutboxOptions } from './outbox.ts';
+import { TabStorage } from './tab-storage.ts';
 
 const storedMessageOf = ({ clientId, content }: Outgoing): ChatMessage => ({
   id: clientId,
@@ -78,4 +79,16 @@ test('sending to a closed conversation stops and keeps the unsent message', asyn
   outbox.add('too late', []);
   await expect.poll(() => closed).toEqual(['conversation_closed']);
   expect([sent.length, pending().map(({ content }) => content)]).toEqual([1, ['too late']]);
+});
+
+test('pending messages move to another conversation, after those that wait there', () => {
+  const storage = new TabStorage(null, 'site', 'visit');
+  storage.set(outboxKey('from'), [{ clientId: 'b' }]);
+  storage.set(outboxKey('to'), [{ clientId: 'a' }]);
+  moveOutbox(storage, 'from', 'to');
+  moveOutbox(storage, 'to', 'to');
+  expect([storage.get(outboxKey('from')), storage.get(outboxKey('to'))]).toEqual([
+    null,
+    [{ clientId: 'a' }, { clientId: 'b' }],
+  ]);
 });

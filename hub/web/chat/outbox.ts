@@ -2,6 +2,7 @@ import type { ChatAttachment, ChatMessage } from '../../../shared/contract/chat/
 import { background } from '../../../shared/web/background.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
+import type { TabStorage } from './tab-storage.ts';
 
 /** A message whose arrival at the hub is not confirmed. */
 export interface Outgoing {
@@ -111,6 +112,17 @@ export class Outbox {
     this.#waiting = waiting;
     this.#options.onChange(waiting);
   }
+}
+
+/** Key under which the pending messages of a conversation are stored. */
+export const outboxKey = (conversationId: string) => `outbox.${conversationId}`;
+
+/** Moves the stored pending messages of a conversation to another one. */
+export function moveOutbox(storage: Pick<TabStorage, 'get' | 'set'>, from: string, to: string): void {
+  if (from === to) return;
+  const moved = storage.get<Outgoing[]>(outboxKey(from)) ?? [];
+  if (moved.length > 0) storage.set(outboxKey(to), [...(storage.get<Outgoing[]>(outboxKey(to)) ?? []), ...moved]);
+  storage.set(outboxKey(from), null);
 }
 
 function newClientId(): string {

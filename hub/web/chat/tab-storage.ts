@@ -2,6 +2,8 @@
 export interface StoredSession {
   token: string;
   isKnown: boolean;
+  /** Missing if an earlier version of the page stored the session. */
+  conversationId?: string;
 }
 
 /** Stores a frame's values in the host's page. */

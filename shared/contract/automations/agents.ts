@@ -147,7 +147,10 @@ export const putToolProfileBody = named(
 /** Partial update of a tool profile. */
 export const patchToolProfileBody = z
   .strictObject({ name: name.optional(), allow: globs.optional(), deny: globs.optional() })
-  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, allow, deny');
+  .refine(
+    (body) => Object.values(body).some((value) => value !== undefined),
+    'must have at least one of name, allow, deny',
+  );
 
 export const toolProfiles = defineResource({
   listAutomationToolProfiles: {

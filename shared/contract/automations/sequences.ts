@@ -49,7 +49,10 @@ export const updateSequenceBody = named(
       name: name.optional().describe('Display name, 1 to 200 characters'),
       steps: steps.optional().describe('Replaces all steps; 1 to 200'),
     })
-    .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps'),
+    .refine(
+      (body) => Object.values(body).some((value) => value !== undefined),
+      'must have at least one of name, steps',
+    ),
   { name: 'Welcome' },
 );
 

@@ -302,7 +302,7 @@ export const workflows = defineResource({
       )
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
-        'give at least one of name, active, triggerJson, stepsJson, limits, inputs',
+        'must have at least one of name, active, triggerJson, stepsJson, limits, inputs',
       )
       .meta({ example: { active: false } }),
     response: workflow,

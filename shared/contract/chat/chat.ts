@@ -39,7 +39,7 @@ export const chat = defineResource({
     permission: 'chat:write',
     summary: 'Create a hosted chat link for a visitor',
     description:
-      'The `externalId` identifies the visitor. Their open or pending conversation with the newest message is reused; otherwise a new one is created. The link is valid for 24 hours and opens only that conversation: give it only to this visitor. A key that can create links can read these conversations through them, even without `chat:read`.',
+      'The `externalId` identifies the visitor. Their open or pending conversation with the newest message is reused; otherwise a new one is created. The link is valid for 24 hours and opens only that conversation: give it only to this visitor. When an anonymous visitor signs in with the link, their messages are appended to that conversation. Only if it is closed by then, the link may open another conversation of the visitor; the next session has its id. A key that can create links can read these conversations through them, even without `chat:read`.',
     body: z.strictObject({
       externalId,
       ...knownVisitor,

@@ -137,7 +137,7 @@ export const nodes = defineResource({
       })
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
-        'give at least one of name, allowSystem, allowBrowser',
+        'must have at least one of name, allowSystem, allowBrowser',
       )
       .meta({ example: { name: 'front desk', allowBrowser: true } }),
     response: node,

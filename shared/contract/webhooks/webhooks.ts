@@ -161,7 +161,7 @@ export const webhooks = defineResource({
       })
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
-        'give at least one of url, events, description, active',
+        'must have at least one of url, events, description, active',
       )
       .meta({ example: { active: true } }),
     response: webhook,

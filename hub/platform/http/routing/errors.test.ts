@@ -137,10 +137,20 @@ test.each(['', ' ', '0x1', '1e1', '1.0', '+1', '-0', '١'])(
         { path: `${part}.limit`, message: 'must be a whole number' },
         { path: `${part}.from`, message: 'must be a whole number' },
       ]);
-      expect(parsePart(part, schema, { from: '010' })).toEqual({ limit: 50, from: 10 });
+      expect(parsePart(part, schema, { from: '10' })).toEqual({ limit: 50, from: 10 });
     }
   },
 );
+
+test('a number in a path has no leading zeros, so that a resource has one address', () => {
+  const schema = z.strictObject({ index: z.coerce.number('must be a whole number').int() });
+  expect(parsePart('params', schema, { index: '0' })).toEqual({ index: 0 });
+  for (const index of ['01', '00'])
+    expect(refusalOf(() => parsePart('params', schema, { index })).message).toBe(
+      'params.index must be a whole number.',
+    );
+  expect(parsePart('query', schema, { index: '01' })).toEqual({ index: 1 });
+});
 
 test.each([
   ['inboundAutomationHook', {}, 'body.workflowId is required when event is missing.'],

@@ -5,7 +5,7 @@ import type { errorBody } from '../../../../shared/contract/common.ts';
 import { AppError, errorCodes, reasonPhrase } from '../../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../../shared/errors.ts';
 import { fieldPath } from '../../../../shared/field-path.ts';
-import { issueMessage } from '../../../../shared/issue-messages.ts';
+import { schemaMessage } from '../../../../shared/issue-messages.ts';
 import { maxJsonDepth, maxJsonKeys, UnstorableError } from '../../../../shared/json.ts';
 import { isDatabaseUnavailable } from '../../db/database.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -128,7 +128,7 @@ function describeIssues(
     else
       details.push({
         path,
-        message: /^Invalid (option|input)\b/.test(issue.message) ? issueMessage(issue) : issue.message,
+        message: schemaMessage(issue),
       });
   }
   return { details, count };
@@ -186,7 +186,9 @@ export function parsePart<Schema extends z.ZodType>(
     const { message } = tooLong;
     throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
   }
-  const parsed = schema.safeParse(part === 'params' || part === 'query' ? onlyDecimalNumbers(schema, input) : input);
+  const parsed = schema.safeParse(
+    part === 'params' || part === 'query' ? onlyDecimalNumbers(schema, input, part) : input,
+  );
   if (parsed.success) return parsed.data;
   const { details, count } = describeIssues(part, parsed.error.issues, input);
   const [first] = details;

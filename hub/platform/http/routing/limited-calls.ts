@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, Operation } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { RateLimiter, RateLimitState } from '../../rate-limiter/rate-limiter.ts';
@@ -27,6 +27,16 @@ export function setRateLimitHeaders(state: RateLimitState, setHeader: (name: str
   setHeader('X-RateLimit-Limit', String(state.limit));
   setHeader('X-RateLimit-Remaining', String(state.remaining));
   setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
+}
+
+/** Sets the `X-RateLimit-*` headers, unless the limit that they show already has fewer requests left. */
+export function setNearestLimitHeaders(
+  state: RateLimitState,
+  response: Pick<ServerResponse, 'getHeader' | 'setHeader'>,
+): void {
+  const shown = response.getHeader('X-RateLimit-Remaining');
+  if (shown !== undefined && Number(shown) <= state.remaining) return;
+  setRateLimitHeaders(state, (name, value) => response.setHeader(name, value));
 }
 
 /**

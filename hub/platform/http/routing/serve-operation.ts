@@ -274,8 +274,10 @@ async function executeOperation(
   // Only reads are refused: the response to a write must report what was written.
   const counted = { memory, owner, isRefusable: operation.method === 'GET' };
   const onLength = (bytes: number) => countUnreadResponse(response, { ...counted, bytes });
-  // The response may hold a secret that is shown once.
-  if (operation.method !== 'GET') response.setHeader('Cache-Control', 'no-store');
+  // The response may hold a secret that is shown once, or data that the next user of the browser must not read from its
+  // cache. Downloads set the header themselves.
+  if (operation.method !== 'GET' || operation.binaryResponse === undefined)
+    response.setHeader('Cache-Control', 'no-store');
   const idempotent = idempotentRequest(operation, request, principal, input);
   if (idempotent === null) {
     const handled = handle(options, route, operationRequest);

@@ -12,7 +12,7 @@ import { replyRoutes } from './routes.ts';
 import { AiSettings } from './settings.ts';
 import { SuggestionGenerator } from './suggestion-generator.ts';
 import { ReplyTools } from './tools.ts';
-import { scheduleMissedTurns, scheduleTurn } from './turn-store.ts';
+import { scheduleMissedTurns, scheduleTurn, scheduleTurnOfMoved } from './turn-store.ts';
 import { ReplyWorker, turnsTopic } from './worker.ts';
 
 /** Replies of the AI agent in Live Chat. */
@@ -31,14 +31,13 @@ export function createReplies(
   }: { skills: SkillCatalog; actions: ReplyActions; chat: Pick<Chat, 'events' | 'writers' | 'suggestions'> },
 ): Replies {
   let worker: ReplyWorker | null = null;
-  chat.events.subscribe(async (tx, event) => {
-    const waitMs = await scheduleTurn(tx, event);
-    return () => {
-      if (waitMs === null) return;
-      // If this process runs a worker, it answers its own messages. Otherwise it notifies the other processes.
-      afterCommit(() => (worker === null ? events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
-    };
-  });
+  const wakeAfterCommit = (waitMs: number | null) => () => {
+    if (waitMs === null) return;
+    // If this process runs a worker, it answers its own messages. Otherwise it notifies the other processes.
+    afterCommit(() => (worker === null ? events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
+  };
+  chat.events.subscribe(async (tx, event) => wakeAfterCommit(await scheduleTurn(tx, event)));
+  chat.events.onMessagesMoved(async (tx, tenantId, id) => wakeAfterCommit(await scheduleTurnOfMoved(tx, tenantId, id)));
   const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, rateLimiter, logger }));
   const committer = new TurnCommitter({ db, chat, actions });
   const answerer = new TurnAnswerer({ db, rateLimiter, composer, committer, changes: chat.writers.changes });

@@ -1,5 +1,6 @@
 import type { ChatAiTool } from '../../../../shared/contract/chat/ai-settings.ts';
 import { fieldPath } from '../../../../shared/field-path.ts';
+import { schemaMessage } from '../../../../shared/issue-messages.ts';
 import { toStorableJson } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { describeSkill } from '../../../engine/index.ts';
@@ -61,7 +62,7 @@ export function checkInput(
   const whole = { ...input, ...fixed };
   const { data, error } = skill.input.safeParse(whole);
   if (error === undefined) return { input: whole, parsed: data };
-  const problems = error.issues.map((issue) => `${fieldPath(['input', ...issue.path])} ${issue.message}`);
+  const problems = error.issues.map((issue) => `${fieldPath(['input', ...issue.path])} ${schemaMessage(issue)}`);
   return { problem: problems.join('; ').slice(0, 500) };
 }
 

@@ -40,18 +40,38 @@ export async function scheduleTurn(tx: Transaction, { tenantId, type, payload }:
   if (type !== 'message.created') return null;
   const { conversation, message } = payload as unknown as MessageEvent;
   if (message.senderType !== 'visitor') return null;
+  const { rows } = await tx.query<{ wait_ms: number }>('schedule_ai_turn', scheduleSql('$3', ''), [
+    tenantId,
+    conversation.id,
+    message.seq,
+  ]);
+  return rows[0]?.wait_ms ?? null;
+}
+
+/**
+ * Schedules a turn like `scheduleTurn`, for messages that moved into a conversation. No turn is needed if a reply
+ * followed them.
+ */
+export async function scheduleTurnOfMoved(
+  tx: Transaction,
+  tenantId: string,
+  conversationId: string,
+): Promise<number | null> {
   const { rows } = await tx.query<{ wait_ms: number }>(
-    'schedule_ai_turn',
-    `INSERT INTO chat_ai_turns AS t (conversation_id, tenant_id, seq, due_at)
-     SELECT c.id, c.tenant_id, $3, clock_timestamp() + make_interval(secs => coalesce((w.ai_settings->>'debounceMs')::float8, 1500) / 1000)
-     FROM chat_conversations c JOIN chat_widgets w ON w.tenant_id = c.tenant_id
-     WHERE c.tenant_id = $1 AND c.id = $2 AND (c.owner = 'ai' OR w.ai_settings->>'mode' = 'shadow' AND (w.ai_settings->>'enabled')::boolean)
-     ON CONFLICT (conversation_id) DO UPDATE SET seq = excluded.seq, due_at = excluded.due_at, lease = ${nextLease}, leased_until = NULL, attempts = 0
-     RETURNING greatest(0, extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS wait_ms`,
-    [tenantId, conversation.id, message.seq],
+    'schedule_ai_turn_of_moved',
+    scheduleSql('c.last_seq', 'AND c.last_seq > c.last_reply_seq'),
+    [tenantId, conversationId],
   );
   return rows[0]?.wait_ms ?? null;
 }
+
+const scheduleSql = (seq: string, condition: string) =>
+  `INSERT INTO chat_ai_turns AS t (conversation_id, tenant_id, seq, due_at)
+     SELECT c.id, c.tenant_id, ${seq}, clock_timestamp() + make_interval(secs => coalesce((w.ai_settings->>'debounceMs')::float8, 1500) / 1000)
+     FROM chat_conversations c JOIN chat_widgets w ON w.tenant_id = c.tenant_id
+     WHERE c.tenant_id = $1 AND c.id = $2 AND (c.owner = 'ai' OR w.ai_settings->>'mode' = 'shadow' AND (w.ai_settings->>'enabled')::boolean) ${condition}
+     ON CONFLICT (conversation_id) DO UPDATE SET seq = excluded.seq, due_at = excluded.due_at, lease = ${nextLease}, leased_until = NULL, attempts = 0
+     RETURNING greatest(0, extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS wait_ms`;
 
 /** Minimum and maximum age of an unanswered message without a turn. */
 const missedAfterSeconds = 30;

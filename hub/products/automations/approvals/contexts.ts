@@ -128,7 +128,7 @@ async function refusalOf(
   { decider, hasPermission }: ContextReader,
   facts: DecisionFacts,
 ): Promise<Context['refusal']> {
-  const isPast = row.expiresAt !== null && row.expiresAt <= new Date();
+  const isPast = row.expiresAt !== null && row.expiresAt <= (await facts.now());
   if (row.status !== 'pending' || isPast)
     return {
       code: 'approval_already_decided',

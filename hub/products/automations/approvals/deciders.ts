@@ -41,7 +41,7 @@ export async function readApprovers(
   row: DecidableRow,
   facts: DecisionFacts = new DecisionFacts(tx, row.tenantId, [row]),
 ): Promise<string[]> {
-  const named = eligibleApprovers(row, new Date());
+  const named = eligibleApprovers(row, await facts.now());
   // For `system.run`, only the policy names approvers.
   if (!row.usesDefaultApprovers && row.kind !== 'system.run') return named;
   const members = await facts.approversAmongMembers();

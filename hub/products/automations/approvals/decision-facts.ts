@@ -3,6 +3,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { readPeopleOfRuns } from '../../../engine/index.ts';
 import type { RunPeople } from '../../../engine/index.ts';
+import { readNow } from '../../../platform/db/clock.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray } from '../../../platform/db/orm.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
@@ -33,6 +34,8 @@ interface PeopleOfRuns {
 
 /** Facts about who may decide approvals of one workspace. Each is read once for all of them, when it is first needed. */
 export class DecisionFacts {
+  /** The time of the database. */
+  readonly now: () => Promise<Date>;
   readonly policy: () => Promise<Policy>;
   /** Which of the runs are live. */
   readonly liveRuns: () => Promise<ReadonlySet<string>>;
@@ -49,11 +52,13 @@ export class DecisionFacts {
     this.#tx = tx;
     this.#tenantId = tenantId;
     const runIds = [...new Set(rows.map(({ runId }) => runId))];
-    const now = new Date();
-    const approvers = () => [...new Set(rows.flatMap((row) => eligibleApprovers(row, now)))];
+    this.now = once(() => readNow(tx));
     this.policy = once(() => readPolicy(tx, tenantId));
     this.liveRuns = once(() => liveRunsAmong(tx, tenantId, runIds));
-    this.approversAmongMembers = once(() => membersAmong(tx, tenantId, approvers()));
+    this.approversAmongMembers = once(async () => {
+      const now = await this.now();
+      return membersAmong(tx, tenantId, [...new Set(rows.flatMap((row) => eligibleApprovers(row, now)))]);
+    });
     this.people = once(() => readPeople(tx, tenantId, runIds));
     this.hasOnlyMember = once(async () => isOnlyMember(tx, tenantId, await this.policy()));
   }

@@ -5,6 +5,7 @@ import { lockRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { runs } from '../../../engine/schema.ts';
 import { withAsciiHosts } from '../../../platform/ascii-hosts.ts';
+import { readNow } from '../../../platform/db/clock.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, isNotNull, isNull, lt, lte, sql } from '../../../platform/db/orm.ts';
 import { MailError } from '../../../platform/mail/mail.ts';
@@ -87,7 +88,7 @@ export class ApprovalLinks {
       if (row.status !== 'pending')
         throw new AppError('approval_already_decided', `This approval is ${row.status} and can't be decided any more.`);
       const approvers = await this.#undecided(tx, row);
-      if (eligibleApprovers(row, new Date()).length === 0)
+      if (eligibleApprovers(row, await readNow(tx)).length === 0)
         throw new AppError('approver_required', 'This approval names no approvers. Add "approvers" to its step.');
       const createdBy = await assertMayMakeLinks(tx, row, actor);
       await tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, id), isNull(approvalLinks.usedAt)));

@@ -6,6 +6,7 @@ import { lockRuns, wakeRun, wakeRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
+import { readNow } from '../../../platform/db/clock.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, asc, eq, inArray, sql } from '../../../platform/db/orm.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
@@ -64,10 +65,11 @@ export class Approvals {
             .select()
             .from(approvals)
             .where(and(eq(approvals.tenantId, tenantId), inArray(approvals.id, ids)));
-          const votes = await listVotes(tx, ids);
-          return rows.map((row) => ({ id: row.id, row, votes: votes.filter((vote) => vote.approvalId === row.id) }));
+          const [votes, now] = await Promise.all([listVotes(tx, ids), readNow(tx)]);
+          const votesOf = (id: string) => votes.filter((vote) => vote.approvalId === id);
+          return rows.map((row) => ({ id: row.id, row, now, votes: votesOf(row.id) }));
         }),
-      present: ({ row, votes }) => present(row, votes),
+      present: ({ row, votes, now }) => present(row, votes, now),
     });
   }
 
@@ -77,18 +79,16 @@ export class Approvals {
     const read = (limit: number, before: string | undefined) =>
       db.read(tenantId, async (tx) => {
         const rows = await listSummaryRows(tx, tenantId, query, limit, before);
-        const votes = await listVotesOf(
-          tx,
-          rows.map(({ id }) => id),
-        );
+        const ids = rows.map(({ id }) => id);
+        const [votes, now] = await Promise.all([listVotesOf(tx, ids), readNow(tx)]);
         const contexts = await readContexts(tx, tenantId, rows, votes, reader);
         return rows.flatMap((row) => {
           const context = contexts.get(row.id);
-          return context === undefined ? [] : [{ id: row.id, row, votes, context }];
+          return context === undefined ? [] : [{ id: row.id, row, now, votes, context }];
         });
       });
-    return readPage(cursors, `approvals:${tenantId}`, query, read, ({ id, row, votes, context }) => ({
-      ...presentTerms(row),
+    return readPage(cursors, `approvals:${tenantId}`, query, read, ({ id, row, now, votes, context }) => ({
+      ...presentTerms(row, now),
       approvedCount: votes.filter((vote) => vote.approvalId === id && vote.decision === 'approved').length,
       ...context,
     }));
@@ -103,10 +103,10 @@ export class Approvals {
         .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)));
       if (found === undefined) throw notFound('approval', id);
       const { row, nodeId } = found;
-      const votes = await listVotes(tx, [id]);
+      const [votes, now] = await Promise.all([listVotes(tx, [id]), readNow(tx)]);
       const context = (await readContexts(tx, tenantId, [{ ...row, nodeId }], votes, reader)).get(id);
       if (context === undefined) throw notFound('approval', id);
-      return { ...present(row, votes), ...context };
+      return { ...present(row, votes, now), ...context };
     });
   }
 
@@ -172,7 +172,7 @@ export class Approvals {
         'approval_already_decided',
         'You have already decided this approval. Other people still have to decide.',
       );
-    const votes = await listVotes(tx, [id]);
+    const [votes, now] = await Promise.all([listVotes(tx, [id]), readNow(tx)]);
     const agreed = votes.filter((vote) => vote.decision === 'approved').length;
     const actor = actorOfDecider(decider);
     await recordAudit(tx, {
@@ -183,10 +183,10 @@ export class Approvals {
       targetId: id,
       details: { runId: row.runId, requestHash: row.requestHash, decider: { ...by } },
     });
-    if (body.decision === 'approved' && agreed < row.required) return { approval: present(row, votes), job: null };
+    if (body.decision === 'approved' && agreed < row.required) return { approval: present(row, votes, now), job: null };
     noteWorkspaceChange(tx, tenantId);
     const closed = await closeApproval(tx, id, body.decision, { actor, decider: by, note });
-    return { approval: present(closed, votes), job: await wakeRun(tx, row.runId) };
+    return { approval: present(closed, votes, now), job: await wakeRun(tx, row.runId) };
   }
 
   /**
@@ -215,7 +215,7 @@ async function listVotes(tx: Transaction, approvalIds: string[]): Promise<VoteRo
 }
 
 /** What lists without requests show of an approval. */
-function presentTerms(row: Omit<ApprovalRow, 'message' | 'request'>) {
+function presentTerms(row: Omit<ApprovalRow, 'message' | 'request'>, now: Date) {
   return {
     id: row.id,
     runId: row.runId,
@@ -224,7 +224,7 @@ function presentTerms(row: Omit<ApprovalRow, 'message' | 'request'>) {
     title: row.title,
     requestHash: row.requestHash,
     status: row.status,
-    approvers: eligibleApprovers(row, new Date()),
+    approvers: eligibleApprovers(row, now),
     required: row.required,
     expiresAt: row.expiresAt?.toISOString() ?? null,
     decidedBy: row.decidedBy,
@@ -235,9 +235,10 @@ function presentTerms(row: Omit<ApprovalRow, 'message' | 'request'>) {
   };
 }
 
-export function present(row: ApprovalRow, votes: VoteRow[]): Approval {
+/** @param now the time of the database. */
+export function present(row: ApprovalRow, votes: VoteRow[], now: Date): Approval {
   return {
-    ...presentTerms(row),
+    ...presentTerms(row, now),
     message: row.message,
     request: row.request,
     votes: votes.map(({ approver, decision, note, decider, createdAt }) => ({

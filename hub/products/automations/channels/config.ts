@@ -2,6 +2,7 @@ import type { ChannelProvider } from '../../../../shared/contract/automations/ch
 import { channelConfigs, channelSecrets, secretAddresses } from '../../../../shared/contract/automations/channels.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { fieldPath } from '../../../../shared/field-path.ts';
+import { schemaMessage } from '../../../../shared/issue-messages.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { ChannelConfig } from './providers/provider.ts';
@@ -58,7 +59,7 @@ export function sealConfig(
           ? missing(String(issue.path[0]))
           : issue.code === 'unrecognized_keys'
             ? `has unknown fields: ${issue.keys.join(', ')}`
-            : issue.message,
+            : schemaMessage(issue),
     }));
     throw new AppError(
       'validation_failed',

@@ -9,6 +9,7 @@ import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../../shared/errors.ts';
 import { fieldPath } from '../../../../shared/field-path.ts';
+import { schemaMessage } from '../../../../shared/issue-messages.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { TemplateError } from '../../../../shared/template.ts';
 import { addressesOf, hostOf, normalHost } from '../../../engine/index.ts';
@@ -63,7 +64,8 @@ export function checkPack(value: unknown, rules: PackRules): CheckedPack {
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => ({
       path: fieldPath(issue.path),
-      message: issue.code === 'unrecognized_keys' ? `has unknown fields: ${issue.keys.join(', ')}` : issue.message,
+      message:
+        issue.code === 'unrecognized_keys' ? `has unknown fields: ${issue.keys.join(', ')}` : schemaMessage(issue),
     }));
     return { problems, manifest: null, grants: null };
   }
@@ -135,10 +137,10 @@ function checkGraph({ graph }: PackManifest, inputs: JsonObject, rules: PackRule
   }
   const trigger = triggerSchema.safeParse(filled.trigger);
   if (!trigger.success)
-    trigger.error.issues.forEach((issue) => add(fieldPath(['graph', 'trigger', ...issue.path]), issue.message));
+    trigger.error.issues.forEach((issue) => add(fieldPath(['graph', 'trigger', ...issue.path]), schemaMessage(issue)));
   const steps = z.array(stepSchema).safeParse(filled.steps);
   if (!steps.success) {
-    steps.error.issues.forEach((issue) => add(fieldPath(['graph', 'steps', ...issue.path]), issue.message));
+    steps.error.issues.forEach((issue) => add(fieldPath(['graph', 'steps', ...issue.path]), schemaMessage(issue)));
     return null;
   }
   try {

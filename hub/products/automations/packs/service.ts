@@ -4,6 +4,7 @@ import type { Pack, PackGrants, PackManifest } from '../../../../shared/contract
 import { workflows as workflowResource } from '../../../../shared/contract/automations/workflows.ts';
 import type { Workflow } from '../../../../shared/contract/automations/workflows.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import { schemaMessage } from '../../../../shared/issue-messages.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { TemplateError } from '../../../../shared/template.ts';
 import type { SdkSkill } from '../../../engine/index.ts';
@@ -147,7 +148,7 @@ export class Packs {
     if (!created.success) {
       const details = created.error.issues.map((issue) => ({
         path: `body.inputs: ${issue.path.join('.')}`,
-        message: issue.message,
+        message: schemaMessage(issue),
       }));
       throw new AppError(
         'workflow_invalid',

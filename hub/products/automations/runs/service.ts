@@ -16,7 +16,7 @@ import type { Tracing } from '../../../platform/observability/tracing/tracing.ts
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { cancelAudited, cancelWithin } from './cancel.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
-import { presentFlow, presentSummary } from './present.ts';
+import { asQueued, presentFlow, presentSummary } from './present.ts';
 import { QueueCapacity } from './queue-capacity.ts';
 import type { RunQueue } from './queue-capacity.ts';
 import { RunReader } from './reader.ts';
@@ -213,7 +213,8 @@ export class Runs {
       return { newRunId: outcome.runId, jobs: promised };
     });
     this.#deps.dispatch(jobs);
-    return this.reader.get(tenantId, newRunId);
+    // A worker may have claimed the run since the commit.
+    return asQueued(await this.reader.get(tenantId, newRunId));
   }
 
   /** A page of flows, newest first. */

@@ -3,6 +3,7 @@ import { workflows as resource } from '../../../../shared/contract/automations/w
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { reopenLines } from '../../../engine/index.ts';
 import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
+import { readNow } from '../../../platform/db/clock.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { authorsAfter } from '../../../platform/field-authors.ts';
@@ -59,7 +60,8 @@ export async function createWorkflow(
 ): Promise<WorkflowRow> {
   assertSizes(body);
   assertFilter(body.triggerJson);
-  if (body.active) assertHasNextFire(body.triggerJson);
+  const now = await readNow(tx);
+  if (body.active) assertHasNextFire(body.triggerJson, now);
   await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson);
   const content = contentOf(
     deps.secrets,
@@ -71,6 +73,7 @@ export async function createWorkflow(
     body.inputs ?? null,
     null,
     caller.environment,
+    now,
   );
   const id = newId();
   await joinToken(tx, tenantId, id, content);
@@ -138,8 +141,9 @@ export async function changeWorkflow(
   // An unchanged active schedule keeps its next fire; any other schedule starts now.
   const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
   const active = body.active ?? before.active;
+  const now = await readNow(tx);
   // A time in the past stays valid until the trigger is sent or the workflow is activated.
-  if (active && (body.triggerJson !== undefined || !before.active)) assertHasNextFire(trigger);
+  if (active && (body.triggerJson !== undefined || !before.active)) assertHasNextFire(trigger, now);
   const content = contentOf(
     deps.secrets,
     body.name ?? before.name,
@@ -150,6 +154,7 @@ export async function changeWorkflow(
     body.inputs === undefined ? before.inputs : body.inputs,
     keepsSchedule ? before.nextRunAt : null,
     caller.environment,
+    now,
   );
   if (before.webhookTokenHash !== null && content.webhookTokenHash?.equals(before.webhookTokenHash) === true)
     content.webhookTokenSince = before.webhookTokenSince;

@@ -62,13 +62,14 @@ export function assertFilter(trigger: Trigger): void {
   }
 }
 
-/** @throws AppError `workflow_invalid` for a schedule without a future fire. */
-export function assertHasNextFire(trigger: Trigger): void {
+/** @param now the time of the database. @throws AppError `workflow_invalid` for a schedule without a future fire. */
+export function assertHasNextFire(trigger: Trigger, now: Date): void {
   const schedule = scheduleOf(trigger);
-  const problem = schedule === null ? null : scheduleProblem(schedule, new Date());
+  const problem = schedule === null ? null : scheduleProblem(schedule, now);
   if (problem !== null) throw invalid(`triggerJson.schedule.${problem.path}`, problem.message);
 }
 
+/** @param now the time of the database, from which a schedule starts. */
 export function contentOf(
   secrets: Secrets,
   name: string,
@@ -79,9 +80,9 @@ export function contentOf(
   inputs: WorkflowInputs | null,
   keptNextRunAt: Date | null,
   environment: 'live' | 'test',
+  now: Date,
 ): WorkflowContent {
   const schedule = scheduleOf(trigger);
-  const now = new Date();
   const nextRunAt = schedule === null || !active ? null : (keptNextRunAt ?? firstFire(schedule, now));
   const common = {
     name,

@@ -1,5 +1,6 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { canonicalJson } from '../../../../shared/json.ts';
+import { readNow } from '../../../platform/db/clock.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
@@ -73,6 +74,7 @@ async function ensureDerived(
     null,
     null,
     'live',
+    await readNow(tx),
   );
   const { changedBy } = derived;
   const authors = { changedBy, definedBy: changedBy, activatedBy: changedBy, authors: derived.authors ?? {} };

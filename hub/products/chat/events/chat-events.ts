@@ -32,12 +32,19 @@ export type ConversationEraser = (
 ) => Promise<boolean>;
 
 /**
+ * Handles messages that moved into a conversation, in the transaction that moves them. The returned function is called
+ * after the commit.
+ */
+export type MovedMessagesHandler = (tx: Transaction, tenantId: string, conversationId: string) => Promise<() => void>;
+
+/**
  * Delivers the events of Live Chat to the products that subscribe. Products subscribe while they are created: a
  * subscription after the first event is refused, so that no subscriber misses an event.
  */
 export class ChatEvents {
   readonly #subscribers: ChatEventSubscriber[] = [];
   readonly #erasers: ConversationEraser[] = [];
+  readonly #movedHandlers: MovedMessagesHandler[] = [];
   #isInUse = false;
 
   /** Calls `subscriber` for each event, after those that subscribed before it. */
@@ -50,6 +57,12 @@ export class ChatEvents {
   onErase(eraser: ConversationEraser): void {
     this.#refuseLate();
     this.#erasers.push(eraser);
+  }
+
+  /** Calls `handler` after messages moved into a conversation. They have no `message.created` for it. */
+  onMessagesMoved(handler: MovedMessagesHandler): void {
+    this.#refuseLate();
+    this.#movedHandlers.push(handler);
   }
 
   /**
@@ -69,6 +82,13 @@ export class ChatEvents {
     // Concurrently, so that the first statements of all subscribers share a round trip. They reach the database in the
     // order of the subscriptions.
     const after = await Promise.all(this.#subscribers.map((handle) => handle(tx, event)));
+    return () => after.forEach((committed) => committed());
+  }
+
+  /** Calls the handlers of moved messages. Call the returned function after the commit. */
+  async messagesMoved(tx: Transaction, tenantId: string, conversationId: string): Promise<() => void> {
+    this.#isInUse = true;
+    const after = await Promise.all(this.#movedHandlers.map((handle) => handle(tx, tenantId, conversationId)));
     return () => after.forEach((committed) => committed());
   }
 

@@ -1,6 +1,7 @@
 import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
 import { chatSilenceSeconds, syncSeconds } from '../../../../shared/contract/chat/live.ts';
 import type { AgentFrame } from '../../../../shared/contract/chat/live.ts';
+import { readNow } from '../../../platform/db/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { outgoing } from './connection.ts';
@@ -193,16 +194,16 @@ export class AgentRooms implements Disposable {
 
   async #readChanged(tenantId: string): Promise<{ rows: ChangedRow[]; now: Date }> {
     return this.#db.read(tenantId, async (tx) => {
-      const [changed, clock] = await Promise.all([
+      const [changed, now] = await Promise.all([
         tx.query<ChangedRow>(
           'list_changed_conversations',
           `SELECT id, last_position, status, updated_at FROM chat_conversations
            WHERE tenant_id = $1 AND updated_at > now() - make_interval(secs => $2) ORDER BY updated_at DESC LIMIT $3`,
           [tenantId, chatSilenceSeconds, maxChangedPerSync + 1],
         ),
-        tx.query<{ now: Date }>('read_clock', 'SELECT now()', []),
+        readNow(tx),
       ]);
-      return { rows: changed.rows, now: (clock.rows[0] as { now: Date }).now };
+      return { rows: changed.rows, now };
     });
   }
 

@@ -1,5 +1,9 @@
 import type { Transaction } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import { conversationColumns } from '../conversations/index.ts';
+import type { ConversationRow } from '../conversations/index.ts';
+import { appendConversation } from './append-conversation.ts';
+import type { Append, AppendDependencies } from './append-conversation.ts';
 import { hashOf } from './sessions.ts';
 
 export interface SignIn {
@@ -10,48 +14,58 @@ export interface SignIn {
 }
 
 export interface CarriedOver {
-  /** All conversations that changed their visitor. */
-  conversationIds: string[];
-  /** The conversation in which the visitor continues. It is the link's conversation if the anonymous one is closed. */
+  /** The conversation in which the visitor continues. */
   conversationId: string;
-  /**
-   * Text for a private note: the details that the anonymous visitor entered, and titles from agents. May be empty.
-   */
-  introduction: string;
+  committed: () => void;
 }
+
+type LockedConversation = ConversationRow & { is_theirs: boolean; has_started: boolean };
 
 /**
  * Moves the conversations of an anonymous visitor to the identified visitor of a link. The caller proves both
  * identities by a session token and a link token. The anonymous visitor and its sessions are deleted, so that a session
  * carries over once.
- * Messages keep their `seq`; conversations keep their ids and event numbers.
+ * If the identified visitor has a conversation that is not closed, the messages of the anonymous visitor's open
+ * conversation move into it, so that its id stays the id that the site knows. That of the link is preferred.
  * @returns null, and changes nothing, when the session is unknown, expired, of an identified or blocked visitor, or of
  * another environment.
  */
 export async function carryOver(
   tx: Transaction,
   tenantId: string,
+  deps: AppendDependencies,
   { anonymousSession, link }: SignIn,
 ): Promise<CarriedOver | null> {
+  const { changes, messageWriter } = deps;
   const {
     rows: [session],
-  } = await tx.query<{ visitor_id: string; conversation_id: string }>(
+  } = await tx.query<{ visitor_id: string; conversation_id: string; open_id: string | null }>(
     'find_anonymous_session',
-    `SELECT s.visitor_id, s.conversation_id FROM chat_sessions s JOIN chat_visitors v ON v.id = s.visitor_id
+    `SELECT s.visitor_id, s.conversation_id, (
+       SELECT o.id FROM chat_conversations o WHERE o.visitor_id = $4 AND o.environment = l.environment AND o.status <> 'closed'
+       ORDER BY o.id = l.id DESC, o.moved_at DESC, o.id DESC LIMIT 1) AS open_id
+     FROM chat_sessions s JOIN chat_visitors v ON v.id = s.visitor_id
        JOIN chat_conversations c ON c.id = s.conversation_id JOIN chat_conversations l ON l.id = $3
      WHERE s.tenant_id = $1 AND s.token_hash = $2 AND s.expires_at > now() AND v.external_id IS NULL AND v.blocked_at IS NULL
        AND v.erased_at IS NULL AND c.visitor_id = v.id AND c.environment = l.environment`,
-    [tenantId, hashOf(anonymousSession), link.conversationId],
+    [tenantId, hashOf(anonymousSession), link.conversationId, link.visitorId],
   );
   if (session === undefined) return null;
   const [anonymous, visitor] = [session.visitor_id, link.visitorId];
-  // The lock order of all transactions: conversations, then visitors, then their dependent rows.
-  const { rows: locked } = await tx.query<{ id: string; name: string; status: string; is_theirs: boolean }>(
+  const targetId = session.open_id ?? link.conversationId;
+  // The lock order of all transactions: conversations, then the assignment, then visitors, then their dependent rows.
+  const { rows: locked } = await tx.query<LockedConversation>(
     'lock_conversations_to_carry_over',
-    `SELECT id, name, status, visitor_id = $2 AS is_theirs FROM chat_conversations
-     WHERE tenant_id = $1 AND (visitor_id = $2 OR id = $3) ORDER BY id FOR UPDATE`,
-    [tenantId, anonymous, link.conversationId],
+    `SELECT ${conversationColumns}, has_started, visitor_id = $2 AS is_theirs FROM chat_conversations
+     WHERE tenant_id = $1 AND (visitor_id = $2 OR id = ANY($3::uuid[])) ORDER BY id FOR UPDATE`,
+    [tenantId, anonymous, [link.conversationId, targetId]],
   );
+  const theirs = locked.filter(({ is_theirs: isTheirs }) => isTheirs);
+  const notClosed = locked.filter(({ status }) => status !== 'closed');
+  const source = notClosed.find(({ id, is_theirs: isTheirs }) => isTheirs && id === session.conversation_id);
+  const target = notClosed.find(({ id, visitor_id: of }) => id === targetId && of === visitor);
+  if (source !== undefined && target !== undefined)
+    await deps.assignment.lock(tx, tenantId, target.id, source.has_started ? 'returning' : 'message');
   const { rows: visitors } = await tx.query<{ id: string; display_name: string | null; email: string | null }>(
     'lock_visitors_of_sign_in',
     `SELECT id, display_name, email FROM chat_visitors WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND blocked_at IS NULL AND erased_at IS NULL ORDER BY id FOR UPDATE`,
@@ -60,15 +74,13 @@ export async function carryOver(
   // A concurrent sign-in, block or erasure committed first.
   const before = visitors.find(({ id }) => id === anonymous);
   if (before === undefined || visitors.length !== 2) return null;
-  const theirs = locked.filter(({ is_theirs: isTheirs }) => isTheirs);
   const ids = theirs.map(({ id }) => id);
-  const isOpen = theirs.some(({ id, status }) => id === session.conversation_id && status !== 'closed');
-  const conversationId = isOpen ? session.conversation_id : link.conversationId;
+  const conversationId = source === undefined ? link.conversationId : (target ?? source).id;
   await Promise.all([
     tx.query(
       'carry_over_conversations',
-      // The one in which they go on is their latest: that of a later link is found by it. A title of before may be a
-      // typed name: none is kept.
+      // The conversation in which the visitor continues is the newest, so that a later link opens it. An earlier title
+      // may be a typed name, so none is kept.
       `UPDATE chat_conversations c SET visitor_id = v.id, updated_at = clock_timestamp(),
          moved_at = CASE WHEN c.id = $4 THEN clock_timestamp() ELSE c.moved_at END,
          moved_by = CASE WHEN c.id = $4 THEN pg_current_xact_id() ELSE c.moved_by END,
@@ -106,15 +118,54 @@ export async function carryOver(
       details: { anonymousVisitorId: anonymous, conversationIds: ids },
     }),
   ]);
-  const knownNames = [before.display_name, before.email].filter((part) => part !== null);
-  const titles = new Set(theirs.map(({ name }) => name).filter((name) => ![...knownNames, 'Visitor'].includes(name)));
+  const append =
+    source === undefined || target === undefined
+      ? null
+      : { source: { ...source, visitor_id: visitor }, target, hasStarted: source.has_started };
+  const appended =
+    append === null
+      ? null
+      : await appendConversation(tx, tenantId, deps, append, { actor: `visitor:${visitor}`, environment: null });
+  const content = noteOf(before, theirs, append);
+  // The name and email address of an anonymous visitor are unverified. They are kept in a note for agents only.
+  const note =
+    content === ''
+      ? null
+      : await messageWriter.write(
+          tx,
+          tenantId,
+          conversationId,
+          { content, private: true, senderType: 'system', senderId: null },
+          { actor: 'system', environment: null },
+        );
+  return {
+    conversationId,
+    committed: () => {
+      appended?.();
+      note?.committed();
+      for (const id of ids) {
+        changes.publish(tenantId, id, { kind: 'access' });
+        changes.publish(tenantId, id, { kind: 'conversation' });
+      }
+    },
+  };
+}
+
+/** Text of the private note: what the anonymous visitor entered, titles from agents, and which messages moved. */
+function noteOf(
+  { display_name: name, email }: { display_name: string | null; email: string | null },
+  theirs: readonly ConversationRow[],
+  append: Append | null,
+): string {
+  const knownNames = [name, email].filter((part) => part !== null);
+  const titles = new Set(theirs.map((each) => each.name).filter((each) => ![...knownNames, 'Visitor'].includes(each)));
+  const count = append === null || append.target.last_seq === 0 ? 0 : append.source.last_seq;
   const sentences = [
+    ...(count === 0
+      ? []
+      : [`The last ${count === 1 ? 'message is' : `${count} messages are`} from before the sign-in.`]),
     ...(knownNames.length === 0 ? [] : [`Before, they called themselves: ${knownNames.join(', ')}.`]),
     ...(titles.size === 0 ? [] : [`Earlier title: ${[...titles].join(', ')}.`]),
   ];
-  return {
-    conversationIds: ids,
-    conversationId,
-    introduction: sentences.length === 0 ? '' : ['The visitor signed in.', ...sentences].join(' '),
-  };
+  return sentences.length === 0 ? '' : ['The visitor signed in.', ...sentences].join(' ');
 }

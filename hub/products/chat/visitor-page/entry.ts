@@ -14,6 +14,7 @@ import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { conversationColumns, visitorColumns } from '../conversations/index.ts';
 import type { ConversationRow, ConversationWriter, MessageWriter, VisitorRow } from '../conversations/index.ts';
+import type { ChatEvents } from '../events/index.ts';
 import { completeSettings } from '../settings/index.ts';
 import { carryOver } from './carry-over.ts';
 import type { SessionOpenings } from './session-openings.ts';
@@ -42,6 +43,7 @@ export interface VisitorEntryDependencies {
   conversationWriter: ConversationWriter;
   messageWriter: MessageWriter;
   assignment: Assignment;
+  events: ChatEvents;
   changes: ChatChanges;
 }
 
@@ -175,7 +177,7 @@ export class VisitorEntry {
     { token, anonymousSession }: { token: string; anonymousSession: string | undefined },
     address: string,
   ) {
-    const { db, changes, messageWriter } = this.#deps;
+    const { db } = this.#deps;
     const [link] = await db.systemStatement<Link>(
       'find_chat_link',
       `SELECT l.id, l.tenant_id, l.visitor_id, l.conversation_id, w.site_key, coalesce(w.settings, '{}') AS settings, l.expires_at <= now() AS is_expired,
@@ -191,10 +193,12 @@ export class VisitorEntry {
     await this.#deps.openings.countVisitor(link.visitor_id);
     const { keepAddresses } = completeSettings(link.settings);
     const { tenant_id: tenantId, visitor_id: visitorId, conversation_id: conversationId } = link;
-    const { answer, carried, committed } = await db.workspace(tenantId, async (tx) => {
+    const { answer, committed } = await db.workspace(tenantId, async (tx) => {
       const signIn = { id: link.id, visitorId, conversationId };
       const moved =
-        anonymousSession === undefined ? null : await carryOver(tx, tenantId, { anonymousSession, link: signIn });
+        anonymousSession === undefined
+          ? null
+          : await carryOver(tx, tenantId, this.#deps, { anonymousSession, link: signIn });
       // The same lock order as blocking and erasing a visitor.
       const [, seen, { rowCount }] = await Promise.all([
         lockConversationKey(tx, conversationId),
@@ -209,29 +213,13 @@ export class VisitorEntry {
       if (seen.rows[0]?.is_blocked === true) throw visitorBlocked();
       if (rowCount === 0) throw tokenInvalid();
       const id = moved?.conversationId ?? conversationId;
-      // The name and email address of an anonymous visitor are unverified. They are kept in a note for agents only.
-      const note =
-        moved === null || moved.introduction === ''
-          ? null
-          : await messageWriter.write(
-              tx,
-              tenantId,
-              id,
-              { content: moved.introduction, private: true, senderType: 'system', senderId: null },
-              { actor: 'system', environment: null },
-            );
       const session = await this.#session(tx, tenantId, visitorId, id);
       return {
         answer: { ...session, carriedOver: moved !== null },
-        carried: moved?.conversationIds ?? [],
-        committed: note?.committed ?? (() => undefined),
+        committed: moved?.committed ?? (() => undefined),
       };
     });
     committed();
-    for (const id of carried) {
-      changes.publish(tenantId, id, { kind: 'access' });
-      changes.publish(tenantId, id, { kind: 'conversation' });
-    }
     return answer;
   }
 

@@ -1,18 +1,8 @@
 import { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
-import type { Route } from '../../../platform/http/routing/implement.ts';
 import type { VisitorEntry } from './entry.ts';
 import { PageConcurrencyLimit } from './page-concurrency-limit.ts';
 import type { VisitorChat } from './visitor-chat.ts';
-
-/** Responses contain data of one visitor, so caches must not store them. */
-const withNoStore = (route: Route): Route => ({
-  ...route,
-  handle(request) {
-    request.raw.response.setHeader('Cache-Control', 'no-store');
-    return route.handle(request);
-  },
-});
 
 export function visitorPageRoutes({ entry, chat }: { entry: VisitorEntry; chat: VisitorChat }) {
   const pageLimit = new PageConcurrencyLimit();
@@ -32,5 +22,5 @@ export function visitorPageRoutes({ entry, chat }: { entry: VisitorEntry; chat: 
     showVisitorTyping: ({ principal, body }) => chat.type(principal, body.typing),
     askForPerson: ({ principal, query }) => chat.askForPerson(principal, query.locale),
     rateVisitorConversation: ({ principal, body }) => chat.rate(principal, body),
-  }).map(withNoStore);
+  });
 }

@@ -9,6 +9,8 @@ import type { DeviceIdentity } from '../store.ts';
 
 export interface DevicePollsDependencies {
   events: Events;
+  /** Whether the events of another process may not reach this one. */
+  hasInterruption: () => boolean;
   commands: Pick<NodeCommands, 'leaseCommands' | 'returnLeases' | 'waitingPolls'>;
   secrets: Pick<DeviceSecrets, 'checkIn' | 'pollTimedOut' | 'findNodesToWake'>;
 }
@@ -34,7 +36,7 @@ const maxPollsPerDevice = 8;
 /**
  * Interval between checks for pending commands whose event was lost, in milliseconds.
  * The first interval applies to polls of channels, which wait longer than any HTTP request. The second one applies to
- * all polls while the events of other processes are interrupted.
+ * all polls while the events between processes are interrupted.
  */
 const missedCheckIntervalMs = 30_000;
 const interruptedCheckIntervalMs = 1_000;
@@ -201,7 +203,7 @@ export class DevicePolls {
       this.#deps.secrets.pollTimedOut(poll.request.device.nodeId);
       this.#finish(poll, emptyResult());
     }
-    const { isInterrupted } = this.#deps.events;
+    const isInterrupted = this.#deps.events.isInterrupted || this.#deps.hasInterruption();
     const checkIntervalMs = isInterrupted ? interruptedCheckIntervalMs : missedCheckIntervalMs;
     if (!this.#isCheckingMissed && performance.now() - this.#missedCheckedAt >= checkIntervalMs)
       // After an error, the next check finds the commands.

@@ -43,7 +43,7 @@ beforeEach(() => {
     },
     waitingPolls,
   } as unknown as NodeCommands;
-  polls = new DevicePolls({ events, commands, secrets: pairedDevice });
+  polls = new DevicePolls({ events, hasInterruption: () => false, commands, secrets: pairedDevice });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -104,7 +104,7 @@ test('an event that arrives during the query of a poll makes the poll query agai
     pollTimedOut: () => undefined,
     findNodesToWake: async () => [],
   };
-  const own = new DevicePolls({ events, commands, secrets });
+  const own = new DevicePolls({ events, hasInterruption: () => false, commands, secrets });
   const end = new AbortController();
   const poll = own.poll({ tenantId: 't', nodeId: 'n' }, query, end.signal, context);
   local.deliver('node:n', {});
@@ -124,7 +124,7 @@ test('a poll without open commands ends after the shared check-in, and a poll of
     pollTimedOut: () => undefined,
     findNodesToWake: async () => [],
   };
-  const own = new DevicePolls({ events, commands, secrets });
+  const own = new DevicePolls({ events, hasInterruption: () => false, commands, secrets });
   const poll = (wait: number) =>
     own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait }, new AbortController().signal, context);
   expect(await poll(0)).toEqual(nothing);
@@ -135,7 +135,12 @@ test('a poll without open commands ends after the shared check-in, and a poll of
 });
 
 test('a long poll finds a command whose event was lost within 30 s', async () => {
-  const own = new DevicePolls({ events, commands, secrets: { ...pairedDevice, findNodesToWake: async () => ['n'] } });
+  const own = new DevicePolls({
+    events,
+    hasInterruption: () => false,
+    commands,
+    secrets: { ...pairedDevice, findNodesToWake: async () => ['n'] },
+  });
   const end = new AbortController();
   const poll = own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait: 600 }, end.signal, {
     ...context,

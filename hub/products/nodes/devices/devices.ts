@@ -8,7 +8,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { and, eq, gt, isNull, sql } from '../../../platform/db/orm.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import { addressBlock } from '../../../platform/rate-limiter/address-block.ts';
-import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
+import type { RateLimiter, RateLimitState } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { NodeCommands } from '../commands/index.ts';
 import { nodes } from '../schema.ts';
@@ -29,8 +29,8 @@ export interface DevicesDependencies {
 
 type ClaimBody = z.output<typeof resource.claimAutomationNode.body>;
 
-const claimWindowSeconds = 600;
-const maxWrongClaims = 10;
+/** Wrong pairing codes of an address. */
+const wrongClaimLimit = { limit: 10, windowSeconds: 600 };
 
 /** SQL for the name of a newly paired node: its own name or the name of its device, with a number when it is in use. */
 const freeNameSql = (deviceName: string) => sql`coalesce((
@@ -56,27 +56,26 @@ export class Devices {
 
   /**
    * Exchanges a pairing code for a device secret, once.
+   * @param onLimit receives the state of the limit of wrong codes.
    * @throws AppError `pairing_code_invalid` for a wrong, used or expired code, `rate_limited` after too many of them.
    */
-  async claim(body: ClaimBody, address: string) {
+  async claim(body: ClaimBody, address: string, onLimit: (state: RateLimitState) => void) {
     const limitKey = `wrong-claims:${addressBlock(address)}`;
-    const failures = await this.#deps.rateLimiter.peek(limitKey, {
-      limit: maxWrongClaims,
-      windowSeconds: claimWindowSeconds,
-    });
+    const failures = await this.#deps.rateLimiter.peek(limitKey, wrongClaimLimit);
+    onLimit(failures);
     if (!failures.allowed) {
       const retryAfterSeconds = Math.max(1, Math.ceil((failures.resetAt.getTime() - Date.now()) / 1000));
       throw new AppError(
         'rate_limited',
         `Too many wrong pairing codes from this address; try again in ${retryAfterSeconds} seconds.`,
-        { retryAfterSeconds, limit: maxWrongClaims },
+        { retryAfterSeconds, limit: failures.limit },
       );
     }
     const code = normalisePairingCode(body.pairingCode);
     const secret = newDeviceSecret();
     const claimed = code === null ? null : await this.#claim(code, secret, body);
     if (claimed === null) {
-      await this.#deps.rateLimiter.take(limitKey, { limit: maxWrongClaims, windowSeconds: claimWindowSeconds });
+      onLimit(await this.#deps.rateLimiter.take(limitKey, wrongClaimLimit));
       throw new AppError(
         'pairing_code_invalid',
         'This pairing code is wrong, used or expired; make a new one at the hub.',

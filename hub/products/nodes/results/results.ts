@@ -8,6 +8,7 @@ import { maxArtifactBytes, maxArtifacts } from '../../../../shared/contract/node
 import type { CommandResult } from '../../../../shared/contract/nodes/command-result.ts';
 import type { nodes as resource } from '../../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import { schemaMessage } from '../../../../shared/issue-messages.ts';
 import { toStorableJson } from '../../../../shared/json.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import { maxOutputBytes, outputBytesOf } from '../../../engine/index.ts';
@@ -271,7 +272,7 @@ function evaluate(
   if (!reply.success)
     return invalid(
       reply.error.issues
-        .map((issue) => `${issue.path.join('.') || 'output'} ${issue.message}`)
+        .map((issue) => `${issue.path.join('.') || 'output'} ${schemaMessage(issue)}`)
         .join('; ')
         .slice(0, 1000),
     );
