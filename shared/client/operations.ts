@@ -2854,6 +2854,8 @@ export interface MemberProfile {
   picture: string | null;
   /** How the dashboard behaves for this member */
   preferences: Preferences;
+  /** Whether the member can sign in with a password; false for an account that only sign-in links open */
+  hasPassword: boolean;
 }
 
 export interface MemoryEntry {
@@ -4838,6 +4840,8 @@ export interface WorkflowVersion {
   version: number;
   /** Name of the workflow in this version */
   name: string;
+  /** Who saved it: `user:<id>`, `token:<id>` of an API key, or another actor; null if that is not known */
+  savedBy: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** Steps of this version, in the order in which they run */
@@ -4851,6 +4855,8 @@ export interface WorkflowVersionSummary {
   version: number;
   /** Name of the workflow in this version */
   name: string;
+  /** Who saved it: `user:<id>`, `token:<id>` of an API key, or another actor; null if that is not known */
+  savedBy: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
@@ -6271,6 +6277,8 @@ export interface Operations {
         environment?: 'live' | 'test';
         /** Only runs that sent a command to this node */
         nodeId?: string;
+        /** With `true`, only the latest run of each flow: runs that were retried or replayed are left out */
+        latest?: 'true' | 'false';
         /** Only failed runs with this error code */
         errorCode?: string;
       };
@@ -6301,6 +6309,8 @@ export interface Operations {
         environment?: 'live' | 'test';
         /** Only runs that sent a command to this node */
         nodeId?: string;
+        /** With `true`, only the latest run of each flow: runs that were retried or replayed are left out */
+        latest?: 'true' | 'false';
         /** Only failed runs with this error code */
         errorCode?: string;
       };
@@ -7833,6 +7843,8 @@ export interface Operations {
         environment?: 'live' | 'test';
         /** Only runs that sent a command to this node */
         nodeId?: string;
+        /** With `true`, only the latest run of each flow: runs that were retried or replayed are left out */
+        latest?: 'true' | 'false';
         /** Only failed runs with this error code */
         errorCode?: string;
       };

@@ -5,13 +5,22 @@ import type { Input, JsonOperationId } from '../../../../shared/client/client.ts
 import { operations } from '../../../../shared/client/operations.ts';
 import type { OperationId, Operations } from '../../../../shared/client/operations.ts';
 import { background } from '../../../../shared/web/background.ts';
+import { noteHubTime } from './now.ts';
 
 /** The response of an operation. */
 export type Answer<Id extends OperationId> = Operations[Id]['answer'];
 export type { Input, JsonOperationId, OperationId };
 
 /** Calls the API of this hub with the session cookie of the browser. */
-export const client = createClient<Response>({ baseUrl: '', fetch: (url, init) => fetch(url, init) });
+export const client = createClient<Response>({
+  baseUrl: '',
+  fetch: async (url, init) => {
+    const sentAt = Date.now();
+    const response = await fetch(url, init);
+    noteHubTime(response.headers.get('date'), sentAt);
+    return response;
+  },
+});
 
 /** The same without the types of the operation, for code that is generic in it. */
 const callAny = client.call as (

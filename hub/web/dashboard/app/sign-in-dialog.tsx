@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { background } from '../../../../shared/web/background.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Input } from '../ui/form.tsx';
+import { CodeBlock } from '../ui/value.tsx';
 import { client } from './api.ts';
 import { useWords } from './language.tsx';
 import { sessionState } from './session-state.ts';
@@ -29,6 +30,29 @@ export function SignInDialog() {
   const cache = useQueryClient();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
+  const resume = async () => {
+    const now = await client.call('readMe');
+    if (now.user.id !== user.id || now.tenantId !== tenantId) {
+      setProblem(words.otherUser);
+      location.reload();
+      return;
+    }
+    sessionState.set({ isExpired: false });
+    await cache.invalidateQueries();
+  };
+  // Another tab, such as one that a sign-in link opened, may have signed the browser in.
+  useEffect(() => {
+    if (!isExpired) return;
+    const check = () => {
+      if (document.visibilityState === 'visible') background(resume().catch(() => undefined));
+    };
+    document.addEventListener('visibilitychange', check);
+    addEventListener('focus', check);
+    return () => {
+      document.removeEventListener('visibilitychange', check);
+      removeEventListener('focus', check);
+    };
+  }, [isExpired]);
   if (!isExpired) return null;
   const submit = async (form: FormData) => {
     setBusy(true);
@@ -39,14 +63,7 @@ export function SignInDialog() {
         setProblem(status === 429 ? words.tooManySignIns : status >= 500 ? words.noConnection : words.signInFailed);
         return;
       }
-      const now = await client.call('readMe');
-      if (now.user.id !== user.id || now.tenantId !== tenantId) {
-        setProblem(words.otherUser);
-        location.reload();
-        return;
-      }
-      sessionState.set({ isExpired: false });
-      await cache.invalidateQueries();
+      await resume();
     } catch {
       setProblem(words.noConnection);
     } finally {
@@ -56,38 +73,50 @@ export function SignInDialog() {
   return (
     <Dialog title={words.signInAgain} isClosable={false} onClose={() => undefined}>
       <p className="mb-3 text-text-muted">{words.signInAgainText}</p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          background(submit(new FormData(event.currentTarget)));
-        }}
-      >
-        <Field label={words.email}>
-          {(attributes) => (
-            <Input
-              {...attributes}
-              name="email"
-              type="email"
-              autoComplete="username"
-              defaultValue={user.email}
-              required
-            />
-          )}
-        </Field>
-        <Field label={words.password} error={problem}>
-          {(attributes) => (
-            <Input {...attributes} name="password" type="password" autoComplete="current-password" required autoFocus />
-          )}
-        </Field>
-        <div className="flex items-center justify-between">
-          <a className="text-accent" href={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`}>
-            {words.signIn}…
-          </a>
-          <Button variant="primary" type="submit" isBusy={isBusy}>
-            {words.signIn}
-          </Button>
-        </div>
-      </form>
+      {user.hasPassword ? (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            background(submit(new FormData(event.currentTarget)));
+          }}
+        >
+          <Field label={words.email}>
+            {(attributes) => (
+              <Input
+                {...attributes}
+                name="email"
+                type="email"
+                autoComplete="username"
+                defaultValue={user.email}
+                required
+              />
+            )}
+          </Field>
+          <Field label={words.password} error={problem}>
+            {(attributes) => (
+              <Input
+                {...attributes}
+                name="password"
+                type="password"
+                autoComplete="current-password"
+                required
+                autoFocus
+              />
+            )}
+          </Field>
+          <div className="flex justify-end">
+            <Button variant="primary" type="submit" isBusy={isBusy}>
+              {words.signIn}
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <>
+          <p className="mb-2">{words.signInByLink}</p>
+          <CodeBlock text="npx outrigger link" label={words.signInByLink} />
+          {problem !== null && <p role="alert">{problem}</p>}
+        </>
+      )}
     </Dialog>
   );
 }

@@ -16,7 +16,7 @@ import { Inspector } from './inspector.tsx';
 import { RunLogs } from './logs.tsx';
 import { StartedBy, shortId, useStepName } from './names.tsx';
 import { RelatedRuns } from './related-runs.tsx';
-import { RunActions } from './run-actions.tsx';
+import { RunActions, useNewerVersion } from './run-actions.tsx';
 import { RunInput } from './run-input.tsx';
 import { firstSelection, isFinal } from './run-model.ts';
 import type { Run } from './run-model.ts';
@@ -76,6 +76,7 @@ function RunMeta({ run, timeline }: { run: Run; timeline: TimelineModel }) {
 function FailureBanner({ run, onSelect }: { run: Run; onSelect: (index: number) => void }) {
   const { words, format } = useLanguage();
   const stepName = useStepName();
+  const newer = useNewerVersion(run);
   const { error } = run;
   if (error === null || run.status !== 'failed') return null;
   const step = error.stepIndex === undefined ? undefined : run.stepsResultJson[error.stepIndex];
@@ -93,6 +94,11 @@ function FailureBanner({ run, onSelect }: { run: Run; onSelect: (index: number) 
       <p className="text-xs">
         <code>{visibleLine(error.code)}</code>
       </p>
+      {newer !== null && (
+        <p className="mt-1 text-text">
+          {format(words.run.actions.newerVersion, { version: String(newer), old: String(run.workflowVersion) })}
+        </p>
+      )}
     </Banner>
   );
 }

@@ -231,6 +231,8 @@ const niceSteps = [
 /** Wanted and smallest distance of two labels, as a part of the axis. */
 const tickDistance = 0.2;
 const minTickDistance = 0.14;
+/** The time since the start is long after a fold, and the next fold has a label too. */
+const afterFoldDistance = 0.2;
 
 /** Labels of the axis: the time since the start, in milliseconds. */
 export function ticksOf({ stretches, origin }: Timeline): { place: number; ms: number }[] {
@@ -245,7 +247,7 @@ export function ticksOf({ stretches, origin }: Timeline): { place: number; ms: n
     const step = niceSteps.find((length) => length >= perPlace * tickDistance) ?? perPlace;
     if (from !== origin) {
       // The time since the start is long after a fold, so one label has to do.
-      if (size >= minTickDistance) add(start, from - origin);
+      if (size >= afterFoldDistance) add(start, from - origin);
       continue;
     }
     // The end of the stretch is left free for the label of a fold.

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { background } from '../../../../../shared/web/background.ts';
 import { keyOf, query } from '../../app/api.ts';
 import { useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { hubNow } from '../../app/now.ts';
 import { isFinal } from './run-model.ts';
 
 /** A run that changes is read again at most this often. */
@@ -59,10 +60,10 @@ export function useRun(runId: string) {
 
 /** The time, each second while the page shows something that goes on. */
 export function useClock(isRunning: boolean): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [now, setNow] = useState(hubNow);
   useEffect(() => {
     if (!isRunning) return;
-    const interval = setInterval(() => setNow(Date.now()), 1_000);
+    const interval = setInterval(() => setNow(hubNow()), 1_000);
     return () => clearInterval(interval);
   }, [isRunning]);
   return now;
