@@ -199,12 +199,15 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
       expect(await accessibilityViolations(page)).toEqual([]);
       expect(await page.getByRole('button', { name: 'Reject', exact: true }).isEnabled()).toBe(true);
       const rest = page.getByRole('button', { name: 'Show the rest' });
-      // One press leads to the end of the frame, the next one to the end of the request.
-      for (let press = 0; press < 2 && !(await approve.isEnabled()); press += 1) {
-        await rest.press('Enter');
-        if (press === 0) await expect.poll(isEndInView).toBe(true);
-      }
-      await expect.poll(() => approve.isEnabled()).toBe(true);
+      await rest.press('Enter');
+      await expect.poll(isEndInView).toBe(true);
+      // Another press leads to the end of the request. It is too early until the end of the frame counts as seen.
+      await expect
+        .poll(async () => {
+          if (await rest.isVisible()) await rest.press('Enter', { timeout: 1_000 }).catch(() => undefined);
+          return approve.isEnabled();
+        })
+        .toBe(true);
     }
     expect(posts).toEqual([]);
     await approve.dblclick();

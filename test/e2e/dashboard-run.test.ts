@@ -201,6 +201,7 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.getByRole('button', { name: 'Run version 2 with the same input' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Run version 2' }).click();
     await status(page, 'Succeeded').waitFor();
+    await expect.poll(() => page.url()).not.toContain(runId);
     const newRun = await workspace.api.call('getAutomationRun', {
       params: { id: new URL(page.url()).pathname.split('/').at(-1) ?? '' },
     });

@@ -175,7 +175,7 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     });
     await using tab = await open(`/app/workflows/${id}/versions`);
     const { page } = tab;
-    await page.getByRole('link', { name: /Version 1.*saved by/ }).click();
+    await page.getByRole('link', { name: /Version 1.*Saved by/ }).click();
     await page.getByRole('button', { name: 'Restore this version' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore this version' }).click();
     await page.getByText(/Version 1 is restored as version/).waitFor();

@@ -90,7 +90,9 @@ function FailureBanner({ run, onSelect }: { run: Run; onSelect: (index: number) 
       }
       actions={step !== undefined && <Button onClick={() => onSelect(step.index)}>{words.run.showStep}</Button>}
     >
-      <p className="line-clamp-4 whitespace-pre-line">{visibleText(error.message)}</p>
+      <p dir="auto" className="line-clamp-4 whitespace-pre-line">
+        {visibleText(error.message)}
+      </p>
       <p className="text-xs">
         <code>{visibleLine(error.code)}</code>
       </p>

@@ -100,7 +100,7 @@ export const workflows: typeof english = {
   leave: 'المغادرة دون حفظ',
   stay: 'البقاء',
 
-  savedBy: 'حفظه {who}',
+  savedBy: 'الحافظ: {who}',
   versionsHint: 'كل حفظ ينشئ إصدارًا. تحتفظ التشغيلات بالإصدار الذي بدأت به.',
   current: 'الحالي',
   versionName: 'الإصدار {version}',

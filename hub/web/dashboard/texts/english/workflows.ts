@@ -93,7 +93,7 @@ export const workflows = {
   leave: 'Leave without saving',
   stay: 'Stay',
 
-  savedBy: 'saved by {who}',
+  savedBy: 'Saved by: {who}',
   versionsHint: 'Each save creates a version. Runs keep the version with which they started.',
   current: 'Current',
   versionName: 'Version {version}',

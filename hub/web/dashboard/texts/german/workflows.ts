@@ -108,7 +108,7 @@ export const workflows: typeof english = {
   leave: 'Ohne Speichern verlassen',
   stay: 'Hier bleiben',
 
-  savedBy: 'gespeichert von {who}',
+  savedBy: 'Gespeichert von: {who}',
   versionsHint: 'Jedes Speichern legt eine Version an. Läufe behalten die Version, mit der sie begonnen haben.',
   current: 'Aktuell',
   versionName: 'Version {version}',
