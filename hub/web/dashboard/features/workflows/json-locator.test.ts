@@ -40,6 +40,7 @@ test.each([
   ['{\n  "a": [1, 2,\n  ]\n}', 3],
   ['{\n  "a": 01\n}', 2],
   ['{ "a": 1,\n', 1],
+  ['{\n "ü \\u00e9 😀": ["\\n[]"],\n "b": "x\ty" }', 3],
   ['{}\n{}', 2],
 ])('the line at which a text stops being JSON: %j', (text, line) => {
   expect(() => JSON.parse(text)).toThrow(SyntaxError);

@@ -82,7 +82,7 @@ export function locate(json: string, path: string): Place {
 /** Line of a position, from 1. */
 export const lineAt = (json: string, at: number) => json.slice(0, at).split('\n').length;
 
-const validString = /"(?:[^"\\\u0000-\u001F]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y;
+const validString = /"(?:[ !#-[\]-\u{10FFFF}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;
 const validScalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
 
 /** Position at which a text stops being valid JSON. Browsers name it in different ways, or not at all. */
