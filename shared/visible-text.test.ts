@@ -34,6 +34,10 @@ describe('visible text marks misleading characters', () => {
     expect(visibleLine('\u200B'.repeat(100_000)).length).toBeLessThan(100);
   });
 
+  test('and so many combining marks on one letter that they would cover other lines', () => {
+    expect(visibleText(`a${'\u0301'.repeat(600)}b`)).toMatch(/^a⟨U\+0301.* and 592 more⟩b$/);
+  });
+
   test('so that marking a marked text changes nothing', () => {
     fc.assert(
       fc.property(

@@ -7,6 +7,8 @@ const marks = String.raw`\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\p{Cs
 const inText = new RegExp(String.raw`(?:(?![\t\n])[${marks}\p{Cc}])+`, 'gu');
 const inLine = new RegExp(String.raw`[${marks}\p{Cc}]+`, 'gu');
 const maxNamedCharacters = 8;
+/** No script puts so many marks on one letter. They would cover the lines around it. */
+const stacked = /\p{M}{8,}/gu;
 
 const codePoint = (character: string) =>
   `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`;
@@ -25,14 +27,16 @@ function nameOf(run: string): string {
 
 /** Marks misleading characters in a text of several lines. Line breaks and tabs are kept. */
 export function visibleText(text: string, write: MarkWriter = bracketed): string {
-  return text.replaceAll('\r\n', '\n').replaceAll(inText, (run) => write(nameOf(run)));
+  const named = (run: string) => write(nameOf(run));
+  return text.replaceAll('\r\n', '\n').replaceAll(stacked, named).replaceAll(inText, named);
 }
 
 /**
  * Marks misleading characters in a text for one line, such as a name or a title. Line breaks and tabs are also marked.
  */
 export function visibleLine(text: string, write: MarkWriter = bracketed): string {
-  return text.replaceAll(inLine, (run) => write(nameOf(run)));
+  const named = (run: string) => write(nameOf(run));
+  return text.replaceAll(stacked, named).replaceAll(inLine, named);
 }
 
 const inJson = new RegExp(String.raw`[${marks}\u007F-\u009F]`, 'gu');

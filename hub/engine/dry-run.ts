@@ -1,3 +1,4 @@
+import type { CommandDefinition } from '../../shared/commands/define.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { DryRun } from '../../shared/contract/automations/workflows.ts';
 import { AppError } from '../../shared/errors.ts';
@@ -126,13 +127,37 @@ function dryStep(
   };
 }
 
+/** The problems of the nodes that the inputs of node skills name, each asked once. */
+async function nodeProblems(
+  steps: readonly DryStep[],
+  skills: SkillCatalog,
+  problemOf: (node: { id: string } | { name: string }, command: CommandDefinition) => Promise<string | null>,
+): Promise<Map<number, string>> {
+  const asked = new Map<string, Promise<string | null>>();
+  const problems = new Map<number, string>();
+  for (const { index, skillId, input } of steps) {
+    const skill = skillId === null ? undefined : skills.find(skillId);
+    if (skill?.kind !== 'node' || typeof input !== 'object' || input === null || Array.isArray(input)) continue;
+    const { nodeId, node } = input;
+    const given = typeof nodeId === 'string' ? { id: nodeId } : typeof node === 'string' ? { name: node } : null;
+    // A reference that only the run resolves names no node yet.
+    if (given === null || JSON.stringify(given).includes('{{')) continue;
+    const key = JSON.stringify([given, skill.command.type]);
+    const problem = await (asked.get(key) ?? problemOf(given, skill.command));
+    asked.set(key, Promise.resolve(problem));
+    if (problem !== null) problems.set(index, problem);
+  }
+  return problems;
+}
+
 /** What a run of these steps would do, with its templates resolved as far as they can be; nothing is done. */
-export function dryRunSteps(
+export async function dryRunSteps(
   steps: readonly Step[],
   skills: SkillCatalog,
   policy: { approvalsRequiredFor: readonly string[] },
   input: { workflowId: string; context: string | null; payload: JsonObject | null },
-): DryRun {
+  nodeProblem: (node: { id: string } | { name: string }, command: CommandDefinition) => Promise<string | null>,
+): Promise<DryRun> {
   const scope: KnownScope = {
     context: input.context ?? '',
     payload: input.payload ?? {},
@@ -141,5 +166,11 @@ export function dryRunSteps(
   };
   const known: Known = { scope, budget: new RenderBudget(maxShownCharacters) };
   const dry = steps.map((step, index) => dryStep(step, index, known, skills, policy.approvalsRequiredFor));
+  const problems = await nodeProblems(
+    dry.filter((step) => step.problems.length === 0),
+    skills,
+    nodeProblem,
+  );
+  for (const step of dry) step.problems.push(...[problems.get(step.index) ?? []].flat());
   return { dryRun: true, runnable: dry.every((step) => step.problems.length === 0), steps: dry };
 }

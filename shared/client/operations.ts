@@ -2907,6 +2907,8 @@ export interface MemberProfile {
   picture: string | null;
   /** How the dashboard behaves for this member */
   preferences: Preferences;
+  /** Whether the member can sign in with a password; false for an account that only sign-in links open */
+  hasPassword: boolean;
 }
 
 export interface MemoryEntry {
@@ -4964,6 +4966,8 @@ export interface WorkflowVersion {
   version: number;
   /** Name of the workflow in this version */
   name: string;
+  /** Who saved it: `user:<id>`, `token:<id>` of an API key, or another actor; null if that is not known */
+  savedBy: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** Steps of this version, in the order in which they run */
@@ -4977,6 +4981,8 @@ export interface WorkflowVersionSummary {
   version: number;
   /** Name of the workflow in this version */
   name: string;
+  /** Who saved it: `user:<id>`, `token:<id>` of an API key, or another actor; null if that is not known */
+  savedBy: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
@@ -6419,6 +6425,8 @@ export interface Operations {
         environment?: 'live' | 'test';
         /** Only runs that sent a command to this node */
         nodeId?: string;
+        /** With `true`, only the latest run of each flow: runs that were retried or replayed are left out */
+        latest?: 'true' | 'false';
         /** Only failed runs with this error code */
         errorCode?: string;
       };
@@ -6449,6 +6457,8 @@ export interface Operations {
         environment?: 'live' | 'test';
         /** Only runs that sent a command to this node */
         nodeId?: string;
+        /** With `true`, only the latest run of each flow: runs that were retried or replayed are left out */
+        latest?: 'true' | 'false';
         /** Only failed runs with this error code */
         errorCode?: string;
       };
@@ -7991,6 +8001,8 @@ export interface Operations {
         environment?: 'live' | 'test';
         /** Only runs that sent a command to this node */
         nodeId?: string;
+        /** With `true`, only the latest run of each flow: runs that were retried or replayed are left out */
+        latest?: 'true' | 'false';
         /** Only failed runs with this error code */
         errorCode?: string;
       };

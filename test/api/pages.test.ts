@@ -33,7 +33,7 @@ test('a path of slashes only causes no server error', async () => {
 
 const long = 'W'.repeat(4000);
 const approver = `${'ann'.repeat(20)}@${'department.'.repeat(12)}example.org`;
-const argv = ['sh', '-c', long, '', 'two words ', '--flag=\u202Efdp'];
+const argv = ['sh', '-c', long, '', 'two words ', '--flag=\u202Efdp', `ok${'\n'.repeat(1900)}; rm  -rf /`];
 const nodeId = '01890000-0000-7000-8000-000000000001';
 
 /** Creates an approval of a command. Returns the path of its link and the approval. */
@@ -77,10 +77,10 @@ const decide = (path: string, decision: string) =>
 const read = async (path: string) => (await send(hub.url, 'GET', path)).text;
 
 describe('the page of an approval', () => {
-  test('shows each argument of a command separately, also an empty one or one that ends with a space', async () => {
+  test('shows each argument of a command separately, also an empty one, and names what would hide a part of it', async () => {
     const text = await read((await link()).path);
     expect(text).toContain(
-      `<li><code>${long}</code></li><li><b class="mark">empty</b></li><li><code>two words </code></li><li><code>--flag=<b class="mark">U+202E</b>fdp</code></li>`,
+      `<li><code>${long}</code></li><li><b class="mark">empty</b></li><li><code>two words </code></li><li><code>--flag=<b class="mark">U+202E</b>fdp</code></li><li><code>ok⟨1,900 line breaks⟩\n; rm  -rf /</code></li>`,
     );
   });
 

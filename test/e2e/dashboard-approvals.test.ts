@@ -97,7 +97,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(await fieldOf('Program')).toBe('sh');
     expect(await fieldOf('Folder')).toBe('/home/ann');
     expect(await fieldOf('Variables')).toMatch(/^TARGET=\n? \/srv\/backup$/);
-    expect(await fieldOf('Standard input')).toBe('yes⟨U+000A⟩');
+    expect(await fieldOf('Standard input')).toBe('yes⟨line break⟩');
     expect(await fieldOf('Time limit')).toBe('1 min 30 secs, then the program is ended');
     expect(await fieldOf('Requested by')).toBe(ann);
     const { requestHash, runId, workflowId } = await read(id);
@@ -119,6 +119,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     const { page } = tab;
     const posts = postsOf(page);
     const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    await page.getByRole('button', { name: 'Show the rest' }).tap();
     const reject = page.getByRole('button', { name: 'Reject', exact: true });
     for (const button of [approve, reject]) {
       const box = await button.boundingBox();
@@ -147,6 +148,72 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(await approve.count()).toBe(0);
     expect(posts).toEqual([`POST /v1/automations/approvals/${id}/decide`]);
     expect(await read(id)).toMatchObject({ status: 'approved', note: 'Looks right', decider: { name: bob } });
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test.each([
+    ['a desktop', { width: 1280, height: 800 }],
+    ['a phone', { width: 390, height: 740 }],
+  ])('blank characters hide nothing on %s, on the page of the approval and of the run', async (_screen, viewport) => {
+    const blank = `ok${'\n'.repeat(1_900)}; rm  -rf /${' '.repeat(400)}x\u3000y${'\u0301'.repeat(600)}`;
+    const id = await askForProgram('blank', ['/bin/echo', blank, 'last argument']);
+    const { runId } = await read(id);
+    await using tab = await open(`/app/approvals/${id}`, { viewport });
+    const { page } = tab;
+    for (const path of [`/app/approvals/${id}`, `/app/runs/${runId}`]) {
+      await page.goto(hub.url + path);
+      const rows = page.locator('dt:text-is("Arguments") + dd li');
+      await rows.first().waitFor();
+      const texts = await rows.allInnerTexts();
+      expect(texts[0]).toContain('ok⟨1,900 line breaks⟩\n; rm  -rf /⟨400 spaces⟩x⟨U+3000⟩y⟨U+0301');
+      expect((await rows.first().boundingBox())?.height).toBeLessThan(300);
+      expect(texts[1]).toMatch(/^2\s+last argument$/);
+      expect(await hasNoSidewaysScroll(page)).toBe(true);
+    }
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    await page.getByText('last argument').scrollIntoViewIfNeeded();
+    await approve.waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('Approve waits until the end of each text was in view, and the keyboard leads there', async () => {
+    const script = Array.from({ length: 60 }, (_unused, index) => `echo line ${index}`).join('\n');
+    const id = await askForProgram('long', ['bash', '-c', `${script}\nrm -rf /srv/data`]);
+    const { runId } = await read(id);
+    await using tab = await open(`/app/approvals/${id}`, { viewport: { width: 390, height: 740 } });
+    const { page } = tab;
+    const posts = postsOf(page);
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    const isEndInView = () =>
+      page.evaluate(`(() => {
+        const frame = document.querySelector('dd pre');
+        const panel = document.querySelector('[aria-label="Your decision"]');
+        const visibleTo = Math.min(innerHeight, panel === null ? Infinity : panel.getBoundingClientRect().top);
+        const isAtEnd = frame.scrollTop + frame.clientHeight >= frame.scrollHeight - 20;
+        return isAtEnd && frame.getBoundingClientRect().bottom <= visibleTo + 20;
+      })()`);
+    for (const path of [`/app/runs/${runId}`, `/app/approvals/${id}`]) {
+      await page.goto(hub.url + path);
+      await page.getByText('To approve, read to the end.').waitFor();
+      expect(await approve.isDisabled()).toBe(true);
+      expect(await accessibilityViolations(page)).toEqual([]);
+      expect(await page.getByRole('button', { name: 'Reject', exact: true }).isEnabled()).toBe(true);
+      const rest = page.getByRole('button', { name: 'Show the rest' });
+      await rest.press('Enter');
+      await expect.poll(isEndInView).toBe(true);
+      // Another press leads to the end of the request. It is too early until the end of the frame counts as seen.
+      await expect
+        .poll(async () => {
+          if (await rest.isVisible()) await rest.press('Enter', { timeout: 1_000 }).catch(() => undefined);
+          return approve.isEnabled();
+        })
+        .toBe(true);
+    }
+    expect(posts).toEqual([]);
+    await approve.dblclick();
+    await page.getByText('by bob@harbour.example').waitFor();
+    expect(posts).toEqual([`POST /v1/automations/approvals/${id}/decide`]);
+    expect(new URL(page.url()).pathname).toBe(`/app/approvals/${id}`);
     expect(tab.complaints).toEqual([]);
   });
 

@@ -157,6 +157,38 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
     expect(tab.complaints).toEqual([]);
   });
 
+  test('a failed run needs a person until its retry succeeds', async () => {
+    const workspace = await hub.workspace('Retry');
+    const { api } = workspace;
+    await using machine = await startCompanion(hub, workspace);
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: {
+        name: 'read later',
+        stepsJson: [
+          {
+            type: 'skill',
+            skillId: 'node.files_read',
+            input: { nodeId: machine.nodeId, path: join(machine.shared, 'later.txt') },
+          },
+        ],
+      } as never,
+    });
+    const ended = async (runId: string) =>
+      (await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } })).status;
+    const started = await api.call('runAutomationWorkflow', { params: { id } });
+    const runId = 'runId' in started ? started.runId : '';
+    expect(await ended(runId)).toBe('failed');
+    await using tab = await open(workspace);
+    const { page } = tab;
+    const need = page.getByRole('link', { name: /Failed.*read later/ });
+    await need.waitFor();
+    await writeFile(join(machine.shared, 'later.txt'), 'Hello');
+    const retry = await api.call('retryAutomationRun', { params: { id: runId } });
+    expect(await ended(retry.id)).toBe('succeeded');
+    await need.waitFor({ state: 'detached' });
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('an offline node for which a run waits needs a person', async () => {
     const workspace = await hub.workspace('Asleep');
     const { api } = workspace;

@@ -184,6 +184,31 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
+  test('a failed run of an older version says so, and offers the newer version with the same input', async () => {
+    const runId = await start([skill('node.ping', { node: 'no-such-pc' }, { name: 'Ping' })], {
+      body: { payload: { city: 'Kiel' }, context: 'by hand' },
+    });
+    const { workflowId } = await settledRun(workspace.api, runId);
+    await workspace.api.call('updateAutomationWorkflow', {
+      params: { id: workflowId },
+      body: { stepsJson: [{ type: 'log', message: 'mended' }] },
+    });
+    await using tab = await open(`/app/runs/${runId}`);
+    const { page } = tab;
+    await page.getByText('The workflow now has version 2. A retry runs version 1 again.').waitFor();
+    await page.getByRole('button', { name: 'Retry with version 1' }).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Run version 2 with the same input' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run version 2' }).click();
+    await status(page, 'Succeeded').waitFor();
+    await expect.poll(() => page.url()).not.toContain(runId);
+    const newRun = await workspace.api.call('getAutomationRun', {
+      params: { id: new URL(page.url()).pathname.split('/').at(-1) ?? '' },
+    });
+    expect(newRun).toMatchObject({ workflowVersion: 2, attempt: 1, payload: { city: 'Kiel' }, context: 'by hand' });
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('an approval is decided on the page, by POST, and the run goes on', async () => {
     const device = await pair('desk-pc');
     const runId = await start([
@@ -193,12 +218,18 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await using tab = await open(`/app/runs/${runId}`);
     const { page } = tab;
     await page.getByRole('heading', { name: 'Approve a command on desk-pc?' }).waitFor();
-    await page.getByText("uname -a 'two words'").waitFor();
+    const rows = page.locator('dt:text-is("Arguments") + dd li');
+    expect(await rows.allInnerTexts()).toEqual([
+      expect.stringMatching(/^1\s+-a$/),
+      expect.stringMatching(/two words$/),
+    ]);
     const pending = await workspace.api.call('listAutomationApprovals', { query: { runId } });
     expect(pending.data[0]?.status).toBe('pending');
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('heading', { name: /“Run uname” waits/ }).waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    // The banner with the focus is gone, so the keyboard continues at the page.
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
     await expect
       .poll(() =>
         lane(page, 'Run uname')

@@ -205,6 +205,29 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
+  test('the preview names the node of each step, and a node that does not exist', async () => {
+    const { id } = await workspace.session.call('createAutomationWorkflow', {
+      body: {
+        name: 'ping',
+        stepsJson: [
+          { type: 'skill', skillId: 'node.ping', input: { node: 'my-machne' } },
+          { type: 'skill', skillId: 'node.ping', input: { node: '{{payload.node}}' } },
+        ],
+      },
+    });
+    await using tab = await open(`/app/workflows/${id}`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Run…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('There is no node with the name "my-machne"').waitFor();
+    expect(await dialog.getByText('No problem is known.').count()).toBe(0);
+    const steps = await dialog.getByRole('listitem').allInnerTexts();
+    expect(steps[0]).toContain('on my-machne');
+    expect(steps[1]).not.toContain('no node');
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('hostile names stay text', async () => {
     const [id = ''] = await start(hostileName);
     await using tab = await open('/app/runs');

@@ -528,6 +528,42 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     expect(tab.complaints).toEqual([]);
   });
 
+  test('the policy names the field that the hub refused, and the reason once', async () => {
+    await using tab = await open('/policy');
+    const { page } = tab;
+    const field = page.getByLabel(/Skills that/);
+    await field.fill('mail.send');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Not saved. Correct the marked field:').waitFor();
+    expect(await page.getByText('"mail.send" matches no skill of this hub').count()).toBe(1);
+    expect(await page.getByText('body.').count()).toBe(0);
+    await field.fill('email.send');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('an account without a password learns how it signs in, also when its session ended', async () => {
+    const own = await hub.workspace('Linked');
+    await hub.database.query(`UPDATE users SET password_hash = '' WHERE email = $1`, [own.email]);
+    await using tab = await open('', { session: own.jwt });
+    const { page } = tab;
+    await page.getByText('This account has no password.').waitFor();
+    await page.getByText(`npx outrigger user password --workspace Linked --email ${own.email}`).waitFor();
+    expect(await page.getByLabel('Current password').count()).toBe(0);
+    await page.getByLabel('Display name').fill('Ann');
+    const context = page.context();
+    const cookies = await context.cookies();
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await dialog(page, 'Your session ended').getByText('npx outrigger link').waitFor();
+    // Another tab signs the browser in again.
+    await context.addCookies(cookies);
+    await page.evaluate('dispatchEvent(new Event("focus"))');
+    await dialog(page, 'Your session ended').waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Display name').inputValue()).toBe('Ann');
+  });
+
   test('the audit log is filtered by its address, read page by page, and shows the JSON on demand', async () => {
     for (let index = 0; index < 30; index++)
       await workspace.session.call('putAllowedOrigins', {

@@ -36,15 +36,15 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     await page.getByText('No workflows yet').waitFor();
     await page.getByRole('link', { name: 'New workflow' }).first().click();
     const field = page.getByRole('textbox', { name: 'Workflow as JSON' });
-    await field.fill('{ "name": ');
-    await page.getByRole('button', { name: 'New workflow' }).click();
-    await page.getByText('This is not valid JSON').waitFor();
+    await field.fill('{\n  "name": "x",\n  steps: []\n}');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('Line 3 is not valid JSON').waitFor();
     const steps = [
       { type: 'log', message: 'one' },
       { type: 'skill', skillId: 'no.such.skill' },
     ];
     await field.fill(JSON.stringify({ name: 'From text', stepsJson: steps }, null, 2));
-    await page.getByRole('button', { name: 'New workflow' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     const problem = page.getByRole('alert').getByRole('listitem').first();
     await problem.getByText('stepsJson[1]').waitFor();
     await problem.getByRole('button').click();
@@ -53,7 +53,7 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     );
     expect(selected).toContain('no.such.skill');
     await field.fill(JSON.stringify({ name: 'From text', stepsJson: steps.slice(0, 1) }));
-    await page.getByRole('button', { name: 'New workflow' }).dblclick();
+    await page.getByRole('button', { name: 'Create', exact: true }).dblclick();
     await page.getByRole('heading', { level: 1, name: 'From text' }).waitFor();
     const { data } = await workspace.session.call('listAutomationWorkflowSummaries', { query: { q: 'From text' } });
     expect(data).toHaveLength(1);
@@ -175,7 +175,7 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     });
     await using tab = await open(`/app/workflows/${id}/versions`);
     const { page } = tab;
-    await page.getByRole('link', { name: 'Version 1' }).click();
+    await page.getByRole('link', { name: /Version 1.*Saved by/ }).click();
     await page.getByRole('button', { name: 'Restore this version' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore this version' }).click();
     await page.getByText(/Version 1 is restored as version/).waitFor();

@@ -1,3 +1,4 @@
+import { AppError } from '../../../shared/errors.ts';
 import { callOf, describeSkills, dryRunSteps, isKnownPattern, starterOf, validateSteps } from '../../engine/index.ts';
 import type { EnginePorts, PromisedJob, RunIntake } from '../../engine/index.ts';
 import type { SkillCatalog } from '../../engine/skill.ts';
@@ -126,7 +127,22 @@ export function createAutomations(
     intake,
     validateSteps: checkSteps,
     dryRun: async (tx, { tenantId, id, steps }, input) =>
-      dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
+      dryRunSteps(
+        steps,
+        skills,
+        await readPolicy(tx, tenantId),
+        { workflowId: id, ...input },
+        async (node, command) => {
+          try {
+            const nodeId = 'id' in node ? node.id : await nodePort.findByName(tx, tenantId, node.name);
+            await nodePort.assertUsable(tx, tenantId, nodeId, command);
+            return null;
+          } catch (error) {
+            if (error instanceof AppError) return error.message;
+            throw error;
+          }
+        },
+      ),
   });
   const email = new Email({ db, mailer });
   const channels = new Channels({

@@ -288,6 +288,10 @@ const runFilters = {
     .describe('Only runs with this type of trigger, such as `manual` or `schedule`'),
   environment: z.enum(['live', 'test']).optional().describe('Only runs of this environment'),
   nodeId: id.optional().describe('Only runs that sent a command to this node'),
+  latest: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('With `true`, only the latest run of each flow: runs that were retried or replayed are left out'),
   errorCode: text(1, 100).meta({ example: 'step_failed' }).optional().describe('Only failed runs with this error code'),
 };
 

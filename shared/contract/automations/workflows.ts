@@ -107,6 +107,11 @@ export type Workflow = z.output<typeof workflow>;
 const versionSummaryShape = {
   version: z.int().min(1).describe('Version, from 1; higher is newer'),
   name: z.string().describe('Name of the workflow in this version'),
+  savedBy: z
+    .string()
+    .nullable()
+    .meta({ example: 'user:01980000-0000-7000-8000-000000000001' })
+    .describe('Who saved it: `user:<id>`, `token:<id>` of an API key, or another actor; null if that is not known'),
   createdAt: timestamp,
 };
 const workflowVersionSummary = named('WorkflowVersionSummary', z.object(versionSummaryShape));

@@ -65,6 +65,9 @@ const profile = named(
       displayName: z.string().nullable().describe('Name that visitors see; with null, visitors see a neutral word'),
       picture: memberPicture,
       preferences: preferences.describe('How the dashboard behaves for this member'),
+      hasPassword: z
+        .boolean()
+        .describe('Whether the member can sign in with a password; false for an account that only sign-in links open'),
     })
     .describe('The member who is signed in'),
 );

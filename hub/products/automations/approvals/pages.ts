@@ -1,12 +1,25 @@
 import { AppError } from '../../../../shared/errors.ts';
+import { nameBlanks } from '../../../../shared/exact-text.ts';
+import type { BlankKind } from '../../../../shared/exact-text.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { pageOf, renderNotice, renderLine, renderText } from '../../../platform/http/pages/page-layout.ts';
 import { linkHeaders } from '../../../platform/http/pages/page.ts';
 import type { Page, PageResponse } from '../../../platform/http/pages/page.ts';
 import type { ApprovalLinks, LinkedApproval } from './links.ts';
 
+const blankNames: Record<BlankKind, string> = {
+  lineBreak: 'line break',
+  lineBreaks: 'line breaks',
+  lineBreaksAndSpaces: 'line breaks, with spaces between',
+  spaces: 'spaces',
+  spacesAndTabs: 'spaces and tabs',
+};
+const nameOf = (kind: BlankKind, count: number) =>
+  kind === 'lineBreak' ? blankNames[kind] : `${count.toLocaleString('en')} ${blankNames[kind]}`;
+
 /** Renders a text with visible start, end and whitespace; an empty text is rendered as "empty". */
-const renderExact = (text: string) => (text === '' ? '<b class="mark">empty</b>' : `<code>${renderText(text)}</code>`);
+const renderExact = (text: string) =>
+  text === '' ? '<b class="mark">empty</b>' : `<code>${renderText(nameBlanks(text, nameOf))}</code>`;
 
 /** Renders the fields of the request: texts and lists of texts as readable items, all other values as JSON. */
 function renderFields(fields: JsonObject): string {

@@ -91,7 +91,11 @@ export class Policies {
       if (isUser) await assertMembers(tx, tenantId, body.defaultApprovers);
       else assertSameDeciders(before ?? putPolicyBody.parse({}), body);
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
-      if (unknown !== -1) throw invalidBody(`approvalsRequiredFor[${unknown}]`, 'matches no skill of this hub');
+      if (unknown !== -1)
+        throw invalidBody(
+          `approvalsRequiredFor[${unknown}]`,
+          `"${body.approvalsRequiredFor[unknown]}" matches no skill of this hub`,
+        );
       if (body.errorWorkflowId !== null) {
         const [row] = await tx
           .select({ id: workflows.id })

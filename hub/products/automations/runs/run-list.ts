@@ -52,7 +52,8 @@ const periodOf = ({ from, to }: Pick<RunEstimateQuery, 'from' | 'to'>) => ({
 
 /** The search of a query. `status` and `statuses` both apply. */
 function searchOf(query: RunEstimateQuery): RunSearch {
-  const { status, statuses, workflowId, parentRunId, idPrefix, triggerType, environment, nodeId, errorCode } = query;
+  const { status, statuses, workflowId, parentRunId, idPrefix, triggerType, environment, nodeId, errorCode, latest } =
+    query;
   const among = statuses?.split(',') ?? (status === undefined ? undefined : [status]);
   return {
     statuses: status === undefined ? among : among?.filter((each) => each === status),
@@ -63,6 +64,7 @@ function searchOf(query: RunEstimateQuery): RunSearch {
     environment,
     nodeId,
     errorCode,
+    isLatest: latest === 'true',
     ...periodOf(query),
   };
 }

@@ -12,6 +12,8 @@ export interface RunSearch extends Omit<RunFilter, 'status'> {
   environment?: 'live' | 'test' | undefined;
   nodeId?: string | undefined;
   errorCode?: string | undefined;
+  /** Without runs that a later one of their flow follows. */
+  isLatest?: boolean | undefined;
 }
 
 /** Maximum runs that one statement examines for the filters that have no index. */
@@ -147,6 +149,11 @@ function indexedConditions(tenantId: string, search: RunSearch, before: string |
   if (parentRunId !== undefined) and('parent', (one) => `runs.parent_run_id = ${one}`, parentRunId);
   if (idPrefix !== undefined)
     and('prefix', (low, high) => `runs.id BETWEEN ${low} AND ${high}`, ...uuidRange(idPrefix));
+  if (search.isLatest === true)
+    and(
+      'latest',
+      () => 'NOT EXISTS (SELECT FROM runs later WHERE later.flow_id = runs.flow_id AND later.attempt > runs.attempt)',
+    );
   if (before !== undefined) and('before', (id) => `runs.id < ${id}`, before);
   if (statuses === undefined) return { name: name(), where: where(), statuses, values };
   // A search without any possible status finds nothing.

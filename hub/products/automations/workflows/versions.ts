@@ -48,9 +48,10 @@ export async function readVersion(
   return { ...presentVersionSummary(row), stepsJson: row.steps, inputs: row.inputs };
 }
 
-const presentVersionSummary = ({ version, name, createdAt }: Omit<VersionRow, 'steps' | 'inputs'>) => ({
+const presentVersionSummary = ({ version, name, changedBy, createdAt }: Omit<VersionRow, 'steps' | 'inputs'>) => ({
   version,
   name,
+  savedBy: changedBy,
   createdAt: createdAt.toISOString(),
 });
 

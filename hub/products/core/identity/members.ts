@@ -261,6 +261,7 @@ async function readProfile(tx: Transaction, userId: string) {
       displayName: users.displayName,
       preferences: users.preferences,
       pictureId: memberPictures.id,
+      hasPassword: sql<boolean>`${users.passwordHash} <> ''`,
     })
     .from(users)
     .leftJoin(memberPictures, eq(memberPictures.userId, users.id))

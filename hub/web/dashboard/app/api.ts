@@ -5,6 +5,7 @@ import type { Input, JsonOperationId } from '../../../../shared/client/client.ts
 import { operations } from '../../../../shared/client/operations.ts';
 import type { OperationId, Operations } from '../../../../shared/client/operations.ts';
 import { background } from '../../../../shared/web/background.ts';
+import { noteHubTime } from './now.ts';
 
 /** The response of an operation. */
 export type Answer<Id extends OperationId> = Operations[Id]['answer'];
@@ -27,7 +28,15 @@ export const fetchAsUser = (url: string, init: Omit<RequestInit, 'headers'> & { 
   });
 
 /** Calls the API of this hub with the session cookie of the browser. */
-export const client = createClient<Response>({ baseUrl: '', fetch: fetchAsUser });
+export const client = createClient<Response>({
+  baseUrl: '',
+  fetch: async (url, init) => {
+    const sentAt = Date.now();
+    const response = await fetchAsUser(url, init);
+    noteHubTime(response.headers.get('date'), sentAt);
+    return response;
+  },
+});
 
 /** The same without the types of the operation, for code that is generic in it. */
 const callAny = client.call as (

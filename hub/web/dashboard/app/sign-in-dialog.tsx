@@ -4,6 +4,7 @@ import { background } from '../../../../shared/web/background.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Input } from '../ui/form.tsx';
+import { CodeBlock } from '../ui/value.tsx';
 import { useLanguage } from './language.tsx';
 import { checkSession, sessionState } from './session-state.ts';
 import { announceSession, useSession, useSessionWatch } from './session.tsx';
@@ -63,42 +64,55 @@ export function SignInDialog() {
       <p className="mb-3 text-text-muted">
         {isChanged ? format(words.sessionChangedText, { email: user.email }) : words.signInAgainText}
       </p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          background(submit(new FormData(event.currentTarget)));
-        }}
-      >
-        <Field label={words.email}>
-          {(attributes) => (
-            <Input
-              {...attributes}
-              name="email"
-              type="email"
-              autoComplete="username"
-              defaultValue={user.email}
-              required
-            />
+      {user.hasPassword ? (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            background(submit(new FormData(event.currentTarget)));
+          }}
+        >
+          <Field label={words.email}>
+            {(attributes) => (
+              <Input
+                {...attributes}
+                name="email"
+                type="email"
+                autoComplete="username"
+                defaultValue={user.email}
+                required
+              />
+            )}
+          </Field>
+          <Field label={words.password} error={failure}>
+            {(attributes) => (
+              <Input
+                {...attributes}
+                name="password"
+                type="password"
+                autoComplete="current-password"
+                required
+                autoFocus
+              />
+            )}
+          </Field>
+          <div className="flex items-center justify-end gap-2">
+            {isChanged && <Button onClick={() => location.reload()}>{words.reload}</Button>}
+            <Button variant="primary" type="submit" isBusy={isBusy}>
+              {words.signIn}
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <>
+          <p className="mb-2">{words.signInByLink}</p>
+          <CodeBlock text="npx outrigger link" label={words.signInByLink} />
+          {isChanged && (
+            <div className="mt-3 flex justify-end">
+              <Button onClick={() => location.reload()}>{words.reload}</Button>
+            </div>
           )}
-        </Field>
-        <Field label={words.password} error={failure}>
-          {(attributes) => (
-            <Input {...attributes} name="password" type="password" autoComplete="current-password" required autoFocus />
-          )}
-        </Field>
-        <div className="flex items-center justify-between">
-          {isChanged ? (
-            <Button onClick={() => location.reload()}>{words.reload}</Button>
-          ) : (
-            <a className="text-accent" href={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`}>
-              {words.signIn}…
-            </a>
-          )}
-          <Button variant="primary" type="submit" isBusy={isBusy}>
-            {words.signIn}
-          </Button>
-        </div>
-      </form>
+        </>
+      )}
     </Dialog>
   );
 }

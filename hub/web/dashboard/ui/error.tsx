@@ -22,7 +22,9 @@ export function ErrorNote({ error, title }: { error: unknown; title?: string }) 
   return (
     <div role="alert" className="my-2 rounded-(--radius-medium) bg-danger-muted px-3 py-2 text-danger">
       {title !== undefined && <p className="font-semibold">{title}</p>}
-      <p className="wrap-anywhere whitespace-pre-line">{textOf(error)}</p>
+      <p dir="auto" className="wrap-anywhere whitespace-pre-line">
+        {textOf(error)}
+      </p>
       {details.length > 0 && (
         <ul className="mt-1 list-disc ps-5 text-sm">
           {details.map(({ path, message }) => (

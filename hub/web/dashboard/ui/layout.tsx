@@ -31,10 +31,10 @@ export function Page({ title, documentTitle, crumbs, aside, meta, actions, child
     <>
       {crumbs !== undefined && (
         <nav className="mb-1 flex flex-wrap gap-x-1.5 text-sm text-text-muted">
-          {crumbs.map(({ label, link }) => (
+          {crumbs.map(({ label, link }, index) => (
             <span key={label} className="flex gap-1.5">
+              {index > 0 && <span aria-hidden>/</span>}
               <TextLink {...link}>{label}</TextLink>
-              <span aria-hidden>/</span>
             </span>
           ))}
         </nav>

@@ -9,11 +9,12 @@ export function RelativeTime({ at }: { at: string }) {
   const { relative, dateTime, format, words } = useLanguage();
   const now = useNow();
   const time = new Date(at);
-  // Rounded to whole units, so that a fresh time reads "this minute".
   const ms = time.getTime() - now;
+  // The clocks of hub and browser can still differ by a second.
+  const isNow = ms > -60_000 && ms < 2_000;
   return (
     <time dateTime={at} title={`${dateTime(time)}\n${format(words.common.utc, { time: utcOf(at) })}`}>
-      {relative(ms)}
+      {isNow ? words.common.justNow : relative(ms)}
     </time>
   );
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { useRef } from 'react';
 import type { ApprovalDetail } from '../../../../../shared/client/client.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
@@ -12,6 +13,7 @@ import { Pill, StatusPill } from '../../ui/status.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { ApprovalFacts, RequestHash, Votes } from './approval-facts.tsx';
 import { Decision } from './decision.tsx';
+import { ReadingProvider, useReading } from './reading.ts';
 import { RequestView } from './request-view.tsx';
 import { useApprovalTitle } from './title.tsx';
 
@@ -23,6 +25,8 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
   const texts = words.approvals;
   const title = useApprovalTitle()(approval);
   const isolate = useIsolate();
+  const panel = useRef<HTMLDivElement>(null);
+  const { reading, isRead } = useReading(panel);
   const { status, expiresAt, runId, message } = approval;
   return (
     <Page
@@ -58,7 +62,9 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
               {visibleText(message)}
             </p>
           )}
-          <RequestView approval={approval} />
+          <ReadingProvider value={reading}>
+            <RequestView approval={approval} />
+          </ReadingProvider>
         </div>
         <div className="flex min-w-0 flex-col gap-4">
           <ApprovalFacts approval={approval} />
@@ -66,7 +72,7 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
           <RequestHash hash={approval.requestHash} />
         </div>
       </div>
-      <Decision key={approval.id} approval={approval} />
+      <Decision approval={approval} panel={panel} reading={reading} isRead={isRead} />
     </Page>
   );
 }
@@ -81,5 +87,5 @@ export function ApprovalPage() {
     refetchInterval: ({ state: { data } }) => (data?.status === 'pending' && data.required > 1 ? rereadVotesMs : false),
   });
   useRereadOn(({ type, id }) => type === 'approval' && id === approvalId, [['getAutomationApproval']]);
-  return <Loaded of={approval}>{(data) => <Approval approval={data} />}</Loaded>;
+  return <Loaded of={approval}>{(data) => <Approval key={data.id} approval={data} />}</Loaded>;
 }

@@ -45,7 +45,7 @@ export function ApprovalRow({ approval }: { approval: ApprovalSummary }) {
             {approval.environment === 'test' && <Pill tone="neutral">{texts.testRun}</Pill>}
           </span>
           {approval.kind === 'system.run' && (
-            <span dir="ltr" className="truncate text-start font-mono text-sm">
+            <span dir="ltr" className="overflow-hidden text-start font-mono text-sm text-ellipsis whitespace-pre">
               {visibleLine(approval.title)}
             </span>
           )}

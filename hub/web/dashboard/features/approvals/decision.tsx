@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
+import type { RefObject } from 'react';
 import { ApiError } from '../../../../../shared/client/client.ts';
 import type { ApprovalDetail } from '../../../../../shared/client/client.ts';
 import { visibleText } from '../../../../../shared/visible-text.ts';
@@ -13,6 +14,8 @@ import { useIsolate } from '../../ui/isolate.ts';
 import { StatusPill } from '../../ui/status.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { useDeciderText } from './decider.tsx';
+import { DecisionButtons } from './decision-buttons.tsx';
+import type { Reading } from './reading.ts';
 
 /** Pending approvals among which the next one is searched. The navigation reads the same response. */
 const searchedApprovals = 100;
@@ -94,12 +97,21 @@ function Outcome({ approval, error }: { approval: ApprovalDetail; error: Error |
 }
 
 /** Decides an approval, or shows who decided it. It stays at the lower edge of the screen, in reach of a thumb. */
-export function Decision({ approval }: { approval: ApprovalDetail }) {
+export function Decision({
+  approval,
+  panel,
+  reading,
+  isRead,
+}: {
+  approval: ApprovalDetail;
+  panel: RefObject<HTMLDivElement | null>;
+  reading: Reading;
+  isRead: boolean;
+}) {
   const texts = useLanguage().words.approvals;
   const cache = useQueryClient();
   const [note, setNote] = useState('');
   const [hasNote, setHasNote] = useState(false);
-  const panel = useRef<HTMLDivElement>(null);
   const { id, canDecide, status } = approval;
   const rereadAll = () => reread(cache, ['getAutomationApproval', 'listAutomationApprovalSummaries']);
   const { start, isPending, isSuccess, error, variables } = useAction('decideAutomationApproval', {
@@ -165,26 +177,13 @@ export function Decision({ approval }: { approval: ApprovalDetail }) {
               {texts.addNote}
             </Button>
           )}
-          <div className="grid grid-cols-2 gap-2.5 md:ms-auto md:w-88">
-            <Button
-              variant="danger"
-              className="min-h-12"
-              disabled={isPending}
-              aria-busy={(isPending && chosen === 'rejected') || undefined}
-              onClick={() => decide('rejected')}
-            >
-              {texts.reject}
-            </Button>
-            <Button
-              variant="primary"
-              className="min-h-12"
-              disabled={isPending}
-              aria-busy={(isPending && chosen === 'approved') || undefined}
-              onClick={() => decide('approved')}
-            >
-              {texts.approve}
-            </Button>
-          </div>
+          <DecisionButtons
+            approval={approval}
+            reading={reading}
+            isRead={isRead}
+            deciding={isPending ? (chosen ?? null) : null}
+            onDecide={decide}
+          />
         </>
       )}
     </div>

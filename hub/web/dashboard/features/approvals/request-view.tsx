@@ -4,8 +4,7 @@ import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 import { Card } from '../../ui/layout.tsx';
-import { CodeBlock } from '../../ui/value.tsx';
-import { ExactLines, ExactText, RequestField } from './exact-text.tsx';
+import { End, ExactLines, ExactText, RequestField } from './exact-text.tsx';
 import { callOf, interpreterOf, programOf } from './request.ts';
 import type { ProgramCall } from './request.ts';
 
@@ -27,10 +26,8 @@ function Fields({ input }: { input: Readonly<Record<string, JsonValue>> }) {
           <ExactText text={value} label={label} />
         ) : isLines ? (
           <ExactLines lines={value} label={label} start={1} />
-        ) : typeof value === 'object' && value !== null ? (
-          <CodeBlock text={JSON.stringify(value, null, 2)} label={label} />
         ) : (
-          <ExactText text={JSON.stringify(value)} label={label} />
+          <ExactText text={JSON.stringify(value, null, 2)} label={label} />
         )}
       </RequestField>
     );
@@ -44,16 +41,16 @@ function Program({ program }: { program: ProgramCall }) {
   const variables = Object.entries(program.env);
   return (
     <>
-      <RequestField name={texts.program}>
+      <RequestField isShort name={texts.program}>
         <ExactText text={name} label={texts.program} />
       </RequestField>
-      <RequestField name={texts.arguments}>
+      <RequestField isShort={rest.length === 0} name={texts.arguments}>
         {rest.length === 0 ? texts.noArguments : <ExactLines lines={rest} label={texts.arguments} start={1} />}
       </RequestField>
-      <RequestField name={texts.folder}>
+      <RequestField isShort name={texts.folder}>
         {program.cwd === null ? texts.homeFolder : <ExactText text={program.cwd} label={texts.folder} />}
       </RequestField>
-      <RequestField name={texts.variables}>
+      <RequestField isShort={variables.length === 0} name={texts.variables}>
         {variables.length === 0
           ? texts.noVariables
           : variables.map(([variable, value]) => (
@@ -63,17 +60,17 @@ function Program({ program }: { program: ProgramCall }) {
               </div>
             ))}
       </RequestField>
-      <RequestField name={texts.stdin}>
+      <RequestField isShort={program.stdin === null} name={texts.stdin}>
         {program.stdin === null ? texts.noStdin : <ExactText text={program.stdin} label={texts.stdin} />}
       </RequestField>
-      <RequestField name={texts.timeLimit}>
+      <RequestField isShort name={texts.timeLimit}>
         {format(texts.timeLimitText, { time: duration(program.timeoutMs) })}
       </RequestField>
-      <RequestField name={texts.exitCode}>
+      <RequestField isShort name={texts.exitCode}>
         {program.failOnExitCode ? texts.exitCodeFails : texts.exitCodePasses}
       </RequestField>
       {program.waitMs !== null && (
-        <RequestField name={texts.waitForNode}>
+        <RequestField isShort name={texts.waitForNode}>
           {format(texts.waitForNodeText, { time: duration(program.waitMs) })}
         </RequestField>
       )}
@@ -123,6 +120,7 @@ export function RequestView({ approval }: { approval: ApprovalDetail }) {
             <Program program={program} />
           )}
         </dl>
+        <End />
       </Card>
     </>
   );

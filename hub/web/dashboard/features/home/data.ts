@@ -30,11 +30,11 @@ export const useNodes = (isEnabled: boolean) =>
 export const useSlo = (isEnabled: boolean) =>
   useQuery({ ...query('getAutomationSlo', { query: { window: '24h' } }), enabled: isEnabled });
 
-/** Runs that failed in the last 24 hours, newest first. */
+/** Runs that failed in the last 24 hours and were not retried, newest first. */
 export function useFailedRuns(isEnabled: boolean) {
   const from = useDayStart();
   return useQuery({
-    ...query('listAutomationRuns', { query: { status: 'failed', from, limit: readRows } }),
+    ...query('listAutomationRuns', { query: { status: 'failed', latest: 'true', from, limit: readRows } }),
     enabled: isEnabled,
   });
 }

@@ -1,40 +1,24 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalDetail } from '../../../../../shared/client/operations.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { reread } from '../../app/live-updates.tsx';
-import { Button } from '../../ui/button.tsx';
 import { ErrorNote, LoadError } from '../../ui/error.tsx';
-import { JsonTree } from '../../ui/json-tree.tsx';
 import { TextLink } from '../../ui/layout.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
+import { DecisionButtons, releaseFocus } from '../approvals/decision-buttons.tsx';
+import { ReadingProvider, useReading } from '../approvals/reading.ts';
+import type { Reading } from '../approvals/reading.ts';
 import { RequestView } from '../approvals/request-view.tsx';
 import { callOf } from '../approvals/request.ts';
 import { Banner } from './banner.tsx';
 
-/** An argument as a shell would need it, so that the reader sees where each begins and ends. */
-const quoted = (argument: string) =>
-  /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${visibleLine(argument).replaceAll("'", String.raw`'\''`)}'`;
-
-/** The program of a `system.run` approval; null for other requests. */
-function commandOf({ kind, request }: ApprovalDetail): { line: string; cwd: string | null; hasMore: boolean } | null {
-  if (kind !== 'system.run' || typeof request !== 'object' || request === null) return null;
-  const { argv, cwd, env, stdin } = request as Record<string, unknown>;
-  if (!Array.isArray(argv)) return null;
-  return {
-    line: argv.map((argument) => quoted(String(argument))).join(' '),
-    cwd: typeof cwd === 'string' ? visibleLine(cwd) : null,
-    hasMore: (typeof stdin === 'string' && stdin !== '') || Object.keys((env ?? {}) as object).length > 0,
-  };
-}
-
-function Details({ approval }: { approval: ApprovalDetail }) {
+function Details({ approval, reading }: { approval: ApprovalDetail; reading: Reading }) {
   const { words, format, number } = useLanguage();
   const { approvalWords: texts } = words.run;
-  const command = commandOf(approval);
   const requesters = approval.requestedBy.map(({ name, id }) => visibleLine(name ?? id)).join(', ');
   const approvers = approval.approvers.map((address) => visibleLine(address)).join(', ');
   const parts: ReactNode[] = [
@@ -59,12 +43,6 @@ function Details({ approval }: { approval: ApprovalDetail }) {
   ].filter((part) => part !== false);
   return (
     <>
-      {command !== null && (
-        <p className="my-1">
-          <code className="rounded-sm bg-surface-muted px-1.5 py-0.5 text-text">{command.line}</code>{' '}
-          {command.cwd === null ? texts.inHome : format(texts.inFolder, { folder: command.cwd })}
-        </p>
-      )}
       {approval.message !== '' && <p className="my-1 text-text whitespace-pre-wrap">{visibleText(approval.message)}</p>}
       <p className="flex flex-wrap gap-x-1.5">
         {parts.map((part, index) => (
@@ -77,43 +55,36 @@ function Details({ approval }: { approval: ApprovalDetail }) {
           {texts.open}
         </TextLink>
       </p>
-      {approval.kind !== 'system.run' && callOf(approval) !== null && (
+      {callOf(approval) !== null && (
         <div className="my-2 text-text">
-          <RequestView approval={approval} />
+          <ReadingProvider value={reading}>
+            <RequestView approval={approval} />
+          </ReadingProvider>
         </div>
-      )}
-      {approval.kind === 'system.run' && (
-        // Variables and standard input change what a program does, so they are open at first.
-        <details className="mt-1.5" open={command === null || command.hasMore}>
-          <summary className="text-sm">{texts.wholeRequest}</summary>
-          <div className="mt-1.5">
-            <JsonTree value={approval.request} />
-          </div>
-        </details>
       )}
     </>
   );
 }
 
-/** A click within this time was meant for the buttons of the approval that was shown before. */
-const settleMs = 500;
-
 function Decision({ approval }: { approval: ApprovalDetail }) {
   const { words, format } = useLanguage();
   const { approvalWords: texts } = words.run;
   const cache = useQueryClient();
+  const cover = useRef<HTMLElement>(null);
+  const { reading, isRead } = useReading(cover);
   const [decision, setDecision] = useState<'approved' | 'rejected' | null>(null);
   const action = useAction('decideAutomationApproval', {
     onDone: () => reread(cache, ['getAutomationApproval', 'getAutomationRun', 'listAutomationApprovalSummaries']),
   });
-  const [isSettled, setSettled] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), settleMs);
-    return () => clearTimeout(timer);
-  }, []);
   // A failure can mean that another approver was faster: the approval says who.
   const { error } = action;
   const isDone = approval.status !== 'pending' || action.isSuccess;
+  // The buttons are gone, so the focus moves to what replaced them, and to the page when that goes too.
+  const outcome = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    if (action.isSuccess) outcome.current?.focus();
+  }, [action.isSuccess]);
+  useLayoutEffect(() => () => releaseFocus(outcome), []);
   const decide = (choice: 'approved' | 'rejected') => {
     setDecision(choice);
     action
@@ -131,33 +102,22 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
       actions={
         !isDone &&
         approval.canDecide && (
-          <>
-            <Button
-              variant="danger"
-              isBusy={action.isPending && decision === 'rejected'}
-              disabled={action.isPending || !isSettled}
-              onClick={() => decide('rejected')}
-            >
-              {texts.reject}
-            </Button>
-            <Button
-              variant="primary"
-              isBusy={action.isPending && decision === 'approved'}
-              disabled={action.isPending || !isSettled}
-              onClick={() => decide('approved')}
-            >
-              {texts.approve}
-            </Button>
-          </>
+          <DecisionButtons
+            approval={approval}
+            reading={reading}
+            isRead={isRead}
+            deciding={action.isPending ? decision : null}
+            onDecide={decide}
+          />
         )
       }
     >
-      <Details approval={approval} />
+      <Details approval={approval} reading={reading} />
       {!isDone && approval.refusal !== null && (
         <p className="mt-1 font-semibold">{visibleLine(approval.refusal.message)}</p>
       )}
       {isDone && (
-        <p role="status" className="mt-1 font-semibold text-text">
+        <p ref={outcome} tabIndex={-1} role="status" className="mt-1 font-semibold text-text outline-none">
           {approval.decider !== null
             ? format(approval.status === 'approved' ? texts.approvedBy : texts.rejectedBy, {
                 name: visibleLine(approval.decider.name),
@@ -179,5 +139,5 @@ export function ApprovalBanner({ approvalId, title }: { approvalId: string; titl
         {error === null ? null : <LoadError error={error} onRetry={refetch} />}
       </Banner>
     );
-  return <Decision approval={data} />;
+  return <Decision key={data.id} approval={data} />;
 }

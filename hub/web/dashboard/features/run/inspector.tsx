@@ -108,7 +108,9 @@ function Result({ run, step, artifacts }: { run: Run; step: StepResult; artifact
           <p className="font-semibold">
             <code>{visibleLine(step.error.code)}</code>
           </p>
-          <p className="wrap-anywhere whitespace-pre-line">{visibleText(step.error.message)}</p>
+          <p dir="auto" className="wrap-anywhere whitespace-pre-line">
+            {visibleText(step.error.message)}
+          </p>
         </div>
       )}
       {artifacts.length > 0 && <StepArtifacts run={run} artifacts={artifacts} />}

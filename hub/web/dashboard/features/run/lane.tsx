@@ -72,17 +72,17 @@ function Track({ lane, stretches, text }: { lane: Lane; stretches: readonly Stre
   }));
   const start = places[0]?.start ?? 0;
   const end = Math.max(start, ...places.map((place) => place.end));
-  // Behind the bars, before them, or on them, where there is room. The text of a wait is long and has a line of its own.
+  // Behind the bars or before them, where there is room. Else, and for a wait, the text has a line of its own.
   const label =
     end < 0.62
       ? { insetInlineStart: `calc(${percent(Math.max(end, start + 0.012))} + 0.4rem)`, maxWidth: percent(0.97 - end) }
       : start > 0.4
         ? { insetInlineEnd: `calc(${percent(1 - start)} + 0.4rem)`, maxWidth: percent(start - 0.02) }
-        : { insetInlineStart: `calc(${percent(start)} + 0.75rem)`, maxWidth: percent(0.95 - start) };
-  const hasWait = lane.segments.some(({ tone }) => tone === 'wait');
+        : null;
+  const hasOwnLine = label === null || lane.segments.some(({ tone }) => tone === 'wait');
   return (
     <div className="min-w-0 max-md:ms-7 md:self-center">
-      <div className={`relative ${hasWait ? 'h-4' : 'h-5.5'}`}>
+      <div className={`relative ${hasOwnLine ? 'h-4' : 'h-5.5'}`}>
         {places.map((place, index) => (
           <span
             key={index}
@@ -95,7 +95,7 @@ function Track({ lane, stretches, text }: { lane: Lane; stretches: readonly Stre
             }}
           />
         ))}
-        {!hasWait && (
+        {label !== null && !hasOwnLine && (
           <span
             className="absolute top-0.5 truncate rounded-sm bg-surface px-1 text-xs leading-4.5 text-text-muted"
             style={label}
@@ -104,7 +104,7 @@ function Track({ lane, stretches, text }: { lane: Lane; stretches: readonly Stre
           </span>
         )}
       </div>
-      {hasWait && (
+      {hasOwnLine && (
         <p className={`truncate text-xs leading-5 text-text-muted ${start > 0.4 ? 'text-end' : ''}`} title={text}>
           {text}
         </p>

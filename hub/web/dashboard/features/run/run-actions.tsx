@@ -9,6 +9,7 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { showToast } from '../../ui/toasts.tsx';
+import { NewerRun } from './newer-run.tsx';
 import { ReplayDialog } from './replay-dialog.tsx';
 import { isFinal } from './run-model.ts';
 import type { Run } from './run-model.ts';
@@ -27,9 +28,21 @@ export function useLatestRunId(run: Run): string | null {
   return flow.data?.runs.at(-1)?.id ?? null;
 }
 
-type OpenDialog = 'cancel' | 'retry' | 'replay' | null;
+/** The version of the workflow, if it is newer than the one of a run that can be retried. */
+export function useNewerVersion(run: Run): number | null {
+  const latestId = useLatestRunId(run);
+  const canRetry = run.status === 'failed' || run.status === 'cancelled';
+  const { data } = useQuery({
+    ...query('getAutomationWorkflow', { params: { id: run.workflowId } }),
+    enabled: canRetry && latestId === run.id,
+    staleTime: 0,
+  });
+  return data === undefined || !canRetry || data.version <= run.workflowVersion ? null : data.version;
+}
 
-/** Cancel, Retry and Replay. Retry asks first when the hub does not know whether the failed step had an effect. */
+type OpenDialog = 'cancel' | 'retry' | 'replay' | 'newer' | null;
+
+/** Cancel, Retry, Replay and a run of the newer version. Retry asks first when the hub does not know whether the failed step had an effect. */
 export function RunActions({ run, selected }: { run: Run; selected: number }) {
   const { words, format } = useLanguage();
   const { actions } = words.run;
@@ -52,11 +65,18 @@ export function RunActions({ run, selected }: { run: Run; selected: number }) {
     showToast(actions.started);
   };
   const retry = useAction('retryAutomationRun', { onDone: ({ id }) => onStarted(id) });
+  const newer = useNewerVersion(run);
   const canRetry = run.status === 'failed' || run.status === 'cancelled';
   const isLatest = latestId === null || latestId === run.id;
   const startRetry = () => retry.start({ params: { id: run.id } });
   return (
     <>
+      {/* First, so that it does not appear under a pointer that just started a retry with the last button. */}
+      {!isFinal(run.status) && (
+        <Button variant="danger" onClick={() => setDialog('cancel')}>
+          {actions.cancel}
+        </Button>
+      )}
       <ButtonLink to="/workflows/$workflowId/{-$tab}" params={{ workflowId: run.workflowId }}>
         {actions.openWorkflow}
       </ButtonLink>
@@ -70,18 +90,18 @@ export function RunActions({ run, selected }: { run: Run; selected: number }) {
           {actions.replay}
         </Button>
       )}
+      {newer !== null && isLatest && (
+        <Button onClick={() => setDialog('newer')} disabled={retry.isPending}>
+          {format(actions.runNewer, { version: String(newer) })}
+        </Button>
+      )}
       {canRetry && isLatest && (
         <Button
           variant="primary"
           isBusy={retry.isPending}
           onClick={() => (run.error?.code === 'outcome_unknown' ? setDialog('retry') : startRetry())}
         >
-          {actions.retry}
-        </Button>
-      )}
-      {!isFinal(run.status) && (
-        <Button variant="danger" onClick={() => setDialog('cancel')}>
-          {actions.cancel}
+          {newer === null ? actions.retry : format(actions.retryVersion, { version: String(run.workflowVersion) })}
         </Button>
       )}
       {dialog === null && retry.error !== null && (
@@ -112,6 +132,7 @@ export function RunActions({ run, selected }: { run: Run; selected: number }) {
           {format(actions.retryText, { position: (run.error?.stepIndex ?? 0) + 1 })}
         </Confirm>
       )}
+      {dialog === 'newer' && newer !== null && <NewerRun run={run} version={newer} onClose={() => setDialog(null)} />}
       {dialog === 'replay' && (
         <ReplayDialog run={run} from={selected} onStarted={onStarted} onClose={() => setDialog(null)} />
       )}

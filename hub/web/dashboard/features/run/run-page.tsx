@@ -17,7 +17,7 @@ import { Inspector } from './inspector.tsx';
 import { RunLogs } from './logs.tsx';
 import { StartedBy, shortId, useStepName } from './names.tsx';
 import { RelatedRuns } from './related-runs.tsx';
-import { RunActions } from './run-actions.tsx';
+import { RunActions, useNewerVersion } from './run-actions.tsx';
 import { RunInput } from './run-input.tsx';
 import { firstSelection, isFinal } from './run-model.ts';
 import type { Run } from './run-model.ts';
@@ -81,6 +81,7 @@ function RunMeta({ run, timeline }: { run: Run; timeline: TimelineModel }) {
 function FailureBanner({ run, onSelect }: { run: Run; onSelect: (index: number) => void }) {
   const { words, format } = useLanguage();
   const stepName = useStepName();
+  const newer = useNewerVersion(run);
   const { error } = run;
   if (error === null || run.status !== 'failed') return null;
   const step = error.stepIndex === undefined ? undefined : run.stepsResultJson[error.stepIndex];
@@ -94,10 +95,17 @@ function FailureBanner({ run, onSelect }: { run: Run; onSelect: (index: number) 
       }
       actions={step !== undefined && <Button onClick={() => onSelect(step.index)}>{words.run.showStep}</Button>}
     >
-      <p className="line-clamp-4 whitespace-pre-line">{visibleText(error.message)}</p>
+      <p dir="auto" className="line-clamp-4 whitespace-pre-line">
+        {visibleText(error.message)}
+      </p>
       <p className="text-xs">
         <code>{visibleLine(error.code)}</code>
       </p>
+      {newer !== null && (
+        <p className="mt-1 text-text">
+          {format(words.run.actions.newerVersion, { version: String(newer), old: String(run.workflowVersion) })}
+        </p>
+      )}
     </Banner>
   );
 }

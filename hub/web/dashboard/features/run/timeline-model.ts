@@ -229,28 +229,33 @@ const niceSteps = [
   ...[1, 2, 3, 6, 12].map((count) => count * hour),
   ...[1, 2, 5, 10, 30].map((count) => count * day),
 ];
-/** Wanted and smallest distance of two labels, as a part of the axis. */
-const tickDistance = 0.2;
+/** Smallest distance of two labels, as a part of the axis. */
 const minTickDistance = 0.14;
 
-/** Labels of the axis: the time since the start, in milliseconds. */
-export function ticksOf({ stretches, origin }: Timeline): { place: number; ms: number }[] {
+/**
+ * Labels of the axis: the time since the start, in milliseconds.
+ * @param minDistance smallest distance of two labels, as a part of the axis.
+ */
+export function ticksOf(
+  { stretches, origin }: Timeline,
+  minDistance = minTickDistance,
+): { place: number; ms: number }[] {
   const ticks: { place: number; ms: number }[] = [];
   const add = (place: number, ms: number) => {
     const last = ticks.at(-1);
-    if (place < 0.85 && (last === undefined || place - last.place >= minTickDistance)) ticks.push({ place, ms });
+    if (place < 0.85 && (last === undefined || place - last.place >= minDistance)) ticks.push({ place, ms });
   };
   for (const { from, to, isFold, start, size } of stretches) {
     if (isFold) continue;
     const perPlace = (to - from) / size;
-    const step = niceSteps.find((length) => length >= perPlace * tickDistance) ?? perPlace;
+    const step = niceSteps.find((length) => length >= perPlace * minDistance * 1.4) ?? perPlace;
     if (from !== origin) {
-      // The time since the start is long after a fold, so one label has to do.
-      if (size >= minTickDistance) add(start, from - origin);
+      // The time since the start is long after a fold, so one label has to do, and it needs more room.
+      if (size >= minDistance * 1.4) add(start, from - origin);
       continue;
     }
     // The end of the stretch is left free for the label of a fold.
-    const last = start + size - minTickDistance * 0.7;
+    const last = start + size - minDistance * 0.7;
     for (let ms = 0; ms === 0 || start + ms / perPlace < last; ms += step) add(start + ms / perPlace, ms);
   }
   return ticks;

@@ -1,6 +1,7 @@
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useMediaQuery } from '../../app/use-media-query.ts';
 import { Card } from '../../ui/layout.tsx';
 import { LaneArtifacts, useArtifacts } from './artifacts.tsx';
 import { LaneRow } from './lane.tsx';
@@ -41,12 +42,13 @@ const percent = (part: number) => `${(part * 100).toFixed(3)}%`;
 
 function Axis({ timeline }: { timeline: TimelineModel }) {
   const { duration, words } = useLanguage();
+  const isNarrow = useMediaQuery('(max-width: 767px)');
   const folds = timeline.stretches.filter(({ isFold }) => isFold);
   return (
     <div className="flex items-center border-b px-4 py-2 text-xs text-text-muted md:grid md:grid-cols-[var(--name-column)_minmax(0,1fr)] md:gap-x-3">
       <span className="max-md:hidden">{words.run.step}</span>
       <div className="relative h-5 w-full max-md:ms-7">
-        {ticksOf(timeline).map(({ place, ms }) => (
+        {ticksOf(timeline, isNarrow ? 0.3 : undefined).map(({ place, ms }) => (
           <span key={ms} className="absolute top-0.5 whitespace-nowrap" style={{ insetInlineStart: percent(place) }}>
             {ms === 0 ? '0' : duration(ms)}
           </span>

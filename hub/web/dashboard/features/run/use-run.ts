@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { keyOf, query } from '../../app/api.ts';
 import { useRereads, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { hubNow } from '../../app/now.ts';
 import { isFinal } from './run-model.ts';
 
 /** A run in progress is read again at least this often: not every reason to wait has an event. */
@@ -38,10 +39,10 @@ export function useRun(runId: string) {
 
 /** The time, each second while the page shows something that goes on. */
 export function useClock(isRunning: boolean): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [now, setNow] = useState(hubNow);
   useEffect(() => {
     if (!isRunning) return;
-    const interval = setInterval(() => setNow(Date.now()), 1_000);
+    const interval = setInterval(() => setNow(hubNow()), 1_000);
     return () => clearInterval(interval);
   }, [isRunning]);
   return now;

@@ -1,12 +1,33 @@
 import type { DryRun } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { Pill } from '../../ui/status.tsx';
+import { shortId, useNodeNames } from '../run/names.tsx';
+
+type NodeOfStep = { id: string; name?: undefined } | { name: string; id?: undefined };
+
+/** The node that the input of a step selects; null without one. */
+function nodeOf(input: DryRun['steps'][number]['input']): NodeOfStep | null {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return null;
+  const { node, nodeId } = input;
+  if (typeof node === 'string') return { name: node };
+  return typeof nodeId === 'string' ? { id: nodeId } : null;
+}
+
+function OnNode({ node, names }: { node: NodeOfStep | null; names: ReadonlyMap<string, string> }) {
+  const { words, format } = useLanguage();
+  const isolate = useIsolate();
+  if (node === null) return null;
+  const name = node.name ?? names.get(node.id) ?? shortId(node.id);
+  return <> · {format(words.runs.previewNode, { node: isolate(visibleLine(name)) })}</>;
+}
 
 /** What each step of a run would do. */
 export function DryRunResult({ result: { runnable, steps } }: { result: DryRun }) {
   const { words, format } = useLanguage();
   const texts = words.runs;
+  const names = useNodeNames(steps.some(({ input }) => nodeOf(input)?.id !== undefined));
   return (
     <section className="mb-3 rounded-(--radius-medium) border p-3" role="status">
       <h3 className="mb-1">{texts.previewTitle}</h3>
@@ -14,9 +35,10 @@ export function DryRunResult({ result: { runnable, steps } }: { result: DryRun }
         {runnable ? texts.previewOk : texts.previewProblems}
       </p>
       <ol className="flex max-h-72 list-decimal flex-col gap-1.5 overflow-y-auto ps-6 text-sm">
-        {steps.map(({ index, id, type, skillId, effect, willRun, needsApproval, problems, unresolved }) => (
+        {steps.map(({ index, id, type, skillId, input, effect, willRun, needsApproval, problems, unresolved }) => (
           <li key={index} className="wrap-anywhere">
-            <code>{visibleLine(id ?? skillId ?? type)}</code> {visibleLine(effect)}{' '}
+            <code>{visibleLine(id ?? skillId ?? type)}</code> {visibleLine(effect)}
+            <OnNode node={nodeOf(input)} names={names} />{' '}
             {willRun !== 'yes' && (
               <Pill tone="neutral">{willRun === 'no' ? texts.previewSkips : texts.previewMaySkip}</Pill>
             )}{' '}

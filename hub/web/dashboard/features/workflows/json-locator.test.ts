@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineAt, locate, partsOf } from './json-locator.ts';
+import { jsonErrorAt, lineAt, locate, partsOf } from './json-locator.ts';
 
 const json = JSON.stringify(
   {
@@ -32,4 +32,17 @@ test('lines are counted from 1', () => {
   expect(lineAt(json, 0)).toBe(1);
   expect(lineAt(json, locate(json, 'body.stepsJson').from)).toBe(3);
   expect(partsOf('body.a[2].b')).toEqual(['a', 2, 'b']);
+});
+
+test.each([
+  ['{\n  "name": "x",\n  steps: []\n}', 3],
+  ['{\n  "a": 1\n  "b": 2\n}', 3],
+  ['{\n  "a": [1, 2,\n  ]\n}', 3],
+  ['{\n  "a": 01\n}', 2],
+  ['{ "a": 1,\n', 1],
+  ['{\n "ü \\u00e9 😀": ["\\n[]"],\n "b": "x\ty" }', 3],
+  ['{}\n{}', 2],
+])('the line at which a text stops being JSON: %j', (text, line) => {
+  expect(() => JSON.parse(text)).toThrow(SyntaxError);
+  expect(lineAt(text, jsonErrorAt(text))).toBe(line);
 });

@@ -81,3 +81,42 @@ export function locate(json: string, path: string): Place {
 
 /** Line of a position, from 1. */
 export const lineAt = (json: string, at: number) => json.slice(0, at).split('\n').length;
+
+const validString = /"(?:[ !#-[\]-\u{10FFFF}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;
+const validScalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
+
+/** Position at which a text stops being valid JSON. Browsers name it in different ways, or not at all. */
+export function jsonErrorAt(json: string): number {
+  let at = 0;
+  const accept = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(json)?.[0];
+    at += found?.length ?? 0;
+    return found !== undefined;
+  };
+  const acceptSign = (sign: string): boolean => {
+    accept(spaces);
+    if (json[at] !== sign) return false;
+    at += 1;
+    return true;
+  };
+  const acceptMember = (): boolean => {
+    accept(spaces);
+    return accept(validString) && acceptSign(':') && acceptValue();
+  };
+  const acceptList = (end: string, acceptItem: () => boolean): boolean => {
+    if (acceptSign(end)) return true;
+    do if (!acceptItem()) return false;
+    while (acceptSign(','));
+    return acceptSign(end);
+  };
+  const acceptValue = (): boolean => {
+    if (acceptSign('{')) return acceptList('}', acceptMember);
+    if (acceptSign('[')) return acceptList(']', acceptValue);
+    return accept(validString) || accept(validScalar);
+  };
+  acceptValue();
+  accept(spaces);
+  // The end of the text is on its last line with content.
+  return Math.min(at, json.trimEnd().length);
+}

@@ -13,6 +13,7 @@ import { TextArea } from '../../ui/form.tsx';
 import { showToast } from '../../ui/toasts.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 import { EditorProblems } from './editor-problems.tsx';
+import { jsonErrorAt, lineAt } from './json-locator.ts';
 import { asCreateBody, asUpdateBody, documentOf, newDocument, textOf } from './workflow-document.ts';
 
 /** Parses the text. @returns the document, or why it is none. */
@@ -78,6 +79,16 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
     background(read.then(setNewest));
   }, [isConflict]);
 
+  const select = (from: number, to: number) => {
+    const area = field.current;
+    if (area === null) return;
+    area.focus();
+    area.setSelectionRange(from, to);
+    // Browsers do not scroll a text area to its selection.
+    const line = text.slice(0, from).split('\n').length;
+    area.scrollTop = Math.max(0, (line - 5) * (area.scrollHeight / text.split('\n').length));
+  };
+
   // The second click of a double click arrives before the button is disabled.
   const isSaving = useRef(false);
   if (!isBusy) isSaving.current = false;
@@ -87,21 +98,16 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
     create.reset();
     update.reset();
     if (document === null) return setProblem(texts.noObject);
-    if (document instanceof Error) return setProblem(format(texts.invalidJson, { message: document.message }));
+    if (document instanceof Error) {
+      const at = jsonErrorAt(text);
+      select(at, at + 1);
+      return setProblem(format(texts.invalidJson, { line: String(lineAt(text, at)), message: document.message }));
+    }
     setProblem(null);
     isSaving.current = true;
     sent.current = text;
     if (workflow === null) create.start({ body: asCreateBody(document) });
     else update.start({ params: { id: workflow.id }, body: asUpdateBody(document) }, version);
-  };
-  const select = (from: number, to: number) => {
-    const area = field.current;
-    if (area === null) return;
-    area.focus();
-    area.setSelectionRange(from, to);
-    // Browsers do not scroll a text area to its selection.
-    const line = text.slice(0, from).split('\n').length;
-    area.scrollTop = Math.max(0, (line - 5) * (area.scrollHeight / text.split('\n').length));
   };
   const canSave = !isBusy && (workflow === null || isDirty);
   return (
@@ -162,7 +168,7 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
           {texts.format}
         </Button>
         <Button variant="primary" type="submit" isBusy={isBusy} disabled={!canSave}>
-          {workflow === null ? texts.create : words.common.save}
+          {workflow === null ? texts.createNow : words.common.save}
         </Button>
       </div>
       <LeaveGuard isDirty={() => dirty.current} />

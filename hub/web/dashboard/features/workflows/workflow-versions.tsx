@@ -15,6 +15,7 @@ import { Pill } from '../../ui/status.tsx';
 import { LocalTime } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toasts.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
+import { useActorName } from '../runs/use-members.ts';
 import { textOf } from './workflow-document.ts';
 
 /** The versions of a workflow; the selected one is in the address. */
@@ -22,6 +23,7 @@ export function WorkflowVersions({ workflow }: { workflow: Workflow }) {
   const { words, format } = useLanguage();
   const texts = words.workflows;
   const { version: selected } = useSearch({ from: '/workflows/$workflowId/{-$tab}' });
+  const nameOf = useActorName();
   const list = useInfiniteQuery(
     pagedQuery('listAutomationWorkflowVersions', { params: { id: workflow.id }, query: { limit: 50 } }),
   );
@@ -35,7 +37,7 @@ export function WorkflowVersions({ workflow }: { workflow: Workflow }) {
               <ul aria-label={texts.versionList}>
                 {pages
                   .flatMap(({ data }) => data)
-                  .map(({ version, name, createdAt }) => (
+                  .map(({ version, name, savedBy, createdAt }) => (
                     <li key={version} className="border-b last:border-b-0">
                       <Link
                         to="/workflows/$workflowId/{-$tab}"
@@ -50,7 +52,9 @@ export function WorkflowVersions({ workflow }: { workflow: Workflow }) {
                           {version === workflow.version && <Pill tone="success">{texts.current}</Pill>}
                         </span>
                         <span className="block text-sm wrap-anywhere text-text-muted">
-                          <LocalTime at={createdAt} /> · {visibleLine(name)}
+                          <LocalTime at={createdAt} />
+                          {savedBy !== null && ` · ${format(texts.savedBy, { who: nameOf(savedBy) })}`}
+                          {name !== workflow.name && ` · ${visibleLine(name)}`}
                         </span>
                       </Link>
                     </li>

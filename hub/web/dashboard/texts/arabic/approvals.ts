@@ -44,6 +44,16 @@ export const approvals: typeof english = {
   waitForNode: 'إذا كان الجهاز غير متصل',
   waitForNodeText: 'ينتظره الموزّع {time}',
   emptyText: 'نص فارغ',
+  // Arabic words within a command would change the order of the characters around them.
+  blanks: {
+    lineBreak: 'U+000A',
+    lineBreaks: '{count} × U+000A',
+    lineBreaksAndSpaces: '{count} × U+000A + U+0020',
+    spaces: '{count} × U+0020',
+    spacesAndTabs: '{count} × U+0020 + U+0009',
+  },
+  readFirst: 'للموافقة، اقرأ حتى النهاية.',
+  showRest: 'عرض الباقي',
   hash: 'بصمة الطلب (SHA-256)',
   hashText: 'لا يُنفَّذ إلا الطلب الذي يحمل هذه البصمة. ويتحقق الجهاز من البصمة مرة أخرى قبل بدء أي برنامج.',
   copyHash: 'نسخ البصمة',

@@ -3,7 +3,8 @@ import type { calls as english } from '../english/calls.ts';
 /** Texts of the calls page. */
 export const calls: typeof english = {
   empty: 'لا توجد مكالمات بعد',
-  emptyText: 'تظهر المكالمات هنا عندما يبلّغ عنها مزوّد الخدمة أو يجريها هاتف برمجي أو خط SIP. أضف مزوّدًا في الإعدادات.',
+  emptyText:
+    'تظهر المكالمات هنا عندما يبلّغ عنها مزوّد الخدمة أو يجريها هاتف برمجي أو خط SIP. تُنشأ وصلة المزوّد عبر واجهة API ‏(POST /calls/connections).',
   noMatch: 'لا توجد مكالمة تطابق هذه المرشّحات.',
   today: 'مكالمات اليوم',
   minutes: 'دقائق اليوم',

@@ -165,6 +165,7 @@ export const runs: typeof english = {
   previewProblems: 'ستفشل بعض الخطوات:',
   previewSkips: 'يُتخطى',
   previewMaySkip: 'قد يُتخطى',
+  previewNode: 'على {node}',
   previewApproval: 'يحتاج إلى موافقة',
   previewUnknown: 'يُعرف أثناء التشغيل فقط: {names}',
 };

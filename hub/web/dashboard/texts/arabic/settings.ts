@@ -50,6 +50,7 @@ export const settings: typeof english = {
   stay: 'البقاء',
   leave: 'المغادرة دون حفظ',
   discard: 'تجاهل التغييرات',
+  refusedFields: 'لم يُحفظ. يُرجى تصحيح: {fields}.',
   conflictFields: 'غيّرها شخص آخر وغيّرتها أنت: {fields}.',
   useTheirs: 'استخدام القيم الأخرى',
   keepMine: 'الإبقاء على قيمي',

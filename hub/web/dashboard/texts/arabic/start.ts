@@ -35,7 +35,7 @@ export const start: typeof english = {
   connected: '{name} متصل.',
   expired: 'انتهت صلاحية هذا الرمز.',
   newCode: 'إنشاء رمز جديد',
-  openNode: 'فتح العقدة',
+  openNode: 'فتح الجهاز',
   allOffline: 'أجهزتك غير متصلة. شغّل المرافق على أحدها:',
   another: 'ربط جهاز آخر',
 

@@ -2,7 +2,7 @@
 export const calls = {
   empty: 'No calls yet',
   emptyText:
-    'Calls appear here when a carrier reports them, or when a softphone or your SIP trunk makes them. Add a carrier connection in the settings.',
+    'Calls appear here when a carrier reports them, or when a softphone or your SIP trunk makes them. You create a carrier connection with the API (POST /calls/connections).',
   noMatch: 'No call matches these filters.',
   today: 'calls today',
   minutes: 'minutes today',

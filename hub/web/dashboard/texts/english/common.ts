@@ -82,10 +82,13 @@ export const common = {
   test: 'Test',
   live: 'Live',
 
+  justNow: 'just now',
   signInAgain: 'Your session ended',
   signInAgainText: 'Sign in again. Nothing that you typed on this page is lost.',
   email: 'Email',
   password: 'Password',
+  signInByLink:
+    'This account has no password. Run this command on the machine of the hub, and open its link in another tab of this browser. Then this page continues.',
   signIn: 'Sign in',
   tooManySignIns: 'Too many attempts to sign in. Wait a few minutes, then try again.',
   signInFailed: 'Email or password is wrong.',

@@ -166,6 +166,7 @@ export const runs = {
   previewProblems: 'Some steps would fail:',
   previewSkips: 'is skipped',
   previewMaySkip: 'may be skipped',
+  previewNode: 'on {node}',
   previewApproval: 'needs an approval',
   previewUnknown: 'Known only during the run: {names}',
 };

@@ -61,6 +61,7 @@ export const ai = {
     speechCharacters: 'Characters spoken',
     budget: 'Daily budget',
     dailyTokens: 'Tokens per day',
+    dailyCostIn: 'Cost per day in {currency}',
     dailyCost: 'Cost per day',
     dailySpeechSeconds: 'Seconds of heard speech per day',
     dailySpeechCharacters: 'Characters of spoken text per day',
@@ -94,7 +95,7 @@ export const ai = {
     approversHint:
       'Decide approvals of steps without approvers, and of commands on nodes. Without members here, everyone with the permission decides.',
     notMember: 'No longer a member',
-    requiredHint: 'One per line, such as node.* or mail.send.',
+    requiredHint: 'One per line, such as node.* or email.send.',
     needPersonHint:
       'Members who wrote the workflow or started the run cannot approve its steps. Tokens need approvals:decide.',
     soleMemberHint: 'Only while the workspace has a single member.',

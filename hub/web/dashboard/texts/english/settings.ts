@@ -46,6 +46,7 @@ export const settings = {
   stay: 'Stay',
   leave: 'Leave without saving',
   discard: 'Discard changes',
+  refusedFields: 'Not saved. Correct the marked field: {fields}.',
   conflictFields: 'Changed by someone else and by you: {fields}.',
   useTheirs: 'Use their values',
   keepMine: 'Keep my values',

@@ -46,6 +46,15 @@ export const approvals: typeof english = {
   waitForNode: 'Wenn der Rechner offline ist',
   waitForNodeText: 'Der Hub wartet {time} auf ihn',
   emptyText: 'Leerer Text',
+  blanks: {
+    lineBreak: 'Zeilenumbruch',
+    lineBreaks: '{count} Zeilenumbrüche',
+    lineBreaksAndSpaces: '{count} Zeilenumbrüche, dazwischen Leerzeichen',
+    spaces: '{count} Leerzeichen',
+    spacesAndTabs: '{count} Leerzeichen und Tabulatoren',
+  },
+  readFirst: 'Zum Genehmigen bitte bis zum Ende lesen.',
+  showRest: 'Rest anzeigen',
   hash: 'Hash der Anfrage (SHA-256)',
   hashText:
     'Nur die Anfrage mit diesem Hash wird ausgeführt. Der Rechner prüft den Hash noch einmal, bevor er ein Programm startet.',

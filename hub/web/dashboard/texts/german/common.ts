@@ -84,10 +84,13 @@ export const common: typeof english = {
   test: 'Test',
   live: 'Live',
 
+  justNow: 'gerade eben',
   signInAgain: 'Ihre Sitzung ist beendet',
   signInAgainText: 'Melden Sie sich erneut an. Nichts, was Sie auf dieser Seite eingegeben haben, geht verloren.',
   email: 'E-Mail',
   password: 'Passwort',
+  signInByLink:
+    'Dieses Konto hat kein Passwort. Führen Sie diesen Befehl auf dem Rechner des Hubs aus, und öffnen Sie den Link in einem anderen Tab dieses Browsers. Danach geht es hier weiter.',
   signIn: 'Anmelden',
   tooManySignIns: 'Zu viele Anmeldeversuche. Warten Sie einige Minuten und versuchen Sie es dann erneut.',
   signInFailed: 'E-Mail oder Passwort ist falsch.',

@@ -170,6 +170,7 @@ export const runs: typeof english = {
   previewProblems: 'Einige Schritte würden fehlschlagen:',
   previewSkips: 'wird übersprungen',
   previewMaySkip: 'wird vielleicht übersprungen',
+  previewNode: 'auf {node}',
   previewApproval: 'braucht eine Genehmigung',
   previewUnknown: 'Erst während des Laufs bekannt: {names}',
 };

@@ -14,6 +14,12 @@ export const access: typeof english = {
     languageHint: 'Die Seite wird in der neuen Sprache neu geladen.',
     password: 'Passwort',
     passwordText: 'Ein neues Passwort meldet Sie auf allen anderen Geräten ab.',
+    noPassword:
+      'Dieses Konto hat kein Passwort. Sie melden sich mit Links an, die dieser Befehl auf dem Rechner des Hubs ausgibt:',
+    linkCommand: 'Befehl, der einen Anmeldelink ausgibt',
+    setPassword:
+      'Wenn Sie sich mit einem Passwort anmelden möchten, legen Sie dort eines fest. Alle Anmeldungen dieses Kontos enden dann.',
+    passwordCommand: 'Befehl, der ein Passwort festlegt',
     currentPassword: 'Aktuelles Passwort',
     newPassword: 'Neues Passwort',
     newPasswordHint: 'Mindestens 12 Zeichen.',
@@ -35,6 +41,7 @@ export const access: typeof english = {
     role: 'Rolle',
     roleOf: 'Rolle von {email}',
     lastSignIn: 'Letzte Anmeldung',
+    neverSignedIn: 'Noch nie',
     noSignIn: 'Keine in letzter Zeit',
     added: 'Hinzugefügt',
     you: 'Sie',

@@ -64,6 +64,7 @@ export const ai: typeof english = {
     speechCharacters: 'Gesprochene Zeichen',
     budget: 'Tagesbudget',
     dailyTokens: 'Tokens pro Tag',
+    dailyCostIn: 'Kosten pro Tag in {currency}',
     dailyCost: 'Kosten pro Tag',
     dailySpeechSeconds: 'Sekunden erkannter Sprache pro Tag',
     dailySpeechCharacters: 'Gesprochene Zeichen pro Tag',
@@ -98,7 +99,7 @@ export const ai: typeof english = {
     approversHint:
       'Wer entscheidet, wenn ein Schritt niemanden nennt, auch bei Befehlen auf Nodes. Niemand gewählt: alle, die entscheiden dürfen.',
     notMember: 'Kein Mitglied mehr',
-    requiredHint: 'Einer pro Zeile, etwa node.* oder mail.send.',
+    requiredHint: 'Einer pro Zeile, etwa node.* oder email.send.',
     needPersonHint:
       'Wer den Lauf geschrieben oder gestartet hat, kann seine Schritte nicht freigeben; Tokens brauchen approvals:decide.',
     soleMemberHint: 'Nur solange der Arbeitsbereich ein einziges Mitglied hat.',

@@ -54,6 +54,7 @@ export const settings: typeof english = {
   stay: 'Bleiben',
   leave: 'Ohne Speichern verlassen',
   discard: 'Änderungen verwerfen',
+  refusedFields: 'Nicht gespeichert. Bitte korrigieren: {fields}.',
   conflictFields: 'Von jemand anderem und von Ihnen geändert: {fields}.',
   useTheirs: 'Andere Werte übernehmen',
   keepMine: 'Meine Werte behalten',

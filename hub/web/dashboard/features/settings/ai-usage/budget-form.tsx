@@ -95,7 +95,7 @@ export function BudgetForm({ server }: { server: Budget }) {
           />
           <div className="flex gap-3">
             <NumberField
-              label={text.dailyCost}
+              label={format(text.dailyCostIn, { currency: dailyCost?.currency ?? 'USD' })}
               hint={text.emptyNoLimit}
               scale={micros}
               min={0}

@@ -39,7 +39,7 @@ function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nam
   // The workspace is the one of this page.
   if (targetType === 'workspace') return null;
   const link = targetLink(targetType, targetId);
-  const isNamed = targetType === 'user' || targetType === 'token';
+  const isNamed = targetType === 'user' || targetType === 'token' || targetType === 'node';
   const name = isNamed ? nameOf(`${targetType}:${targetId}`) : <code>{visibleLine(targetId.slice(0, 8))}</code>;
   if (link === null) return <span className="wrap-anywhere text-text-muted">{name}</span>;
   return <TextLink {...link}>{targetType in settingsObjects ? settings.audit.open : name}</TextLink>;

@@ -3,6 +3,7 @@ import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { query } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { useTenantId } from '../../../app/session.tsx';
+import { useNodeNames } from '../../run/names.tsx';
 
 const maxNames = 100;
 
@@ -13,6 +14,7 @@ export function useActorNames(): { known: { actor: string; name: string }[]; nam
   const input = { params: { tenantId: useTenantId() }, query: { limit: maxNames } };
   const members = useQuery(query('listMembers', input));
   const tokens = useQuery(query('listApiTokens', input));
+  const nodes = useNodeNames(true);
   const known = [
     ...(members.data?.data ?? []).map(({ id, displayName, email }) => ({
       actor: `user:${id}`,
@@ -29,6 +31,8 @@ export function useActorNames(): { known: { actor: string; name: string }[]; nam
     known,
     nameOf: (actor) => {
       const [kind = '', id = ''] = actor.split(':');
+      const node = kind === 'node' ? nodes.get(id) : undefined;
+      if (node !== undefined) return `${kinds['node'] ?? 'node'} ${node}`;
       return (
         names.get(actor) ?? `${kinds[kind] ?? visibleLine(kind)}${id === '' ? '' : ` ${visibleLine(id.slice(0, 8))}`}`
       );

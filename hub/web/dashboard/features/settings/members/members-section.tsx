@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { pagedQuery } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
+import { useNow } from '../../../app/now.ts';
 import { useIsAdmin, useSession, useTenantId } from '../../../app/session.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { Cell, Row, Table } from '../../../ui/table.tsx';
@@ -19,11 +20,13 @@ import { RemoveMember } from './remove-member.tsx';
 import { RoleChoice } from './role-choice.tsx';
 
 const pageRows = 25;
+const rememberedMs = 180 * 24 * 60 * 60 * 1000;
 
 function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void }) {
   const { common, settings } = useWords();
   const isAdmin = useIsAdmin();
   const { user } = useSession();
+  const now = useNow();
   const email = visibleLine(member.email);
   return (
     <Row>
@@ -45,7 +48,14 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
           {typeof member.lastSignInAt === 'string' ? (
             <RelativeTime at={member.lastSignInAt} />
           ) : (
-            <span className="text-text-muted">{settings.members.noSignIn}</span>
+            <span className="text-text-muted">
+              {
+                // The hub forgets a sign-in after half a year, so a newer member never signed in.
+                Date.parse(member.createdAt) > now - rememberedMs
+                  ? settings.members.neverSignedIn
+                  : settings.members.noSignIn
+              }
+            </span>
           )}
         </Cell>
       )}

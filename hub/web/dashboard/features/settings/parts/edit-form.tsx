@@ -54,6 +54,18 @@ function Conflicts<Value>({ edits, labels }: { edits: Edits<Value>; labels: Reco
   );
 }
 
+/** Why the hub did not save. A reason that stands beside its field is not repeated. */
+function Refusal<Value>({ edits, labels }: { edits: Edits<Value>; labels: Record<keyof Value, string> }) {
+  const { words, format } = useLanguage();
+  const fields = edits.refusedFields();
+  if (fields === null) return <ErrorNote error={edits.error} />;
+  return (
+    <p role="alert" className="my-2 rounded-(--radius-medium) bg-danger-muted px-3 py-2 text-danger">
+      {format(words.settings.refusedFields, { fields: fields.map((name) => labels[name]).join(', ') })}
+    </p>
+  );
+}
+
 /** A form over a settings object, with conflicts, errors and the button that saves. */
 export function EditForm<Value extends object>({
   edits,
@@ -85,7 +97,7 @@ export function EditForm<Value extends object>({
       {canEdit && (
         <div className={isInCard ? 'mt-1' : 'sticky bottom-0 z-5 mt-1 bg-background py-3'}>
           <Conflicts edits={edits} labels={labels} />
-          <ErrorNote error={edits.error} />
+          <Refusal edits={edits} labels={labels} />
           <div className="flex items-center gap-2">
             <Button
               variant="primary"

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { ApiError } from '../../../../../../shared/client/client.ts';
 import { useWords } from '../../../app/language.tsx';
 import { showToast } from '../../../ui/toasts.tsx';
-import { fieldErrors } from './field-errors.ts';
+import { fieldErrors, isWithin } from './field-errors.ts';
 
 /** Attempts to save an object that others change at the same time. */
 const maxAttempts = 3;
@@ -30,6 +30,8 @@ export interface Edits<Value> {
   error: unknown;
   /** What the hub says about a field, such as `models[0].id`. */
   errorOf: (path: string) => string | null;
+  /** The fields that the hub refused, if the form shows every reason beside its field; else null. */
+  refusedFields: () => (keyof Value)[] | null;
   /** Edited fields that someone else changed since. */
   conflicts: (keyof Value)[];
   keepMine: () => void;
@@ -59,6 +61,9 @@ export function useEdits<Value extends object>({ current, reload, save }: EditsO
     setError(null);
   };
   const conflicts = conflictsWith(current);
+  const errorOf = fieldErrors(error);
+  /** The fields beside which the form shows what the hub says. */
+  const shown: string[] = [];
   const withoutConflicts = (from: Partial<Value>) =>
     Object.fromEntries(
       Object.entries(from).filter(([name]) => !conflicts.includes(name as keyof Value)),
@@ -75,7 +80,18 @@ export function useEdits<Value extends object>({ current, reload, save }: EditsO
     isChanged: edited.length > 0,
     isSaving,
     error,
-    errorOf: fieldErrors(error),
+    errorOf: (path) => {
+      shown.push(path);
+      return errorOf(path);
+    },
+    refusedFields: () => {
+      const details = error instanceof ApiError ? error.details : [];
+      const isShown = details.every(({ path }) => shown.some((field) => isWithin(path, field)));
+      if (details.length === 0 || !isShown) return null;
+      return (Object.keys(current) as (keyof Value)[]).filter((name) =>
+        details.some(({ path }) => isWithin(path, String(name))),
+      );
+    },
     conflicts,
     keepMine: () => setBases({ ...bases, ...Object.fromEntries(conflicts.map((name) => [name, current[name]])) }),
     useTheirs: () => {

@@ -6,15 +6,20 @@ import { Button } from '../../../ui/button.tsx';
 import { ErrorNote } from '../../../ui/error.tsx';
 import { Section } from '../../../ui/layout.tsx';
 import { showToast } from '../../../ui/toasts.tsx';
+import { CommandLine } from '../../start/command-line.tsx';
 import { TextField } from '../parts/controls.tsx';
 import { fieldErrors } from '../parts/field-errors.ts';
+
+/** A word of a line for a shell. */
+const shellWord = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 const nothing = { currentPassword: '', newPassword: '', repeated: '' };
 
 export function PasswordForm() {
   const { settings } = useWords();
   const words = settings.profile;
-  const { user } = useSession();
+  const { user, workspaceName } = useSession();
   const [value, setValue] = useState(nothing);
   const [isDifferent, setDifferent] = useState(false);
   const change = useAction('changePassword', {
@@ -24,6 +29,18 @@ export function PasswordForm() {
     },
   });
   const errorOf = fieldErrors(change.error);
+  if (!user.hasPassword)
+    return (
+      <Section title={words.password}>
+        <p className="mb-2 text-text-muted">{words.noPassword}</p>
+        <CommandLine line="npx outrigger link" label={words.linkCommand} />
+        <p className="mt-3 mb-2 text-text-muted">{words.setPassword}</p>
+        <CommandLine
+          line={`npx outrigger user password --workspace ${shellWord(workspaceName)} --email ${shellWord(user.email)}`}
+          label={words.passwordCommand}
+        />
+      </Section>
+    );
   return (
     <Section title={words.password}>
       <form
