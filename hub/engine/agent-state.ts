@@ -36,6 +36,8 @@ interface Turn {
   text: string;
   model: string;
   latencyMs: number;
+  /** When the model had answered, in ISO 8601; not of turns of an earlier release. */
+  answeredAt?: string;
   usage: { inputTokens: number; outputTokens: number };
   /** The models that were asked for it; not of turns of an earlier release. */
   attempts?: ModelAttempt[];

@@ -184,6 +184,7 @@ class AgentLoop {
         text,
         model: answer.model,
         latencyMs: answer.latencyMs,
+        answeredAt: new Date().toISOString(),
         usage: answer.usage,
         attempts: answer.attempts,
         calls: parsed.calls.map(({ skillId, input }, index) => ({

@@ -207,6 +207,44 @@ export interface AgentSyncFrame {
   complete: boolean;
 }
 
+export interface AgentTurn {
+  /** First 2,000 characters of the answer of the model */
+  text: string;
+  /** Length of the whole answer in characters */
+  textLength: number;
+  /** Model that answered, as its provider names it */
+  model: string;
+  /** Time until the answer was complete, in milliseconds */
+  latencyMs: number;
+  /** Time of the answer; null for a turn of an earlier release */
+  answeredAt: string | null;
+  /** Tokens of this turn */
+  usage: {
+    /** Tokens of the request */
+    inputTokens: number;
+    /** Tokens of the answer */
+    outputTokens: number;
+  };
+  /** Skills that the model called in this turn, in order */
+  calls: {
+    /** Skill that the model called; it may not exist */
+    skillId: string;
+    /** `pending` until the skill has ended */
+    status: 'pending' | 'succeeded' | 'failed';
+    /** Why the call failed; null unless it failed */
+    error: {
+      /** Stable code, for programs */
+      code: string;
+      /** Human-readable message, at most 500 characters */
+      message: string;
+    } | null;
+  }[];
+  /** What was wrong with the answer, as the model was told */
+  problems: string[];
+  /** Whether the answer ends the step */
+  isFinal: boolean;
+}
+
 export interface AgentTypingFrame {
   /** A participant started or stopped typing */
   type: 'typing';
@@ -4394,6 +4432,8 @@ export interface StepResult {
   outputText: string | null;
   /** Size of `output` and `outputText` in bytes, also when `include` omits them; 0 without output */
   outputBytes: number;
+  /** Turns of an agent step so far, oldest first, with texts cut. A single step always has them. A run and its events have them only with `turns` in `include`, and only for a step that has not finished. Null otherwise */
+  turns: AgentTurn[] | null;
   /** Why the last attempt failed; null otherwise */
   error: Failure | null;
   /** Latest approval that the step requested in this run; null without one */
@@ -6489,7 +6529,7 @@ export interface Operations {
       query?: {
         /** Seconds to wait until the run has ended or waits for an approval, 0 to 30 */
         waitSeconds?: number;
-        /** Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both */
+        /** Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step), `outputs` (the output of each step) and `turns` (the turns of an agent step that has not finished). Omitted parts are null. An empty text omits all */
         include?: string;
       };
     };
@@ -6569,7 +6609,7 @@ export interface Operations {
         id: string;
       };
       query?: {
-        /** Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both */
+        /** Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step), `outputs` (the output of each step) and `turns` (the turns of an agent step that has not finished). Omitted parts are null. An empty text omits all */
         include?: string;
       };
     };
@@ -7124,9 +7164,33 @@ export interface Operations {
         from?: string;
         /** Only entries before this time */
         to?: string;
+        /** Only lines of the step with this index, from 0 */
+        stepIndex?: number;
+        /** Only lines that contain this text, in upper or lower case; at most 200 characters */
+        q?: string;
+        /** `asc` for the oldest line first, `desc` for the newest line first */
+        order?: 'asc' | 'desc';
+        /** Starts with the page that has the line with this id in its middle. `meta.nextCursor` continues in the direction of `order`: for the other direction, send a second request with the other `order`. Without effect when `cursor` is given */
+        around?: string;
       };
     };
     answer: LogLinePage;
+  };
+  /** Download the log of a run */
+  downloadAutomationRunLogs: {
+    input: {
+      params: {
+        /** Id of the run */
+        id: string;
+      };
+      query?: {
+        /** Returns only lines of this level */
+        level?: 'debug' | 'info' | 'warn' | 'error';
+        /** Only lines of the step with this index, from 0 */
+        stepIndex?: number;
+      };
+    };
+    answer: Bytes;
   };
   /** Stream outbound messages */
   streamAutomationMessages: {
@@ -8896,6 +8960,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   verifyAutomationChannel: ['GET', '/v1/automations/channels/{id}/inbound'],
   listAutomationMessages: ['GET', '/v1/automations/messages'],
   listAutomationLogs: ['GET', '/v1/automations/logs'],
+  downloadAutomationRunLogs: ['GET', '/v1/automations/runs/{id}/logs/download'],
   streamAutomationMessages: ['GET', '/v1/automations/messages/live'],
   streamAutomationLogs: ['GET', '/v1/automations/logs/live'],
   listAutomationSkillCatalog: ['GET', '/v1/automations/skills/catalog'],

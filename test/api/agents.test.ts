@@ -7,6 +7,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { openStream } from '../fixtures/server-sent-events.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
 let model: ModelServer;
@@ -96,6 +97,67 @@ describe('an agent step', () => {
     expect(await workspace.api.call('listAutomationMemory', { query: { key: 'color' } })).toMatchObject({
       data: [{ value: 'green' }],
     });
+  });
+
+  test('shows its turns with cut texts while it runs, in the step and in the events of the run', async () => {
+    const toolProfileId = await profile(['memory.*']);
+    const finish = Promise.withResolvers<string>();
+    model.reply = (_request, turn) =>
+      [`${'é'.repeat(3_000)}\nTOOL_CALL:memory.read|{"no":1}`, 'TOOL_CALL:memory.read|{"key":"color"}'][turn] ??
+      finish.promise;
+    const runId = await start([{ type: 'agent', prompt: 'go', toolProfileId }, { type: 'log', message: 'x' }]);
+    const events = `${hub.url}/v1/automations/runs/${runId}/events`;
+    const [withTurns, without] = [
+      await openStream(`${events}?include=turns`, workspace.key),
+      await openStream(events, workspace.key),
+    ];
+    const readStep = async (index: number) =>
+      workspace.api.call('getAutomationRunStep', { params: { id: runId, index } });
+    await expect.poll(async () => (await readStep(0)).turns?.[1]?.calls[0]?.status).toBe('succeeded');
+    const usage = { inputTokens: 10, outputTokens: 5 };
+    const turns = [
+      {
+        text: 'é'.repeat(2_000),
+        textLength: expect.any(Number) as number,
+        model: 'alpha',
+        usage,
+        latencyMs: expect.any(Number) as number,
+        answeredAt: expect.stringMatching(/Z$/) as string,
+        calls: [{ skillId: 'memory.read', status: 'failed', error: { code: 'invalid_input', message: expect.any(String) as string } }],
+        problems: [],
+        isFinal: false,
+      },
+      expect.objectContaining({ calls: [{ skillId: 'memory.read', status: 'succeeded', error: null }], isFinal: false }),
+    ];
+    expect((await readStep(0)).turns).toEqual(turns);
+    expect((await readStep(1)).turns).toBe(null);
+    const stepsOf = ({ received }: typeof withTurns) => received.filter(({ event }) => event === 'step');
+    await expect.poll(() => stepsOf(withTurns).at(-1)?.data['turns']).toEqual(turns);
+    expect(stepsOf(without).map(({ data }) => data['turns'])).not.toContainEqual(expect.any(Array));
+    const read = (query: string) =>
+      send(hub.url, 'GET', `/v1/automations/runs/${runId}${query}`, {
+        headers: { authorization: `Bearer ${workspace.key}` },
+      });
+    expect((await read('?include=turns')).body['stepsResultJson']).toMatchObject([{ turns }, { turns: null }]);
+    expect((await read('')).body['stepsResultJson']).toMatchObject([{ turns: null }, { turns: null }]);
+
+    finish.resolve('FINAL: done');
+    await settled(runId);
+    expect((await readStep(0)).turns).toEqual([...turns, expect.objectContaining({ text: 'FINAL: done', isFinal: true })]);
+    expect((await read('?include=turns')).body['stepsResultJson']).toMatchObject([{ turns: null }, { turns: null }]);
+  });
+
+  test('keeps its turns after a failure, and 50 turns with long texts stay small', async () => {
+    const toolProfileId = await profile(['memory.*']);
+    const answer = Array.from({ length: 10 }, () => 'TOOL_CALL:memory.read|{"key":"color"}').join('\n');
+    model.reply = () => `${'long '.repeat(2_000)}\n${answer}`;
+    const runId = await start([{ type: 'agent', prompt: 'go', toolProfileId, maxTurns: 50 }]);
+    expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'max_turns' } });
+    const answered = await send(hub.url, 'GET', `/v1/automations/runs/${runId}/steps/0`, {
+      headers: { authorization: `Bearer ${workspace.key}` },
+    });
+    expect(answered.body['turns']).toHaveLength(50);
+    expect(answered.text.length).toBeLessThan(200_000);
   });
 
   test('receives an error for an unknown tool, a denied tool, bad JSON, a wrong input or a missing marker, and continues', async () => {

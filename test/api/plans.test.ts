@@ -133,6 +133,8 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     nodeId: [crowd.node],
     errorCode: ['nothing'],
     sort: ['updatedAt', 'name'],
+    stepIndex: ['0', '7'],
+    around: [crowd.run, missingId],
   };
   const options =
     (schema as { options?: string[] }).options ??

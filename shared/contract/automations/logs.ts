@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
-import { id, instant, listQuery, named, page, text, timestamp } from '../common.ts';
+import { id, idParams, instant, listQuery, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { logLevels } from './steps.ts';
 
@@ -49,6 +49,14 @@ export const logLine = named(
 
 const logFilter = { ...runFilter, level: z.enum(logLevels).optional() };
 
+const stepIndex = z.coerce
+  .number()
+  .int()
+  .min(0, 'must be from 0 to 199')
+  .max(199, 'must be from 0 to 199')
+  .optional()
+  .describe('Only lines of the step with this index, from 0');
+
 const messageFilter = {
   ...runFilter,
   channel: text(1, 50).optional(),
@@ -82,8 +90,48 @@ export const logs = defineResource({
     method: 'GET',
     path: '/v1/automations/logs',
     summary: 'List log lines of runs',
-    query: listQuery.extend({ ...logFilter, ...period }),
+    description:
+      'With `stepIndex` or `q`, which need `runId`, one request examines at most 10,000 lines. Its page can then have fewer rows than `limit`, or none: follow `meta.nextCursor` until it is null.',
+    query: listQuery
+      .extend({
+        ...logFilter,
+        ...period,
+        stepIndex,
+        q: text(1, 200)
+          .optional()
+          .describe('Only lines that contain this text, in upper or lower case; at most 200 characters'),
+        order: z
+          .enum(['asc', 'desc'], 'must be asc or desc')
+          .default('desc')
+          .describe('`asc` for the oldest line first, `desc` for the newest line first'),
+        around: id
+          .optional()
+          .describe(
+            'Starts with the page that has the line with this id in its middle. `meta.nextCursor` continues in the direction of `order`: for the other direction, send a second request with the other `order`. Without effect when `cursor` is given',
+          ),
+      })
+      .refine(({ runId, q }) => q === undefined || runId !== undefined, {
+        message: 'requires runId',
+        path: ['q'],
+      })
+      .refine(({ runId, stepIndex: index }) => index === undefined || runId !== undefined, {
+        message: 'requires runId',
+        path: ['stepIndex'],
+      }),
     response: page(logLine),
+  },
+  downloadAutomationRunLogs: {
+    ...manage,
+    permission: 'automations:read',
+    method: 'GET',
+    path: '/v1/automations/runs/{id}/logs/download',
+    summary: 'Download the log of a run',
+    description:
+      'Streams the lines as text, oldest first: time, level, index of the step, message. Further lines of a message are indented. Control characters and characters that are invisible or change the direction of the text are written as their code points, such as `⟨U+001B⟩`. If the download fails while streaming, the connection is closed.',
+    params: idParams,
+    query: z.strictObject({ level: z.enum(logLevels).optional(), stepIndex }),
+    binaryResponse: 'text/plain',
+    response: z.unknown(),
   },
   streamAutomationMessages: {
     ...live,

@@ -55,6 +55,47 @@ const stepCommand = named(
   }),
 );
 
+/** Maximum characters of a text in an `AgentTurn`. */
+export const maxTurnCharacters = 2_000;
+
+/** An answer of the model of an agent step. */
+export const agentTurn = named(
+  'AgentTurn',
+  z.object({
+    text: z.string().describe('First 2,000 characters of the answer of the model'),
+    textLength: z.int().describe('Length of the whole answer in characters'),
+    model: z.string().meta({ example: 'gpt-5' }).describe('Model that answered, as its provider names it'),
+    latencyMs: z.number().describe('Time until the answer was complete, in milliseconds'),
+    answeredAt: timestamp.nullable().describe('Time of the answer; null for a turn of an earlier release'),
+    usage: z
+      .object({
+        inputTokens: z.number().describe('Tokens of the request'),
+        outputTokens: z.number().describe('Tokens of the answer'),
+      })
+      .describe('Tokens of this turn'),
+    calls: z
+      .array(
+        z.object({
+          skillId: z.string().describe('Skill that the model called; it may not exist'),
+          status: z.enum(['pending', 'succeeded', 'failed']).describe('`pending` until the skill has ended'),
+          error: z
+            .object({
+              code: z.string().describe('Stable code, for programs'),
+              message: z.string().describe('Human-readable message, at most 500 characters'),
+            })
+            .nullable()
+            .describe('Why the call failed; null unless it failed'),
+        }),
+      )
+      .describe('Skills that the model called in this turn, in order'),
+    problems: z
+      .array(z.string().meta({ example: 'TOOL_CALL:memory.read needs a JSON object.' }))
+      .describe('What was wrong with the answer, as the model was told'),
+    isFinal: z.boolean().describe('Whether the answer ends the step'),
+  }),
+);
+export type AgentTurn = z.output<typeof agentTurn>;
+
 export const stepResult = named(
   'StepResult',
   z.object({
@@ -88,6 +129,12 @@ export const stepResult = named(
     outputBytes: z
       .int()
       .describe('Size of `output` and `outputText` in bytes, also when `include` omits them; 0 without output'),
+    turns: z
+      .array(agentTurn)
+      .nullable()
+      .describe(
+        'Turns of an agent step so far, oldest first, with texts cut. A single step always has them. A run and its events have them only with `turns` in `include`, and only for a step that has not finished. Null otherwise',
+      ),
     error: failure.nullable().describe('Why the last attempt failed; null otherwise'),
     approval: stepApproval.nullable().describe('Latest approval that the step requested in this run; null without one'),
     childRunId: id
@@ -255,9 +302,9 @@ const include = z
   .max(100)
   .default('inputs,outputs')
   .transform((list) => (list === '' ? [] : list.split(',')))
-  .pipe(z.array(z.enum(['inputs', 'outputs'], 'must be inputs, outputs, or both separated by a comma')))
+  .pipe(z.array(z.enum(['inputs', 'outputs', 'turns'], 'must be inputs, outputs, turns, or several separated by commas')))
   .describe(
-    'Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step) and `outputs` (the output of each step). Omitted parts are null. An empty text omits both',
+    'Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step), `outputs` (the output of each step) and `turns` (the turns of an agent step that has not finished). Omitted parts are null. An empty text omits all',
   );
 
 /** Filters that lists of runs and their estimates share. */
@@ -371,7 +418,8 @@ export const runs = defineResource({
     method: 'GET',
     path: '/v1/automations/runs/{id}/steps/{index}',
     summary: 'Get a step result of a run',
-    description: 'Returns the step with its input and output, which `include` can omit from the run.',
+    description:
+      'Returns the step with its input, its output and its turns, which `include` can omit from the run.',
     params: idParams.extend({
       index: z.coerce
         .number()

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { logs as resource } from '../../../../shared/contract/automations/logs.ts';
+import { notFound } from '../../../../shared/errors.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -8,14 +9,20 @@ import type { Follower, LiveTopics } from '../../../platform/events/live-topics.
 import { idBefore } from '../../../platform/ids.ts';
 import { logsTopic, messagesTopic } from './record.ts';
 import { messages } from './schema.ts';
-import { clockSlackMs, findLogs } from './store.ts';
+import { searchLogs, searchLogsAround } from './search.ts';
+import { clockSlackMs, followLogs, isRun } from './store.ts';
+import { logText } from './text.ts';
 import type { LogRow, Period } from './store.ts';
 
 type MessageQuery = z.output<typeof resource.listAutomationMessages.query>;
 type LogQuery = z.output<typeof resource.listAutomationLogs.query>;
+type LogDownload = z.output<typeof resource.downloadAutomationRunLogs.query>;
 export type LogFilter = z.output<typeof resource.streamAutomationLogs.query>;
 export type MessageFilter = z.output<typeof resource.streamAutomationMessages.query>;
 type MessageRow = typeof messages.$inferSelect;
+
+/** Lines per statement of a download. A line has at most 10,000 characters. */
+const downloadPageLines = 500;
 
 /** A period as a range of ids and of times: the ids select the range in the index, the times limit it exactly. */
 function within({ from, to }: Period) {
@@ -84,10 +91,38 @@ export class Logs {
     return readPage(this.#deps.cursors, `messages:${tenantId}`, query, read, presentMessage);
   }
 
-  listLogs(tenantId: string, query: LogQuery) {
-    const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.read(tenantId, (tx) => findLogs(tx, tenantId, query, { before }, limit));
-    return readPage(this.#deps.cursors, `logs:${tenantId}`, query, read, presentLog);
+  /** A page of log lines. @throws AppError `invalid_cursor`. */
+  async listLogs(tenantId: string, { limit, cursor, order, around, ...search }: LogQuery) {
+    const { db, cursors } = this.#deps;
+    const scope = `logs:${tenantId}`;
+    const after = cursor === undefined ? undefined : cursors.decode(scope, cursor);
+    const { rows, next } = await db.read(tenantId, (tx) =>
+      around === undefined || after !== undefined
+        ? searchLogs(tx, tenantId, search, { order, after }, limit)
+        : searchLogsAround(tx, tenantId, search, { order, around }, limit),
+    );
+    return {
+      data: rows.map(presentLog),
+      meta: { limit, nextCursor: next === null ? null : cursors.encode(scope, next) },
+    };
+  }
+
+  /** The log of a run as text, in pieces, oldest line first. @throws AppError `not_found`, before the first piece. */
+  async downloadLog(tenantId: string, runId: string, filter: LogDownload): Promise<AsyncIterable<string>> {
+    const { db } = this.#deps;
+    if (!(await db.read(tenantId, (tx) => isRun(tx, tenantId, runId)))) throw notFound('run', runId);
+    const readLines = (after: string | undefined) =>
+      db.read(tenantId, (tx) =>
+        searchLogs(tx, tenantId, { ...filter, runId }, { order: 'asc', after }, downloadPageLines),
+      );
+    return (async function* pieces() {
+      let after: string | undefined;
+      do {
+        const { rows, next } = await readLines(after);
+        if (rows.length > 0) yield rows.map(logText).join('');
+        after = next ?? undefined;
+      } while (after !== undefined);
+    })();
   }
 
   /** Streams the log lines of a workspace as they are committed. */
@@ -114,6 +149,6 @@ export class Logs {
 
   /** Log lines with ids greater than one, oldest first. */
   readLogsAfter(tenantId: string, filter: LogFilter, afterId: string, limit: number): Promise<LogRow[]> {
-    return this.#deps.db.read(tenantId, (tx) => findLogs(tx, tenantId, filter, { after: afterId }, limit));
+    return this.#deps.db.read(tenantId, (tx) => followLogs(tx, tenantId, filter, afterId, limit));
   }
 }

@@ -21,17 +21,15 @@ export interface LogFilter {
  */
 export const clockSlackMs = 60_000;
 
-const columns = `id, tenant_id AS "tenantId", run_id AS "runId", step_index AS "stepIndex", workflow_id AS "workflowId", level, message, created_at AS "createdAt"`;
+export const logColumns = `id, tenant_id AS "tenantId", run_id AS "runId", step_index AS "stepIndex", workflow_id AS "workflowId", level, message, created_at AS "createdAt"`;
 
-/** Lines of a workspace, newest first before an id, or oldest first after it. */
-export async function findLogs(
-  tx: Transaction,
+/** The SQL condition of a filter that starts after a line, and the suffix of the name of its statement. */
+export function logConditions(
   tenantId: string,
   { runId, workflowId, level, from, to }: LogFilter & Period,
-  page: { before: string | undefined } | { after: string },
-  limit: number,
-): Promise<LogRow[]> {
-  let name = 'after' in page ? 'follow_logs' : 'list_logs';
+  start: { order: 'asc' | 'desc'; id: string | undefined; isIncluded?: boolean },
+): { name: string; where: string; values: unknown[] } {
+  let name = `_${start.order}`;
   let where = 'tenant_id = $1';
   const values: unknown[] = [tenantId];
   const and = (what: string, condition: (...parameters: string[]) => string, ...given: unknown[]) => {
@@ -48,12 +46,30 @@ export async function findLogs(
     and('from', (at, id) => `created_at >= ${at} AND id > ${id}`, new Date(from), idNear(from, -clockSlackMs));
   if (to !== undefined)
     and('to', (at, id) => `created_at < ${at} AND id < ${id}`, new Date(to), idNear(to, clockSlackMs));
-  if ('after' in page) and('id', (id) => `id > ${id}`, page.after);
-  else if (page.before !== undefined) and('before', (id) => `id < ${id}`, page.before);
+  const operator = `${start.order === 'asc' ? '>' : '<'}${start.isIncluded === true ? '=' : ''}`;
+  if (start.id !== undefined)
+    and(start.isIncluded === true ? 'start' : 'after', (id) => `id ${operator} ${id}`, start.id);
+  return { name, where, values };
+}
+
+/** Lines of a workspace after an id, oldest first. */
+export async function followLogs(
+  tx: Transaction,
+  tenantId: string,
+  filter: LogFilter,
+  after: string,
+  limit: number,
+): Promise<LogRow[]> {
+  const { name, where, values } = logConditions(tenantId, filter, { order: 'asc', id: after });
   const { rows } = await tx.query<LogRow>(
-    name,
-    `SELECT ${columns} FROM run_logs WHERE ${where} ORDER BY id ${'after' in page ? 'ASC' : 'DESC'} LIMIT $${values.length + 1}`,
+    `follow_logs${name}`,
+    `SELECT ${logColumns} FROM run_logs WHERE ${where} ORDER BY id LIMIT $${values.length + 1}`,
     [...values, limit],
   );
   return rows;
+}
+
+export async function isRun(tx: Transaction, tenantId: string, runId: string): Promise<boolean> {
+  const { rows } = await tx.query('is_run', 'SELECT FROM runs WHERE tenant_id = $1 AND id = $2', [tenantId, runId]);
+  return rows.length > 0;
 }

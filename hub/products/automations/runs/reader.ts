@@ -41,7 +41,7 @@ export interface ReadOptions {
   signal?: AbortSignal;
 }
 
-const wholeRun: RunParts = { inputs: true, outputs: true, indexes: null };
+const wholeRun: RunParts = { inputs: true, outputs: true, turns: 'none', indexes: null };
 
 /** Reads runs for callers, within a memory budget. */
 export class RunReader {

@@ -20,6 +20,7 @@ type Include = z.output<typeof runsResource.getAutomationRun.query>['include'];
 const partsOf = (include: Include): RunParts => ({
   inputs: include.includes('inputs'),
   outputs: include.includes('outputs'),
+  turns: include.includes('turns') ? 'unfinished' : 'none',
   indexes: null,
 });
 
@@ -52,7 +53,12 @@ export function runRoutes(runs: Runs) {
     },
     async getAutomationRunStep({ principal: { tenantId }, params, signal, raw: { response } }) {
       const memory = memoryFor(tenantId, response);
-      const parts = { inputs: true, outputs: true, indexes: [params.index] };
+      const parts: RunParts & { indexes: number[] } = {
+        inputs: true,
+        outputs: true,
+        turns: 'all',
+        indexes: [params.index],
+      };
       const [step] = await runs.reader.steps(tenantId, params.id, parts, { signal, memory });
       if (step === undefined) throw notFound('step', String(params.index));
       return step;

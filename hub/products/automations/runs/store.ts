@@ -1,6 +1,7 @@
 import type { ApprovalDecider, approvalStatuses } from '../../../../shared/contract/automations/approvals.ts';
 import type { RunStatus, StepStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import type { AgentTurn } from '../../../../shared/contract/automations/runs.ts';
 import type { nodeCommandStatuses } from '../../../../shared/contract/nodes/device.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunRow } from '../../../engine/index.ts';
@@ -8,6 +9,7 @@ import type { RunFailure } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { memorySize } from '../../../platform/db/memory-size.ts';
 import { idBefore } from '../../../platform/ids.ts';
+import { readAgentTurns } from './agent-turns.ts';
 import { waitSql } from './waits.ts';
 import type { StoredWait } from './waits.ts';
 
@@ -52,6 +54,8 @@ export interface RunStepRow {
   output: JsonValue | null;
   output_text: string | null;
   output_bytes: number;
+  /** Missing unless the turns were read. */
+  turns?: AgentTurn[];
   error: RunFailure | null;
   started_at: Date | null;
   finished_at: Date | null;
@@ -173,6 +177,8 @@ export interface RunParts {
   inputs: boolean;
   /** Whether to read the outputs of the steps. */
   outputs: boolean;
+  /** The agent steps whose turns to read. */
+  turns: 'all' | 'unfinished' | 'none';
   /** The steps whose results to read, by index; null for all steps. */
   indexes: readonly number[] | null;
 }
@@ -191,7 +197,7 @@ export async function readRun(
 ): Promise<{ bytes: number; run: FoundRun | null } | null> {
   const isWhole = parts.inputs && parts.indexes === null;
   // The statements are pipelined with the steps last, so that the steps are never older than the run.
-  const [{ rows }, results] = await Promise.all([
+  const [{ rows }, turns, results] = await Promise.all([
     tx.query<Omit<FoundRun, 'results'> & { bytes: string }>(
       'read_run',
       `SELECT ${summaryColumns(heartbeatSeconds)}, size.bytes, CASE WHEN $3 AND size.bytes <= $4 THEN runs.context END AS context, CASE WHEN $3 AND size.bytes <= $4 THEN runs.payload END AS payload, v.steps
@@ -200,11 +206,13 @@ export async function readRun(
        WHERE runs.tenant_id = $1 AND runs.id = $2`,
       [tenantId, runId, isWhole, maxBytes],
     ),
+    parts.turns === 'none' ? [] : readAgentTurns(tx, tenantId, runId, parts),
     readSteps(tx, tenantId, runId, parts, maxBytes),
   ]);
   const [row] = rows;
   if (row === undefined) return null;
-  const bytes = Number(row.bytes) + Number(results[0]?.bytes ?? 0);
+  const bytes = turns.reduce((sum, step) => sum + step.bytes, Number(row.bytes) + Number(results[0]?.bytes ?? 0));
+  for (const step of turns) Object.assign(results.find(({ index }) => index === step.index) ?? {}, { turns: step.turns });
   return { bytes, run: bytes > maxBytes ? null : { ...row, results } };
 }
 
