@@ -105,7 +105,10 @@ describe('an agent step', () => {
     model.reply = (_request, turn) =>
       [`${'é'.repeat(3_000)}\nTOOL_CALL:memory.read|{"no":1}`, 'TOOL_CALL:memory.read|{"key":"color"}'][turn] ??
       finish.promise;
-    const runId = await start([{ type: 'agent', prompt: 'go', toolProfileId }, { type: 'log', message: 'x' }]);
+    const runId = await start([
+      { type: 'agent', prompt: 'go', toolProfileId },
+      { type: 'log', message: 'x' },
+    ]);
     const events = `${hub.url}/v1/automations/runs/${runId}/events`;
     const [withTurns, without] = [
       await openStream(`${events}?include=turns`, workspace.key),
@@ -123,11 +126,20 @@ describe('an agent step', () => {
         usage,
         latencyMs: expect.any(Number) as number,
         answeredAt: expect.stringMatching(/Z$/) as string,
-        calls: [{ skillId: 'memory.read', status: 'failed', error: { code: 'invalid_input', message: expect.any(String) as string } }],
+        calls: [
+          {
+            skillId: 'memory.read',
+            status: 'failed',
+            error: { code: 'invalid_input', message: expect.any(String) as string },
+          },
+        ],
         problems: [],
         isFinal: false,
       },
-      expect.objectContaining({ calls: [{ skillId: 'memory.read', status: 'succeeded', error: null }], isFinal: false }),
+      expect.objectContaining({
+        calls: [{ skillId: 'memory.read', status: 'succeeded', error: null }],
+        isFinal: false,
+      }),
     ];
     expect((await readStep(0)).turns).toEqual(turns);
     expect((await readStep(1)).turns).toBe(null);
@@ -143,15 +155,16 @@ describe('an agent step', () => {
 
     finish.resolve('FINAL: done');
     await settled(runId);
-    expect((await readStep(0)).turns).toEqual([...turns, expect.objectContaining({ text: 'FINAL: done', isFinal: true })]);
+    expect((await readStep(0)).turns).toEqual([
+      ...turns,
+      expect.objectContaining({ text: 'FINAL: done', isFinal: true }),
+    ]);
     expect((await read('?include=turns')).body['stepsResultJson']).toMatchObject([{ turns: null }, { turns: null }]);
   });
 
   test('keeps its turns after a failure, and 50 turns with long texts stay small', async () => {
-    const toolProfileId = await profile(['memory.*']);
-    const answer = Array.from({ length: 10 }, () => 'TOOL_CALL:memory.read|{"key":"color"}').join('\n');
-    model.reply = () => `${'long '.repeat(2_000)}\n${answer}`;
-    const runId = await start([{ type: 'agent', prompt: 'go', toolProfileId, maxTurns: 50 }]);
+    model.reply = () => 'long '.repeat(2_000);
+    const runId = await start([{ type: 'agent', prompt: 'go', maxTurns: 50 }]);
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'max_turns' } });
     const answered = await send(hub.url, 'GET', `/v1/automations/runs/${runId}/steps/0`, {
       headers: { authorization: `Bearer ${workspace.key}` },

@@ -302,7 +302,9 @@ const include = z
   .max(100)
   .default('inputs,outputs')
   .transform((list) => (list === '' ? [] : list.split(',')))
-  .pipe(z.array(z.enum(['inputs', 'outputs', 'turns'], 'must be inputs, outputs, turns, or several separated by commas')))
+  .pipe(
+    z.array(z.enum(['inputs', 'outputs', 'turns'], 'must be inputs, outputs, turns, or several separated by commas')),
+  )
   .describe(
     'Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step), `outputs` (the output of each step) and `turns` (the turns of an agent step that has not finished). Omitted parts are null. An empty text omits all',
   );
@@ -418,8 +420,7 @@ export const runs = defineResource({
     method: 'GET',
     path: '/v1/automations/runs/{id}/steps/{index}',
     summary: 'Get a step result of a run',
-    description:
-      'Returns the step with its input, its output and its turns, which `include` can omit from the run.',
+    description: 'Returns the step with its input, its output and its turns, which `include` can omit from the run.',
     params: idParams.extend({
       index: z.coerce
         .number()

@@ -11,8 +11,8 @@ import { logsTopic, messagesTopic } from './record.ts';
 import { messages } from './schema.ts';
 import { searchLogs, searchLogsAround } from './search.ts';
 import { clockSlackMs, followLogs, isRun } from './store.ts';
-import { logText } from './text.ts';
 import type { LogRow, Period } from './store.ts';
+import { logText } from './text.ts';
 
 type MessageQuery = z.output<typeof resource.listAutomationMessages.query>;
 type LogQuery = z.output<typeof resource.listAutomationLogs.query>;

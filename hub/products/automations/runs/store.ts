@@ -1,7 +1,7 @@
 import type { ApprovalDecider, approvalStatuses } from '../../../../shared/contract/automations/approvals.ts';
 import type { RunStatus, StepStatus } from '../../../../shared/contract/automations/run-status.ts';
-import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { AgentTurn } from '../../../../shared/contract/automations/runs.ts';
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { nodeCommandStatuses } from '../../../../shared/contract/nodes/device.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunRow } from '../../../engine/index.ts';
@@ -212,7 +212,8 @@ export async function readRun(
   const [row] = rows;
   if (row === undefined) return null;
   const bytes = turns.reduce((sum, step) => sum + step.bytes, Number(row.bytes) + Number(results[0]?.bytes ?? 0));
-  for (const step of turns) Object.assign(results.find(({ index }) => index === step.index) ?? {}, { turns: step.turns });
+  for (const step of turns)
+    Object.assign(results.find(({ index }) => index === step.index) ?? {}, { turns: step.turns });
   return { bytes, run: bytes > maxBytes ? null : { ...row, results } };
 }
 

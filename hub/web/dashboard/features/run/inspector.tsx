@@ -11,15 +11,16 @@ import { Facts } from '../../ui/layout.tsx';
 import { Loading } from '../../ui/loaded.tsx';
 import { StatusPill } from '../../ui/status.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { AgentTurns } from './agent-turns.tsx';
+import { AgentTurnList } from './agent-turns.tsx';
 import { StepArtifacts } from './artifacts.tsx';
 import { ExactTime } from './clock.tsx';
 import { RunLogs } from './logs.tsx';
 import { NodeLink, RunLink, useNodeNames, useStepName } from './names.tsx';
 import { isKept } from './run-model.ts';
 import type { Run, RunArtifact, StepResult } from './run-model.ts';
-import type { InspectorTab } from './run-search.ts';
+import type { InspectorTab, LogPlace } from './run-search.ts';
 import { StepAttempts } from './step-attempts.tsx';
+import { useLiveTurns } from './use-live-turns.ts';
 import { JsonValueView, LargeValueNote, TextView, treeBytes } from './value-view.tsx';
 
 /** The step with its input and output. A large one is read only when the reader asks for it. */
@@ -151,7 +152,8 @@ function StepInput({ run, step }: { run: Run; step: StepResult }) {
 }
 
 function Turns({ run, step }: { run: Run; step: StepResult }) {
-  const values = useStepValues(run, step, step.outputBytes > 0);
+  const values = useStepValues(run, step, step.finishedAt !== null);
+  const live = useLiveTurns(run.id, step);
   const whole =
     values.error !== null ? (
       <LoadError error={values.error} onRetry={values.refetch} />
@@ -160,7 +162,7 @@ function Turns({ run, step }: { run: Run; step: StepResult }) {
     ) : (
       <LargeValueNote bytes={step.outputBytes} isBusy={values.isFetching} onOpen={values.open} />
     );
-  return <AgentTurns step={values.data ?? step} whole={whole} />;
+  return <AgentTurnList step={values.data ?? step} live={live} whole={whole} />;
 }
 
 /** Everything about the selected step. */
@@ -170,6 +172,8 @@ export function Inspector({
   artifacts,
   tab,
   onTab,
+  place,
+  onPlace,
   isSheetOpen,
   onClose,
 }: {
@@ -178,6 +182,8 @@ export function Inspector({
   artifacts: RunArtifact[];
   tab: InspectorTab;
   onTab: (tab: InspectorTab) => void;
+  place: LogPlace;
+  onPlace: (place: LogPlace) => void;
   /** Whether it is shown on phones, where it covers the lower part of the page. */
   isSheetOpen: boolean;
   onClose: () => void;
@@ -210,9 +216,9 @@ export function Inspector({
       </div>
       <Tabs label={words.run.selectedStep} tabs={tabs} selected={shown} onSelect={onTab} />
       {shown === 'result' && <Result run={run} step={step} artifacts={artifacts} />}
-      {shown === 'turns' && <Turns run={run} step={step} />}
+      {shown === 'turns' && <Turns key={step.index} run={run} step={step} />}
       {shown === 'input' && <StepInput run={run} step={step} />}
-      {shown === 'logs' && <RunLogs key={step.index} run={run} step={step} />}
+      {shown === 'logs' && <RunLogs key={step.index} run={run} step={step} place={place} onPlace={onPlace} />}
       {shown === 'attempts' && <StepAttempts step={step} />}
     </aside>
   );

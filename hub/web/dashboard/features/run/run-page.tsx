@@ -21,7 +21,7 @@ import { RunActions, useNewerVersion } from './run-actions.tsx';
 import { RunInput } from './run-input.tsx';
 import { firstSelection, isFinal } from './run-model.ts';
 import type { Run } from './run-model.ts';
-import type { RunSearch, RunView as View } from './run-search.ts';
+import type { LogPlace, RunSearch, RunView as View } from './run-search.ts';
 import { timelineOf } from './timeline-model.ts';
 import type { ApprovalSpan, Timeline as TimelineModel } from './timeline-model.ts';
 import { Timeline } from './timeline.tsx';
@@ -110,6 +110,9 @@ function FailureBanner({ run, onSelect }: { run: Run; onSelect: (index: number) 
   );
 }
 
+/** Leaves the place in the log. */
+const nowhere: LogPlace = { q: undefined, line: undefined };
+
 function RunView({ run }: { run: Run }) {
   const { words, format } = useLanguage();
   const search: RunSearch = route.useSearch();
@@ -127,7 +130,7 @@ function RunView({ run }: { run: Run }) {
       background(navigate({ search: (old: RunSearch) => ({ ...old, ...change }), replace: true, resetScroll: false })),
     [navigate],
   );
-  const select = useCallback((index: number) => show({ step: index, view: undefined }), [show]);
+  const select = useCallback((index: number) => show({ ...nowhere, step: index, view: undefined }), [show]);
   const isSheetOpen = search.step !== undefined;
   const name = visibleLine(run.workflowName);
   return (
@@ -144,7 +147,7 @@ function RunView({ run }: { run: Run }) {
       <Tabs<View | 'steps'>
         label={words.run.views}
         selected={search.view ?? 'steps'}
-        onSelect={(view) => show({ view: view === 'steps' ? undefined : view })}
+        onSelect={(view) => show({ ...nowhere, view: view === 'steps' ? undefined : view })}
         tabs={[
           { name: 'steps', label: format(words.run.stepsCount, { count: steps.length }) },
           { name: 'logs', label: words.run.logs },
@@ -152,7 +155,7 @@ function RunView({ run }: { run: Run }) {
           { name: 'related', label: words.run.related },
         ]}
       />
-      {search.view === 'logs' && <RunLogs run={run} />}
+      {search.view === 'logs' && <RunLogs run={run} place={search} onPlace={show} />}
       {search.view === 'input' && <RunInput run={run} />}
       {search.view === 'related' && <RelatedRuns run={run} />}
       {search.view === undefined && (
@@ -166,7 +169,9 @@ function RunView({ run }: { run: Run }) {
               step={step}
               artifacts={artifacts.byStep.get(selected) ?? []}
               tab={search.tab ?? 'result'}
-              onTab={(tab) => show({ step: selected, tab: tab === 'result' ? undefined : tab })}
+              onTab={(tab) => show({ ...nowhere, step: selected, tab: tab === 'result' ? undefined : tab })}
+              place={search}
+              onPlace={(place) => show({ step: selected, ...place })}
               isSheetOpen={isSheetOpen}
               onClose={() => show({ step: undefined })}
             />

@@ -21,14 +21,15 @@ const flushMs = 100;
 export interface LogFilter {
   runId: string;
   level?: LogLine['level'] | undefined;
-  /** Only lines of this step. The hub filters by its time, the page by its index. */
+  /** Only lines of this step. Its time lets the hub find them without examining the whole log. */
   step?: { index: number; from: string; to: string | null } | undefined;
 }
 
-const rangeOf = ({ step }: LogFilter) =>
-  step === undefined
-    ? {}
-    : { from: step.from, ...(step.to === null ? {} : { to: new Date(Date.parse(step.to) + 1_000).toISOString() }) };
+export const rangeOf = ({ index, from, to }: NonNullable<LogFilter['step']>) => ({
+  stepIndex: index,
+  from,
+  ...(to === null ? {} : { to: new Date(Date.parse(to) + 1_000).toISOString() }),
+});
 
 /** The lines of a run that are loaded, oldest first, in the order of their ids. */
 class Lines {
@@ -104,7 +105,7 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
         query: {
           runId,
           limit: pageSize,
-          ...rangeOf(latest.current),
+          ...(latest.current.step === undefined ? {} : rangeOf(latest.current.step)),
           ...(level === undefined ? {} : { level }),
           ...(cursor === undefined || cursor === null ? {} : { cursor }),
         },
