@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
@@ -83,6 +84,14 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     contentType,
     base64: content.toString('base64'),
   });
+
+  const useModel = () =>
+    workspace.api.call('putAutomationModels', {
+      body: {
+        models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'alpha' }],
+        order: ['m'],
+      },
+    });
 
   const lane = (page: Page, name: string) => page.getByRole('listitem').filter({ hasText: name });
   const inspector = (page: Page) => page.getByRole('complementary', { name: 'Selected step' });
@@ -423,13 +432,80 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
-  test('the turns of an AI agent show its answers and the skills that it called', async () => {
-    await workspace.api.call('putAutomationModels', {
-      body: {
-        models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'alpha' }],
-        order: ['m'],
-      },
+  test('a search in 100,000 lines leads to the place of a line, whose neighbours continue in both directions', async () => {
+    const runId = await start([log('first <b>mark</b>'), log(`${escape}[31mred`)]);
+    await settledRun(workspace.api, runId);
+    await addNumberedLogLines(hub.database, runId, 100_000);
+    await using tab = await open(`/app/runs/${runId}?view=logs`);
+    const { page } = tab;
+    const rows = page.getByRole('region', { name: 'Logs' });
+    const search = page.getByRole('searchbox', { name: 'Search in the log' });
+    await rows.getByText('line 100000', { exact: true }).waitFor();
+    await search.fill('LINE 50000');
+    await page.getByRole('status').getByText('1 lines found', { exact: true }).waitFor();
+    expect(await rows.locator('mark').allInnerTexts()).toEqual(['line 50000']);
+    expect(new URL(page.url()).searchParams.get('q')).toBe('LINE 50000');
+    await rows.getByRole('button', { name: 'line 50000' }).click();
+    await rows.getByText('line 50001', { exact: true }).waitFor();
+    await rows.getByText('line 49999', { exact: true }).waitFor();
+    expect(await rows.locator('[aria-expanded=true]').innerText()).toContain('line 50000');
+    await page.evaluate(`document.querySelector('[role=region][aria-label=Logs]').scrollTo(0, 1e9)`);
+    await rows.getByText('line 50055', { exact: true }).waitFor();
+    await page.evaluate(`document.querySelector('[role=region][aria-label=Logs]').scrollTo(0, 0)`);
+    await rows.getByText('line 49945', { exact: true }).waitFor();
+    // The place is in the address.
+    await page.reload();
+    await rows.getByText('line 50001', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Back to the results' }).click();
+    await page.getByRole('status').getByText('1 lines found', { exact: true }).waitFor();
+
+    await search.fill('no such line');
+    await page.getByText('No line contains this text.').waitFor();
+    await search.fill('');
+    await page.getByRole('combobox', { name: 'Order' }).selectOption('asc');
+    await rows.getByText('first <b>mark</b>', { exact: true }).waitFor();
+    expect(await page.evaluate(`document.querySelectorAll('*').length`)).toBeLessThan(1_000);
+
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe(`run-${runId}.log`);
+    const text = readFileSync(await download.path(), 'utf8');
+    expect(text).toContain('step 1: ⟨U+001B⟩[31mred');
+    expect(text.trimEnd().split('\n')).toHaveLength(100_002);
+
+    await page.goto(`${hub.url}/app/runs/${runId}?step=1&tab=logs`);
+    await inspector(page).getByText('⟨U+001B⟩[31mred').waitFor();
+    expect(await inspector(page).getByText('first').count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('the turns of an AI agent appear while it works, with their calls', async () => {
+    await useModel();
+    const { id: toolProfileId } = await workspace.api.call('putAutomationToolProfile', {
+      body: { name: 'tools', allow: ['memory.read'], deny: [] },
     });
+    const answers = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    model.reply = (_request, turn) => answers[turn]?.promise ?? 'FINAL: ?';
+    const runId = await start([{ type: 'agent', prompt: 'Look', toolProfileId, name: 'Ask the agent' }]);
+    await using tab = await open(`/app/runs/${runId}?tab=turns`);
+    const { page } = tab;
+    await inspector(page).getByText('The model works on its next answer…').waitFor();
+    answers[0]?.resolve(`${evil} I look.\nTOOL_CALL:memory.read|{"no":1}`);
+    await inspector(page).getByRole('heading', { name: 'Turn 1' }).waitFor();
+    await inspector(page).getByText('memory.read').first().waitFor();
+    await inspector(page).getByText('10 tokens in, 5 tokens out').waitFor();
+    expect(await inspector(page).getByText('⟨U+202E⟩').count()).toBeGreaterThan(0);
+    answers[1]?.resolve('FINAL: The light is green.');
+    await inspector(page).getByRole('heading', { name: 'Turn 2' }).waitFor();
+    await status(page, 'Succeeded').waitFor();
+    await expect.poll(() => inspector(page).getByText('The model works on its next answer…').count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('the turns of an AI agent show its answers and the skills that it called', async () => {
+    await useModel();
     const { id: toolProfileId } = await workspace.api.call('putAutomationToolProfile', {
       body: { name: 'tools', allow: ['memory.write'], deny: [] },
     });

@@ -100,25 +100,35 @@ function TurnItem({ turn, position }: { turn: Turn; position: number }) {
  * What the model of an agent step answered, turn by turn, with the skills that it called. `live` are the turns of a
  * step in progress; `whole` is shown until an ended step is read.
  */
-export function AgentTurnList({ step, live, whole }: { step: StepResult; live: AgentTurns | null; whole: ReactNode }) {
+export function AgentTurnList({
+  step,
+  isRunning,
+  live,
+  whole,
+}: {
+  step: StepResult;
+  isRunning: boolean;
+  live: AgentTurns | null;
+  whole: ReactNode;
+}) {
   const { words } = useLanguage();
   const { turnWords: texts } = words.run;
-  const isRunning = step.startedAt !== null && step.finishedAt === null;
   const inOutput = turnsOf(step.output);
-  const turns: Turn[] | null = isRunning ? live : inOutput.length > 0 ? inOutput : step.turns;
-  if (step.startedAt === null) return <p className="text-text-muted">{texts.none}</p>;
-  if (turns === null && !isRunning) return whole;
+  const ended = inOutput.length > 0 ? inOutput : step.turns;
+  if (!isRunning && step.startedAt !== null && ended === null) return whole;
+  const turns: Turn[] = (isRunning ? live : ended) ?? [];
+  const isCalling = turns.at(-1)?.calls.some(({ status }) => status === 'pending') === true;
   return (
     <>
-      {(turns ?? []).length === 0 && !isRunning && <p className="text-text-muted">{texts.none}</p>}
+      {turns.length === 0 && !isRunning && <p className="text-text-muted">{texts.none}</p>}
       <ol className="flex flex-col gap-4">
-        {(turns ?? []).map((turn, index) => (
+        {turns.map((turn, index) => (
           <TurnItem key={index} turn={turn} position={index + 1} />
         ))}
       </ol>
       {isRunning && (
         <p role="status" className="mt-4 text-text-muted">
-          {(turns ?? []).at(-1)?.calls.some(({ status }) => status === 'pending') === true ? texts.works : texts.asks}
+          {isCalling ? texts.works : texts.asks}
         </p>
       )}
     </>

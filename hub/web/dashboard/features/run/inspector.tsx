@@ -162,7 +162,10 @@ function Turns({ run, step }: { run: Run; step: StepResult }) {
     ) : (
       <LargeValueNote bytes={step.outputBytes} isBusy={values.isFetching} onOpen={values.open} />
     );
-  return <AgentTurnList step={values.data ?? step} live={live} whole={whole} />;
+  // The hub stores a step with its first turn, so the step that is next is already running.
+  const isNext = run.status === 'running' && run.stepsResultJson.find(({ finishedAt }) => finishedAt === null) === step;
+  const isRunning = step.startedAt === null ? isNext : step.finishedAt === null;
+  return <AgentTurnList step={values.data ?? step} isRunning={isRunning} live={live} whole={whole} />;
 }
 
 /** Everything about the selected step. */
