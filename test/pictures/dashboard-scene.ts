@@ -176,7 +176,7 @@ export async function fillWorkspace(hub: TestHub, model: ModelServer, browser: B
     {
       type: 'approval',
       name: 'Ask before the mail',
-      title: 'Send the morning report to 12 customers?',
+      title: 'Send the morning report to the order desk?',
       message: 'Five orders, 2,587.60 in all. Order 20420 has no delivery date.',
     },
     skill(

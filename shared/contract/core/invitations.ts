@@ -28,7 +28,7 @@ export const invitations = defineResource({
     path: '/tenants/{tenantId}/invitations',
     summary: 'Invite a member by link',
     description:
-      'Returns a link that works once and expires after 7 days. The invited person opens it, chooses a password and is signed in. Only this response contains the link; the hub keeps a hash. A second invitation of the same address replaces the first. The link stops to work when the admin who created it is removed or becomes an agent.',
+      'Returns a link that works once and expires after 7 days. The invited person opens it, chooses a password and is signed in. Only this response contains the link; the hub keeps a hash. A second invitation of the same address replaces the first. The link stops working when the admin who created it is removed or becomes an agent.',
     params: tenantParams,
     body: named('InviteMember', z.strictObject({ email, role: role.default('agent') }), {
       email: 'bob@example.com',
