@@ -8,6 +8,7 @@ import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
 import { newId } from '../../../platform/ids.ts';
 import { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { RunReader } from './reader.ts';
+import type { RunParts } from './store.ts';
 
 /** A running run with a reader of its own. */
 async function openRun(stack: AsyncDisposableStack, payload: object | null = null) {
@@ -51,7 +52,7 @@ async function openRun(stack: AsyncDisposableStack, payload: object | null = nul
   return { database, reader, budget, tenantId, runId, looks };
 }
 
-const whole = { inputs: true, outputs: true, indexes: null };
+const whole: RunParts = { inputs: true, outputs: true, turns: 'none', indexes: null };
 const first = { indexes: null, isFirst: true };
 
 test.each([300_000, 2_000_000])(

@@ -35,20 +35,20 @@ export function PagedLog({ run, step, filter, order, line, onFound }: PagedLogPr
   const rows = useLogRows(count);
   const { scroller } = rows;
   const firstId = lines[0]?.id;
-  const before = useRef<{ firstId: string | undefined; height: number }>({ firstId: undefined, height: 0 });
+  const lastFirstId = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    const last = before.current;
-    if (last.firstId === undefined && line !== undefined) {
+    const last = lastFirstId.current;
+    if (last === undefined && line !== undefined) {
       // The line is in the middle of the view.
       const at = lines.findIndex(({ id }) => id >= line);
       element.scrollTop = at * rowHeight - element.clientHeight / 2;
-    } else if (last.firstId !== undefined && last.firstId !== firstId) {
+    } else if (last !== undefined && last !== firstId) {
       // Lines that were added before keep the lines in view where they are.
-      element.scrollTop += lines.findIndex(({ id }) => id === last.firstId) * rowHeight;
+      element.scrollTop += lines.findIndex(({ id }) => id === last) * rowHeight;
     }
-    before.current = { firstId, height: element.scrollHeight };
+    lastFirstId.current = firstId;
   }, [firstId]);
   const emptyPages = pages.length - 1 - pages.findLastIndex(({ data }) => data.length > 0);
   const isPaused = emptyPages >= maxEmptyPages && emptyPages % maxEmptyPages === 0;

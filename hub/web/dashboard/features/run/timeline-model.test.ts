@@ -24,6 +24,7 @@ const step = (index: number, from: number | null, to: number | null, more: Parti
   output: null,
   outputText: null,
   outputBytes: 0,
+  turns: null,
   error: null,
   approval: null,
   childRunId: null,
