@@ -11,7 +11,7 @@ import type { Candidate } from './failover.ts';
 import { modelConfigs } from './schema.ts';
 
 /** The hub's own model, configured by its operator. */
-export interface OwnModel {
+interface OwnModel {
   binding: ModelBinding;
   inference: Inference;
   prices: ModelPrices | null;
