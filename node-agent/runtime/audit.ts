@@ -323,6 +323,8 @@ export class AuditLog {
         if (isChained && size === 0) syncFolder(dirname(path));
       } catch (error) {
         ftruncateSync(handle, size);
+        // This process changed the file, or created it empty.
+        if (isChained && this.#tail !== undefined) this.#tail.stamp = stampOf(this.#path);
         throw error;
       }
     } finally {
