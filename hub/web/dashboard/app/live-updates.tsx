@@ -15,7 +15,6 @@ import { useTenantId } from './session.tsx';
 const LiveContext = createContext<LiveEvents | null>(null);
 const RereadsContext = createContext<Rereads | null>(null);
 
-
 /** Marks responses of operations as old, so that those on the page are read again. */
 export function reread(client: QueryClient, operations: Iterable<OperationId>): void {
   for (const id of operations) background(client.invalidateQueries({ queryKey: [id] }));
