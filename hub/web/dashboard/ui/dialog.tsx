@@ -39,7 +39,7 @@ export function Dialog({ title, onClose, children, isWide = false, isClosable = 
       ref={ref}
       tabIndex={-1}
       aria-labelledby={id}
-      className={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] rounded-(--radius-large) border bg-surface-raised p-0 text-text shadow-large ${isWide ? 'max-w-4xl' : 'max-w-lg'}`}
+      className={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] rounded-(--radius-large) border bg-surface-raised p-0 text-text shadow-large outline-none ${isWide ? 'max-w-4xl' : 'max-w-lg'}`}
       onCancel={(event) => {
         event.preventDefault();
         if (isClosable) onClose();

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../../../shared/client/client.ts';
-import type { ChatAttachment, ChatDraft, InboxMessage } from '../../../../../shared/client/operations.ts';
+import type { ChatDraft, InboxMessage } from '../../../../../shared/client/operations.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { Store } from '../../../../../shared/web/store.ts';
 import { client } from '../../app/api.ts';
@@ -15,7 +15,7 @@ import {
   withoutReturned,
 } from './draft-text.ts';
 import type { DraftKind, DraftText, Outgoing, StoredDraft } from './draft-text.ts';
-import { uploadFile } from './files.ts';
+import { Uploads } from './uploads.ts';
 
 export interface DraftState {
   /** The text that the page shows. */
@@ -53,12 +53,11 @@ export class Draft {
   #returned: Outgoing | null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saving: Promise<void> | null = null;
-  /** Files appear in the order in which the agent chose them. */
-  readonly #fileOrder = new Map<string, number>();
-  #chosenFiles = 0;
+  readonly #uploads: Uploads;
 
   constructor(params: { tenantId: string; id: string }, storageKey: string, onChange: () => void) {
     this.#params = params;
+    this.#uploads = new Uploads(params);
     this.#storageKey = storageKey;
     this.#onChange = onChange;
     const stored = readStoredDraft(localStorage.getItem(storageKey));
@@ -75,7 +74,7 @@ export class Draft {
       outgoing: null,
       problem: null,
     });
-    if (!this.store.state.isSaved) this.#saveLater(0);
+    this.flush();
   }
 
   get isEmpty(): boolean {
@@ -155,8 +154,8 @@ export class Draft {
 
   /** Shows the other text. */
   show(kind: DraftKind): void {
-    const before = this.#savedKind;
     if (this.store.state.kind === kind) return;
+    const before = this.#savedKind;
     this.#set({ kind, problem: null, refusedFiles: 0 });
     if (this.#savedKind !== before) this.#change(kind, this.text);
     else this.#keep();
@@ -170,32 +169,12 @@ export class Draft {
 
   async attach(files: readonly File[]): Promise<void> {
     const { kind } = this.store.state;
-    const change = (by: (text: DraftText) => Partial<DraftText>) => {
-      const text = this.store.state[kind];
-      this.#set({ [kind]: { ...text, ...by(text) } });
-    };
     const accepted = files.slice(0, Math.max(0, maxFiles - this.text.files.length - this.text.uploads));
     this.#set({ refusedFiles: files.length - accepted.length, problem: null });
-    change(({ uploads }) => ({ uploads: uploads + accepted.length }));
-    const first = this.#chosenFiles;
-    this.#chosenFiles += accepted.length;
-    const orderOf = ({ id }: ChatAttachment) => this.#fileOrder.get(id) ?? 0;
-    await Promise.all(
-      accepted.map(async (file, index) => {
-        try {
-          const attachment = await uploadFile(this.#params, file);
-          this.#fileOrder.set(attachment.id, first + index);
-          change((text) => ({
-            files: [...text.files, attachment].toSorted((one, other) => orderOf(one) - orderOf(other)),
-          }));
-        } catch (error) {
-          noteFailure(error);
-          this.#set({ problem: error });
-        } finally {
-          change(({ uploads }) => ({ uploads: uploads - 1 }));
-        }
-      }),
-    );
+    await this.#uploads.start(accepted, {
+      onChange: (by) => this.#set({ [kind]: { ...this.store.state[kind], ...by(this.store.state[kind]) } }),
+      onFailure: (problem) => this.#set({ problem }),
+    });
   }
 
   detach(fileId: string): void {

@@ -18,6 +18,7 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
     [['U'], inbox.keySuggestion],
     [['E'], inbox.keyResolve],
     [['Z'], inbox.keyUndo],
+    [['Ctrl', 'Z'], inbox.keyUndo],
     [['S'], inbox.snooze],
     [['A'], inbox.assignToMe],
     [['Shift', 'A'], inbox.keyAssign],
@@ -32,7 +33,7 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
     <Dialog title={inbox.shortcuts} onClose={onClose}>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1.5">
         {keys.map(([names, label]) => (
-          <div key={label} className="contents">
+          <div key={`${names.join()} ${label}`} className="contents">
             <dt className="flex gap-1">
               {names.map((name) => (
                 <kbd key={name} className="rounded-(--radius-small) border bg-surface-muted px-1.5">

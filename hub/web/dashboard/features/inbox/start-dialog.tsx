@@ -72,7 +72,11 @@ export function StartDialog({
             event.preventDefault();
             setSelected((index) => Math.max(0, Math.min(visitors.length - 1, index + step)));
           }
-          if (event.key === 'Enter' && isCurrent) setVisitor(visitors[selected] ?? null);
+          if (event.key === 'Enter') {
+            // The key must not begin a line in the message.
+            event.preventDefault();
+            if (isCurrent) setVisitor(visitors[selected] ?? null);
+          }
         }}
       />
       <Loaded of={list}>
