@@ -41,6 +41,8 @@ export const errorMeanings: Record<ErrorCode, string> = {
   request_timeout: 'The request took too long to arrive. Send it again.',
   conflict: 'The request contradicts the current state. The message says how.',
   version_conflict: 'The object changed since you read it. Read it again and repeat the change.',
+  session_changed:
+    'The browser is signed in as another user than the one that the page names in `Outrigger-Session-User`. Load the page again.',
   conversation_closed: 'The conversation is closed.',
   newer_reply: 'A colleague replied first. Read the reply, then send yours with the newest `lastSeenSeq`.',
   assignment_conflict: 'Someone else took the conversation. `assignedUserId` names the current assignee.',

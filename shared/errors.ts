@@ -46,6 +46,7 @@ export const errorCodes = {
   request_timeout: { status: 408, retryable: true },
   conflict: { status: 409, retryable: false },
   version_conflict: { status: 409, retryable: false },
+  session_changed: { status: 409, retryable: false },
   conversation_closed: { status: 409, retryable: false },
   newer_reply: { status: 409, retryable: false },
   assignment_conflict: { status: 409, retryable: false },

@@ -296,6 +296,19 @@ describe('users', () => {
     for (const path of ['/sign-in', '/voice']) expect(away.text).toContain(`href="${path}"`);
   });
 
+  test('act only as the user that a page names: a page of another user of the browser is refused', async () => {
+    const { user } = await workspace.session.call('readMe');
+    const another = (await hub.workspace()).jwt;
+    const read = (session: string, method = 'GET', path = '/auth/me') =>
+      send(hub.url, method, path, {
+        headers: { cookie: `outrigger_session=${session}`, 'outrigger-session-user': user.id, origin: hub.url },
+      });
+    expect(await read(workspace.jwt)).toMatchObject({ status: 200 });
+    expect(await read(another)).toMatchObject({ status: 409, body: { code: 'session_changed' } });
+    expect(await read(another, 'POST', '/auth/logout')).toMatchObject({ status: 409 });
+    await hub.client(another).call('readMe');
+  });
+
   test('have a session cookie that only this host can set over HTTPS; two cookies are rejected', async () => {
     await using secure = await startHub(
       { PUBLIC_URL: 'https://hub.example.org', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000' },

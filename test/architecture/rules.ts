@@ -67,6 +67,7 @@ export const rules: Rule[] = [
       'pino',
       'ajv',
       '@redocly/openapi-core',
+      '@tanstack/react-query',
       ...testing,
     ],
     forbids: { from: 'hub/a.test.ts', target: 'node-agent/runtime/cli.ts' },

@@ -86,19 +86,4 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     await dialog.waitFor({ state: 'hidden' });
     expect(await page.getByRole('combobox', { name: 'Search' }).inputValue()).toBe('half a name');
   });
-
-  test('all tabs of a browser share one stream of events, and another tab continues it', async () => {
-    await using tab = await open('/app');
-    const first = tab.page;
-    const streams = () => tab.requests.filter((url) => url.endsWith('/events')).length;
-    await expect.poll(streams).toBe(1);
-    const second = await first.context().newPage();
-    const opened: string[] = [];
-    second.on('request', (request) => opened.push(request.url()));
-    await second.goto(`${hub.url}/app/nodes`);
-    await second.getByRole('heading', { level: 1, name: 'Nodes' }).waitFor();
-    expect(opened.filter((url) => url.endsWith('/events'))).toEqual([]);
-    await first.close();
-    await expect.poll(() => opened.filter((url) => url.endsWith('/events')).length).toBe(1);
-  });
 });

@@ -317,6 +317,40 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(tab.requests.slice(before).filter((url) => url.endsWith('/conversations/'))).toEqual([]);
   });
 
+  test('a conversation that starts after the agent has closed the dialog does not open', async () => {
+    const [late, other] = [await visitor('Late start'), await visitor('Other work')];
+    await late.say('Hello?');
+    await other.say('Hello?');
+    await hub.client(ann).call('updateInboxConversation', {
+      params: { tenantId, id: late.conversationId },
+      body: { status: 'closed' },
+    });
+    await using tab = await open('/app/inbox');
+    const { page } = tab;
+    const gate = Promise.withResolvers<void>();
+    const isStart = (url: URL, method: string) => method === 'POST' && url.pathname.endsWith('/chat/conversations');
+    await page.route('**/chat/conversations', async (route) => {
+      if (isStart(new URL(route.request().url()), route.request().method())) await gate.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /Late start/ })
+      .click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Message' }).fill('We found your order.');
+    await page.getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await row(page, 'Other work').click();
+    await reply(page).fill('A reply');
+    const started = page.waitForResponse((response) => isStart(new URL(response.url()), response.request().method()));
+    gate.resolve();
+    expect((await started).status()).toBeLessThan(300);
+    await row(page, 'Late start').waitFor();
+    expect(await reply(page).inputValue()).toBe('A reply');
+    expect(new URL(page.url()).searchParams.get('conversation')).toBe(other.conversationId);
+  });
+
   test('a sent reply does not return, and what is added meanwhile or before leaving stays', async () => {
     const maria = await visitor('Twice');
     await maria.say('Hello?');

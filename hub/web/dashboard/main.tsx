@@ -4,12 +4,11 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from '../../../shared/client/client.ts';
 import { background } from '../../../shared/web/background.ts';
-import { query } from './app/api.ts';
+import { actAs, query } from './app/api.ts';
 import { LanguageProvider, loadLanguage } from './app/language.tsx';
 import { LiveUpdates } from './app/live-updates.tsx';
 import { queryClient } from './app/query-client.ts';
 import { router } from './app/router.tsx';
-import { SessionProvider } from './app/session.tsx';
 import { LoadError } from './ui/error.tsx';
 // oxlint-disable-next-line import/no-unassigned-import
 import './style.css';
@@ -34,15 +33,14 @@ async function main(): Promise<void> {
     );
     return;
   }
+  actAs(session.user.id);
   page.render(
     <StrictMode>
       <LanguageProvider value={language}>
         <QueryClientProvider client={queryClient}>
-          <SessionProvider value={session}>
-            <LiveUpdates>
-              <RouterProvider router={router} />
-            </LiveUpdates>
-          </SessionProvider>
+          <LiveUpdates>
+            <RouterProvider router={router} />
+          </LiveUpdates>
         </QueryClientProvider>
       </LanguageProvider>
     </StrictMode>,

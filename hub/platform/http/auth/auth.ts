@@ -77,6 +77,9 @@ export interface AuthDependencies {
 
 const webhookTokenHeader = 'x-service-automation-token';
 
+/** A page names the user that it shows: all pages of a browser share its cookie. */
+const sessionUserHeader = 'outrigger-session-user';
+
 /** Headers with credentials of a channel or its provider. */
 const channelCredentialHeaders = [
   webhookTokenHeader,
@@ -305,6 +308,9 @@ async function authenticateSession(
     throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
   if (bearer === null && operation.method !== 'GET') assertSameOrigin(request, hosts);
   const session: SessionIdentity = await identity.authenticateSession(token);
+  const shownUser = request.headers[sessionUserHeader];
+  if (shownUser !== undefined && shownUser !== session.user.id)
+    throw new AppError('session_changed', 'The browser is signed in as another user now; load the page again.');
   return authorizeAs({ kind: 'session', ...session }, () => {
     assertOwnWorkspace(params, session.tenantId);
     admitSession(operation, session);

@@ -27,7 +27,7 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   }
   if (acceptsIdempotencyKey(operation))
     add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
-  if (allowsCaller(operation, 'session')) add('unauthenticated', 'rate_limited');
+  if (allowsCaller(operation, 'session')) add('unauthenticated', 'session_changed', 'rate_limited');
   if (allowsCaller(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
   if (operation.ifMatch !== undefined) add(operation.ifMatch, 'validation_failed');
   if (operation.entitlement !== undefined) add('product_not_entitled');

@@ -10,8 +10,24 @@ import { background } from '../../../../shared/web/background.ts';
 export type Answer<Id extends OperationId> = Operations[Id]['answer'];
 export type { Input, JsonOperationId, OperationId };
 
+/** Id of the user that the page shows. */
+let userId: string | null = null;
+export const actAs = (id: string) => {
+  userId = id;
+};
+
+/**
+ * `fetch` as the user that the page shows. The hub refuses the request if the browser is signed in as another user,
+ * because all pages of a browser share its cookie.
+ */
+export const fetchAsUser = (url: string, init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> }) =>
+  fetch(url, {
+    ...init,
+    headers: { ...init.headers, ...(userId === null ? {} : { 'outrigger-session-user': userId }) },
+  });
+
 /** Calls the API of this hub with the session cookie of the browser. */
-export const client = createClient<Response>({ baseUrl: '', fetch: (url, init) => fetch(url, init) });
+export const client = createClient<Response>({ baseUrl: '', fetch: fetchAsUser });
 
 /** The same without the types of the operation, for code that is generic in it. */
 const callAny = client.call as (
@@ -72,6 +88,8 @@ export function retryDelay(attempt: number, error: unknown): number {
 export interface Gesture<Id extends OperationId> {
   input: Input<Id> | undefined;
   key: string;
+  /** Whether the result of an earlier attempt is unknown. */
+  isRepeated: boolean;
   /** Version that the user saw. The hub refuses the request if the object has changed since. */
   ifMatch: number | undefined;
 }
@@ -84,15 +102,26 @@ export function useAction<Id extends JsonOperationId>(
   id: Id,
   { onDone }: { onDone?: (answer: Answer<Id>, input: Input<Id> | undefined) => unknown } = {},
 ) {
+  const [method] = operations[id];
   const mutation = useMutation<Answer<Id>, Error, Gesture<Id>>({
     mutationKey: [id],
-    mutationFn: ({ input, key, ifMatch }) =>
-      callAny(id, input, {
-        headers: {
-          ...(operations[id][0] === 'POST' ? { 'idempotency-key': key } : {}),
-          ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
-        },
-      }) as Promise<Answer<Id>>,
+    mutationFn: async (gesture) => {
+      const { input, key, ifMatch } = gesture;
+      try {
+        return (await callAny(id, input, {
+          headers: {
+            ...(method === 'POST' ? { 'idempotency-key': key } : {}),
+            ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+          },
+        })) as Answer<Id>;
+      } catch (error) {
+        // An earlier attempt has deleted it.
+        if (method === 'DELETE' && gesture.isRepeated && error instanceof ApiError && error.status === 404)
+          return {} as Answer<Id>;
+        gesture.isRepeated ||= isTransient(error);
+        throw error;
+      }
+    },
     retry: (failures, error) => failures < 3 && isTransient(error),
     retryDelay,
     onSuccess: async (answer, { input }) => {
@@ -105,11 +134,12 @@ export function useAction<Id extends JsonOperationId>(
   const run = (input?: Input<Id>, ifMatch?: number): Promise<Answer<Id>> => {
     // The second click of a double click can arrive before the button is disabled.
     const gesture = JSON.stringify([input ?? null, ifMatch]);
-    const key = unsettled.current.get(gesture) ?? newKey();
+    const unsettledKey = unsettled.current.get(gesture);
+    const key = unsettledKey ?? newKey();
     const started =
       running.current.get(gesture) ??
       mutation
-        .mutateAsync({ input, key, ifMatch })
+        .mutateAsync({ input, key, isRepeated: unsettledKey !== undefined, ifMatch })
         .then(
           (answer) => {
             unsettled.current.delete(gesture);

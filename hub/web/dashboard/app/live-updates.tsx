@@ -1,63 +1,61 @@
 import { useQueryClient } from '@tanstack/react-query';
-import type { QueryClient } from '@tanstack/react-query';
+import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import { createContext, useContext, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { background } from '../../../../shared/web/background.ts';
 import type { OperationId } from './api.ts';
 import { LiveEvents } from './live-events.ts';
 import type { WorkspaceEvent } from './live-events.ts';
-import { sessionState } from './session-state.ts';
+import { Rereads } from './rereads.ts';
+import type { RereadOptions } from './rereads.ts';
+import { checkSession } from './session-state.ts';
 import { useTenantId } from './session.tsx';
 
 const LiveContext = createContext<LiveEvents | null>(null);
+const RereadsContext = createContext<Rereads | null>(null);
 
 /** Lists and counts that are read again after events of a type. Pages that show single objects patch them themselves. */
-const listsOf: Partial<Record<string, readonly OperationId[]>> = {
-  approval: ['listAutomationApprovalSummaries'],
-  node: ['listAutomationNodes'],
+const listsOf: Partial<Record<string, OperationId>> = {
+  approval: 'listAutomationApprovalSummaries',
+  node: 'listAutomationNodes',
 };
-/** A list is read again at most this often, however many events arrive. */
-const rereadMs = 1_000;
 
 /** Marks responses of operations as old, so that those on the page are read again. */
 export function reread(client: QueryClient, operations: Iterable<OperationId>): void {
   for (const id of operations) background(client.invalidateQueries({ queryKey: [id] }));
 }
 
+/** Whether events may be missing: before `ready`, and before `reset`. */
+export const isGap = ({ type }: WorkspaceEvent) => type === 'ready' || type === 'reset';
+
 /** Connects the page to the live events of the workspace. */
 export function LiveUpdates({ children }: { children: ReactNode }) {
   const tenantId = useTenantId();
   const client = useQueryClient();
+  const [rereads] = useState(() => new Rereads(client));
   const [live, setLive] = useState<LiveEvents | null>(null);
   useEffect(() => {
     const events = new LiveEvents(tenantId);
-    const due = new Set<OperationId>();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    // A list that is being read now is read again afterwards: to cancel the request each time would starve a slow list.
-    const rereadDue = () => {
-      const idle = [...due].filter((id) => client.isFetching({ queryKey: [id] }) === 0);
-      reread(client, idle);
-      for (const id of idle) due.delete(id);
-      timer = due.size === 0 ? undefined : setTimeout(rereadDue, rereadMs);
-    };
     const stopListening = events.subscribe((batch) => {
       for (const { type } of batch) {
-        // Events may be missing before `ready` and are missing before `reset`: what the page shows may be old.
-        if (type === 'ready' || type === 'reset') background(client.invalidateQueries());
-        if (type === 'end') sessionState.set({ isExpired: true });
-        for (const id of listsOf[type] ?? []) due.add(id);
+        if (type === 'end') background(checkSession());
+        const list = listsOf[type];
+        if (list !== undefined) rereads.request([list]);
       }
-      if (due.size > 0) timer ??= setTimeout(rereadDue, rereadMs);
+      if (batch.some(isGap)) for (const { queryKey } of client.getQueryCache().getAll()) rereads.request(queryKey);
     });
     const stop = events.start();
     setLive(events);
     return () => {
       stopListening();
-      clearTimeout(timer);
       stop();
     };
-  }, [tenantId, client]);
-  return <LiveContext value={live}>{children}</LiveContext>;
+  }, [tenantId, client, rereads]);
+  return (
+    <RereadsContext value={rereads}>
+      <LiveContext value={live}>{children}</LiveContext>
+    </RereadsContext>
+  );
 }
 
 /** Calls a function with each batch of workspace events while the component is on the page. */
@@ -68,4 +66,22 @@ export function useWorkspaceEvents(listener: (events: readonly WorkspaceEvent[])
     latest.current = listener;
   });
   useEffect(() => live?.subscribe((events) => latest.current(events)), [live]);
+}
+
+export function useRereads(): Rereads {
+  const rereads = useContext(RereadsContext);
+  if (rereads === null) throw new Error('The page has no live updates.');
+  return rereads;
+}
+
+/** Reads responses again after events that concern them. */
+export function useRereadOn(
+  concerns: (event: WorkspaceEvent) => boolean,
+  keys: readonly QueryKey[],
+  options?: RereadOptions,
+): void {
+  const rereads = useRereads();
+  useWorkspaceEvents((events) => {
+    if (events.some(concerns)) for (const key of keys) rereads.request(key, options);
+  });
 }

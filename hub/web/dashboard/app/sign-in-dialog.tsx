@@ -1,13 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { background } from '../../../../shared/web/background.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Input } from '../ui/form.tsx';
-import { client } from './api.ts';
-import { useWords } from './language.tsx';
-import { sessionState } from './session-state.ts';
-import { useSession } from './session.tsx';
+import { useLanguage } from './language.tsx';
+import { checkSession, sessionState } from './session-state.ts';
+import { announceSession, useSession, useSessionWatch } from './session.tsx';
 import { useStore } from './use-store.ts';
 
 /** Signs the browser in with a password. @returns the status of the response; 303 when the hub accepted it. */
@@ -21,41 +20,49 @@ async function signIn(form: FormData): Promise<number> {
   return response.type === 'opaqueredirect' ? 303 : response.status;
 }
 
-/** Lets the user sign in again over the page when the session ended, so that nothing on the page is lost. */
+/**
+ * Lets the user sign in again over the page when the session ended, or when the browser is signed in as another user, so
+ * that nothing on the page is lost.
+ */
 export function SignInDialog() {
-  const words = useWords().common;
-  const { isExpired } = useStore(sessionState);
-  const { user, tenantId } = useSession();
+  const { words: allWords, format } = useLanguage();
+  const words = allWords.common;
+  const { problem } = useStore(sessionState);
+  const { user } = useSession();
   const cache = useQueryClient();
   const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
-  if (!isExpired) return null;
+  const [failure, setFailure] = useState<string | null>(null);
+  useSessionWatch();
+  const before = useRef(problem);
+  useEffect(() => {
+    // The user may have signed in again in another tab.
+    if (before.current !== null && problem === null) background(cache.invalidateQueries());
+    before.current = problem;
+  }, [problem, cache]);
+  if (problem === null) return null;
   const submit = async (form: FormData) => {
     setBusy(true);
-    setProblem(null);
+    setFailure(null);
     try {
       const status = await signIn(form);
-      if (status !== 303) {
-        setProblem(status === 429 ? words.tooManySignIns : status >= 500 ? words.noConnection : words.signInFailed);
-        return;
-      }
-      const now = await client.call('readMe');
-      if (now.user.id !== user.id || now.tenantId !== tenantId) {
-        setProblem(words.otherUser);
-        location.reload();
-        return;
-      }
-      sessionState.set({ isExpired: false });
-      await cache.invalidateQueries();
+      if (status === 303) {
+        const isKnown = (await checkSession()) !== null || sessionState.state.problem === 'changed';
+        if (!isKnown) setFailure(words.noConnection);
+        announceSession();
+      } else
+        setFailure(status === 429 ? words.tooManySignIns : status >= 500 ? words.noConnection : words.signInFailed);
     } catch {
-      setProblem(words.noConnection);
+      setFailure(words.noConnection);
     } finally {
       setBusy(false);
     }
   };
+  const isChanged = problem === 'changed';
   return (
-    <Dialog title={words.signInAgain} isClosable={false} onClose={() => undefined}>
-      <p className="mb-3 text-text-muted">{words.signInAgainText}</p>
+    <Dialog title={isChanged ? words.sessionChanged : words.signInAgain} isClosable={false} onClose={() => undefined}>
+      <p className="mb-3 text-text-muted">
+        {isChanged ? format(words.sessionChangedText, { email: user.email }) : words.signInAgainText}
+      </p>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -74,15 +81,19 @@ export function SignInDialog() {
             />
           )}
         </Field>
-        <Field label={words.password} error={problem}>
+        <Field label={words.password} error={failure}>
           {(attributes) => (
             <Input {...attributes} name="password" type="password" autoComplete="current-password" required autoFocus />
           )}
         </Field>
         <div className="flex items-center justify-between">
-          <a className="text-accent" href={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`}>
-            {words.signIn}…
-          </a>
+          {isChanged ? (
+            <Button onClick={() => location.reload()}>{words.reload}</Button>
+          ) : (
+            <a className="text-accent" href={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`}>
+              {words.signIn}…
+            </a>
+          )}
           <Button variant="primary" type="submit" isBusy={isBusy}>
             {words.signIn}
           </Button>

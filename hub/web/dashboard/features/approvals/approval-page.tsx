@@ -1,10 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ApprovalDetail } from '../../../../../shared/client/client.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useRereadOn } from '../../app/live-updates.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 import { Page, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -74,16 +74,12 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
 /** An approval: what exactly runs, who asked for it, and the decision. */
 export function ApprovalPage() {
   const { approvalId } = useParams({ from: '/approvals/$approvalId' });
-  const cache = useQueryClient();
   const approval = useQuery({
     ...query('getAutomationApproval', { params: { id: approvalId } }),
     // Who can decide changes with time and with other decisions.
     staleTime: 0,
     refetchInterval: ({ state: { data } }) => (data?.status === 'pending' && data.required > 1 ? rereadVotesMs : false),
   });
-  useWorkspaceEvents((events) => {
-    if (events.some(({ type, id }) => type === 'approval' && id === approvalId))
-      reread(cache, ['getAutomationApproval']);
-  });
+  useRereadOn(({ type, id }) => type === 'approval' && id === approvalId, [['getAutomationApproval']]);
   return <Loaded of={approval}>{(data) => <Approval approval={data} />}</Loaded>;
 }

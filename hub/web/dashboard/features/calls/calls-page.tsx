@@ -1,10 +1,9 @@
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useRef } from 'react';
 import { background } from '../../../../../shared/web/background.ts';
 import { client, keyOf, query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useRereadOn } from '../../app/live-updates.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Card, Empty, Page } from '../../ui/layout.tsx';
@@ -12,9 +11,6 @@ import { PagedList } from '../../ui/paged-list.tsx';
 import { CallsTable } from './calls-table.tsx';
 import { callDirections, callResults } from './filters.ts';
 import type { CallFilters } from './filters.ts';
-
-/** Lists are read again at most this often, however many calls change. */
-const rereadMs = 1_000;
 
 function useCalls(filters: CallFilters) {
   return useInfiniteQuery({
@@ -26,19 +22,6 @@ function useCalls(filters: CallFilters) {
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-}
-
-/** Reads the calls again after they changed. */
-function useLiveCalls(): void {
-  const cache = useQueryClient();
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useWorkspaceEvents((events) => {
-    if (!events.some(({ type }) => type === 'call')) return;
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      reread(cache, ['listCalls', 'getCallSummary']);
-    }, rereadMs);
   });
 }
 
@@ -74,7 +57,7 @@ export function CallsPage() {
   const filters = useSearch({ from: '/calls' });
   const navigate = useNavigate({ from: '/calls' });
   const calls = useCalls(filters);
-  useLiveCalls();
+  useRereadOn(({ type }) => type === 'call', [['listCalls'], ['getCallSummary']]);
   const change = (next: CallFilters) => background(navigate({ search: next }));
   const isFiltered = Object.keys(filters).length > 0;
   const exported = `/calls/export?${new URLSearchParams({ format: 'csv', ...filters }).toString()}`;

@@ -4,7 +4,7 @@ import { background } from '../../../../../shared/web/background.ts';
 import { createEventStreamParser } from '../../../../../shared/web/event-stream-parser.ts';
 import { readTextPieces } from '../../../../../shared/web/response-text.ts';
 import { client } from '../../app/api.ts';
-import { noteFailure, sessionState } from '../../app/session-state.ts';
+import { checkSession, noteFailure } from '../../app/session-state.ts';
 
 // Importing the contract would add its schema library to the page. The types keep these values equal to the contract's.
 const protocol: typeof agentProtocol = 'outrigger.chat.agent.v1';
@@ -211,7 +211,7 @@ function openSocket(tenantId: string, events: TransportEvents): Transport {
     events.onFrame(typeof data === 'string' ? parse(data) : null),
   );
   socket.addEventListener('close', ({ code }) => {
-    if (code === revoked) sessionState.set({ isExpired: true });
+    if (code === revoked) background(checkSession());
     events.onEnd();
   });
   return {
@@ -227,7 +227,7 @@ function openSocket(tenantId: string, events: TransportEvents): Transport {
 function openStream(tenantId: string, events: TransportEvents): Transport {
   const aborter = new AbortController();
   const parser = createEventStreamParser(({ event, data }) => {
-    if (event === 'end') sessionState.set({ isExpired: true });
+    if (event === 'end') background(checkSession());
     else events.onFrame(parse(data));
   });
   const read = async () => {

@@ -1,5 +1,6 @@
 import { addressOf, ApiError } from '../../../../../shared/client/client.ts';
 import type { ChatAttachment } from '../../../../../shared/client/operations.ts';
+import { fetchAsUser } from '../../app/api.ts';
 
 interface ErrorAnswer {
   code?: string;
@@ -9,7 +10,7 @@ interface ErrorAnswer {
 /** Uploads a file for a message. The client of the API sends JSON only. */
 export async function uploadFile(params: { tenantId: string; id: string }, file: File): Promise<ChatAttachment> {
   const { method, url } = addressOf('', 'uploadInboxFile', { params, query: { name: file.name.slice(-200) } });
-  const response = await fetch(url, {
+  const response = await fetchAsUser(url, {
     method,
     headers: { 'content-type': 'application/octet-stream' },
     body: file,

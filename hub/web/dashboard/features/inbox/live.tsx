@@ -7,7 +7,8 @@ import { background } from '../../../../../shared/web/background.ts';
 import { Store } from '../../../../../shared/web/store.ts';
 import { keyOf } from '../../app/api.ts';
 import type { Answer, OperationId } from '../../app/api.ts';
-import { reread } from '../../app/live-updates.tsx';
+import { useRereads } from '../../app/live-updates.tsx';
+import type { Rereads } from '../../app/rereads.ts';
 import { useSession } from '../../app/session.tsx';
 import { AgentConnection } from './agent-connection.ts';
 import { isOutdated, patchConversation, patchFields, removeConversation } from './conversation-cache.ts';
@@ -28,8 +29,6 @@ interface LiveState {
   viewers: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Lists and counts are read again at most this often. */
-const rereadMs = 1_000;
 /** Without a connection, the open conversation is read again at this interval. */
 const pollMs = 3_000;
 /** Without a new signal for this time, typing has stopped. Clients repeat the signal every 3 seconds. */
@@ -49,13 +48,13 @@ export class InboxLive {
   /** Newest change of each conversation that this page knows, so that `sync` finds only missed ones. */
   readonly #changedAt = new Map<string, string>();
   readonly #typingTimers = new Map<string, ReturnType<typeof setTimeout>>();
-  readonly #due = new Set<OperationId>();
-  #rereadTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #rereads: Rereads;
   #wasConnected = false;
   #openId: string | null = null;
 
-  constructor(cache: QueryClient, tenantId: string, userId: string) {
+  constructor(cache: QueryClient, rereads: Rereads, tenantId: string, userId: string) {
     this.#cache = cache;
+    this.#rereads = rereads;
     this.#tenantId = tenantId;
     this.#userId = userId;
     this.threads = new Threads(tenantId);
@@ -78,7 +77,6 @@ export class InboxLive {
       flush();
       removeEventListener('pagehide', flush);
       document.removeEventListener('visibilitychange', flush);
-      clearTimeout(this.#rereadTimer);
       for (const timer of this.#typingTimers.values()) clearTimeout(timer);
       stop();
     };
@@ -90,14 +88,9 @@ export class InboxLive {
     this.connection.view(id);
   }
 
-  /** Reads operations again, soon and together. */
+  /** Reads operations again soon. */
   reread(ids: readonly OperationId[]): void {
-    for (const id of ids) this.#due.add(id);
-    this.#rereadTimer ??= setTimeout(() => {
-      this.#rereadTimer = undefined;
-      reread(this.#cache, this.#due);
-      this.#due.clear();
-    }, rereadMs);
+    for (const id of ids) this.#rereads.request([id]);
   }
 
   /** Where live connections are blocked, or after a failure, plain requests bring the messages. */
@@ -120,7 +113,7 @@ export class InboxLive {
     // What the connection missed is not repeated. The first connection follows responses that are new.
     if (this.#wasConnected) {
       if (this.#openId !== null) background(this.threads.of(this.#openId).catchUp());
-      reread(this.#cache, [...lists, 'countInboxConversations', 'listChatAgents', 'listAiSuggestions']);
+      this.reread([...lists, 'countInboxConversations', 'listChatAgents', 'listAiSuggestions']);
       this.drafts.flush();
     }
     this.#wasConnected = true;
@@ -211,14 +204,16 @@ const LiveContext = createContext<InboxLive | null>(null);
 /** Opens the live connection of the agent while the inbox is on the page. */
 export function InboxLiveProvider({ children }: { children: ReactNode }) {
   const cache = useQueryClient();
+  const rereads = useRereads();
   const { tenantId, user } = useSession();
+  const userId = user.id;
   const [live, setLive] = useState<InboxLive | null>(null);
   useEffect(() => {
-    const started = new InboxLive(cache, tenantId, user.id);
+    const started = new InboxLive(cache, rereads, tenantId, userId);
     const stop = started.start();
     setLive(started);
     return stop;
-  }, [cache, tenantId, user.id]);
+  }, [cache, rereads, tenantId, userId]);
   return live === null ? null : <LiveContext value={live}>{children}</LiveContext>;
 }
 

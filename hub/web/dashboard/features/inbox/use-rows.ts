@@ -14,6 +14,8 @@ export function useConversations({ view = 'open', member, q }: InboxSearch) {
   const list = useInfiniteQuery({
     ...pagedQuery('listInboxConversations', { params: { tenantId }, query: { ...filter, limit: pageSize } }, allPages),
     enabled: q === undefined,
+    // The live connection keeps it current, and each page costs a request.
+    refetchOnWindowFocus: false,
   });
   return { list, rows: list.data?.pages.flatMap(({ data }) => data) ?? [] };
 }

@@ -1,12 +1,11 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useRef } from 'react';
 import type { Node, NodeCommand } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useRereadOn } from '../../app/live-updates.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Card, Empty, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -24,23 +23,9 @@ const tones: Record<CommandStatus, Tone> = {
   failed: 'danger',
   withdrawn: 'neutral',
 };
-const rereadMs = 1_000;
 const pageRows = 50;
 const columns =
   'md:grid-cols-[minmax(10rem,3fr)_minmax(7rem,1fr)_minmax(5rem,0.8fr)_minmax(5rem,0.8fr)_minmax(8rem,1.2fr)_minmax(6rem,0.8fr)]';
-
-/** Reads the commands again after events of runs, at most once a second. */
-function useLiveCommands(): void {
-  const cache = useQueryClient();
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useWorkspaceEvents((events) => {
-    if (!events.some(({ type }) => type === 'step' || type === 'run')) return;
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      reread(cache, ['listAutomationNodeCommands']);
-    }, rereadMs);
-  });
-}
 
 /** Programs that wait until a person approves them. The hub sends them to the node afterwards. */
 function WaitingApprovals({ nodeId }: { nodeId: string }) {
@@ -111,7 +96,7 @@ export function CommandsTab({ node }: { node: Node }) {
   const from = '/nodes/$nodeId/{-$tab}';
   const { status, cursor } = useSearch({ from });
   const navigate = useNavigate({ from });
-  useLiveCommands();
+  useRereadOn(({ type }) => type === 'step' || type === 'run', [['listAutomationNodeCommands']]);
   const filter = status === undefined ? {} : { status };
   const list = useQuery(
     query('listAutomationNodeCommands', {

@@ -1,10 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
-import { background } from '../../../../../shared/web/background.ts';
-import { query, useAction } from '../../app/api.ts';
+import { keyOf, query, useAction } from '../../app/api.ts';
 import type { Answer } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useRereadOn } from '../../app/live-updates.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { JsonTree } from '../../ui/json-tree.tsx';
@@ -141,16 +140,12 @@ function RunState({ run }: { run: Run }) {
 /** The run of a command: why it waits, and its result as soon as there is one. */
 export function ConsoleResult({ runId }: { runId: string }) {
   const { nodes } = useLanguage().words;
-  const cache = useQueryClient();
   const input = { params: { id: runId }, query: { include: 'outputs' } };
   const run = useQuery({
     ...query('getAutomationRun', input),
     refetchInterval: ({ state }) => (state.data !== undefined && ends.has(state.data.status) ? false : rereadMs),
   });
-  useWorkspaceEvents((events) => {
-    if (events.some((event) => event.id === runId || event.runId === runId))
-      background(cache.invalidateQueries({ queryKey: query('getAutomationRun', input).queryKey }));
-  });
+  useRereadOn((event) => event.id === runId || event.runId === runId, [keyOf('getAutomationRun', input)]);
   const step = run.data?.stepsResultJson[0];
   const artifacts = useQuery({
     ...query('listAutomationRunArtifacts', { params: { id: runId }, query: { limit: 20 } }),

@@ -1,12 +1,11 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { ApiError } from '../../../../../shared/client/client.ts';
 import type { Node } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
-import { background } from '../../../../../shared/web/background.ts';
 import { keyOf, query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useRereadOn } from '../../app/live-updates.tsx';
 import { NotFound } from '../../app/page-states.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -55,13 +54,9 @@ export function NodePage() {
   const { nodeId, tab } = useParams({ from: '/nodes/$nodeId/{-$tab}' });
   const { words } = useLanguage();
   const { nodes, common } = words;
-  const cache = useQueryClient();
   const input = { params: { id: nodeId } };
   const node = useQuery({ ...query('getAutomationNode', input), refetchInterval: rereadMs });
-  useWorkspaceEvents((events) => {
-    if (events.some(({ type, id }) => type === 'node' && id === nodeId))
-      background(cache.invalidateQueries({ queryKey: keyOf('getAutomationNode', input) }));
-  });
+  useRereadOn(({ type, id }) => type === 'node' && id === nodeId, [keyOf('getAutomationNode', input)]);
   const isUnknownTab = tab !== undefined && !isTab(tab);
   if (isUnknownTab || (node.error instanceof ApiError && [400, 404].includes(node.error.status))) return <NotFound />;
   const Content = tab === undefined ? OverviewTab : tabs[tab as keyof typeof tabs];

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalDetail } from '../../../../../shared/client/operations.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
@@ -95,6 +95,9 @@ function Details({ approval }: { approval: ApprovalDetail }) {
   );
 }
 
+/** A click within this time was meant for the buttons of the approval that was shown before. */
+const settleMs = 500;
+
 function Decision({ approval }: { approval: ApprovalDetail }) {
   const { words, format } = useLanguage();
   const { approvalWords: texts } = words.run;
@@ -103,6 +106,11 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
   const action = useAction('decideAutomationApproval', {
     onDone: () => reread(cache, ['getAutomationApproval', 'getAutomationRun', 'listAutomationApprovalSummaries']),
   });
+  const [isSettled, setSettled] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), settleMs);
+    return () => clearTimeout(timer);
+  }, []);
   // A failure can mean that another approver was faster: the approval says who.
   const { error } = action;
   const isDone = approval.status !== 'pending' || action.isSuccess;
@@ -127,7 +135,7 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
             <Button
               variant="danger"
               isBusy={action.isPending && decision === 'rejected'}
-              disabled={action.isPending}
+              disabled={action.isPending || !isSettled}
               onClick={() => decide('rejected')}
             >
               {texts.reject}
@@ -135,7 +143,7 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
             <Button
               variant="primary"
               isBusy={action.isPending && decision === 'approved'}
-              disabled={action.isPending}
+              disabled={action.isPending || !isSettled}
               onClick={() => decide('approved')}
             >
               {texts.approve}

@@ -1,11 +1,11 @@
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { FileDown } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { addressOf } from '../../../../../shared/client/client.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
-import { background } from '../../../../../shared/web/background.ts';
 import { pagedQuery } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useRereads } from '../../app/live-updates.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useStepName } from './names.tsx';
 import type { Run, RunArtifact } from './run-model.ts';
@@ -15,7 +15,7 @@ const pageSize = 100;
 
 /** The artifacts of a run by step, oldest first. More are read when the reader asks for them or a step got new ones. */
 export function useArtifacts(run: Run) {
-  const cache = useQueryClient();
+  const rereads = useRereads();
   const count = run.stepsResultJson.reduce((sum, { artifactIds }) => sum + artifactIds.length, 0);
   const options = pagedQuery('listAutomationRunArtifacts', { params: { id: run.id }, query: { limit: pageSize } });
   const result = useInfiniteQuery({ ...options, enabled: count > 0 });
@@ -26,8 +26,8 @@ export function useArtifacts(run: Run) {
   useEffect(() => {
     if (count === readFor) return;
     setReadFor(count);
-    background(cache.invalidateQueries({ queryKey }));
-  }, [count, readFor, cache, queryKey]);
+    rereads.request(queryKey);
+  }, [count, readFor, rereads, queryKey]);
   const byStep = new Map<number, RunArtifact[]>();
   for (const artifact of result.data?.pages.flatMap(({ data }) => data) ?? [])
     byStep.set(artifact.stepIndex, [artifact, ...(byStep.get(artifact.stepIndex) ?? [])]);

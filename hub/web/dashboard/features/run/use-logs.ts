@@ -1,15 +1,18 @@
 import { useEffect, useReducer, useRef, useState } from 'react';
 import type { LogLine } from '../../../../../shared/client/operations.ts';
 import { background } from '../../../../../shared/web/background.ts';
-import { createEventStreamParser } from '../../../../../shared/web/event-stream-parser.ts';
-import { readTextPieces } from '../../../../../shared/web/response-text.ts';
-import { client, retryDelay } from '../../app/api.ts';
+import type { StreamedEvent } from '../../../../../shared/web/event-stream-parser.ts';
+import { client } from '../../app/api.ts';
+import type { Answer } from '../../app/api.ts';
+import { followStream } from '../../app/follow-stream.ts';
 import { noteFailure } from '../../app/session-state.ts';
 
 /** Lines per request. */
 const pageSize = 100;
 /** Requests for one stretch of older lines. */
 const pagesAtOnce = 3;
+/** Requests for the lines that a stream missed. With more lines, the view starts again with the newest ones. */
+const maxCatchUpPages = 20;
 /** Older lines are dropped when there are more, so that a page that stays open for days has bounded memory. */
 const maxLines = 100_000;
 /** New lines are shown together. */
@@ -94,36 +97,56 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
   latest.current = filter;
 
   const isShown = (line: LogLine) => latest.current.step === undefined || line.stepIndex === latest.current.step.index;
-  const read = async (pages: number, signal: AbortSignal | undefined, isNewest: boolean) => {
-    const lines = store.current;
-    let cursor = isNewest ? undefined : lines.cursor;
-    for (let page = 0; page < pages && cursor !== null; page += 1) {
-      const { data, meta } = await client.call(
-        'listAutomationLogs',
-        {
-          query: {
-            runId,
-            limit: pageSize,
-            ...rangeOf(latest.current),
-            ...(level === undefined ? {} : { level }),
-            ...(cursor === undefined ? {} : { cursor }),
-          },
+  const readPage = (cursor: string | null | undefined, signal: AbortSignal | undefined) =>
+    client.call(
+      'listAutomationLogs',
+      {
+        query: {
+          runId,
+          limit: pageSize,
+          ...rangeOf(latest.current),
+          ...(level === undefined ? {} : { level }),
+          ...(cursor === undefined || cursor === null ? {} : { cursor }),
         },
-        signal === undefined ? {} : { signal },
-      );
+      },
+      signal === undefined ? {} : { signal },
+    );
+  /** Reads the next older pages; the newest one at first. */
+  const readOlder = async (pages: number, signal?: AbortSignal) => {
+    const lines = store.current;
+    for (let page = 0; page < pages && lines.cursor !== null; page += 1) {
+      const { data, meta } = await readPage(lines.cursor, signal);
       // Another run or filter is shown now.
       if (lines !== store.current) return;
+      lines.cursor = meta.nextCursor;
       lines.add(data.filter(isShown));
-      if (isNewest) setReady(true);
-      cursor = meta.nextCursor;
-      if (!isNewest || lines.cursor === undefined) lines.cursor = lines.isCut ? null : cursor;
+      setReady(true);
     }
   };
-  const load = (pages: number, signal: AbortSignal | undefined, isNewest: boolean) => {
+  /** Reads the lines after the newest one that is loaded. They are added together, so that no gap can stay. */
+  const catchUp = async () => {
+    const lines = store.current;
+    const known = lines.all.at(-1)?.id;
+    const missing: LogLine[] = [];
+    let cursor: string | null = null;
+    for (let page = 0; page < maxCatchUpPages; page += 1) {
+      const { data, meta }: Answer<'listAutomationLogs'> = await readPage(cursor, undefined);
+      if (lines !== store.current) return;
+      missing.push(...data);
+      cursor = meta.nextCursor;
+      if (cursor === null || known === undefined || data.some(({ id }) => id <= known)) {
+        lines.add(missing.filter(isShown));
+        if (known === undefined) lines.cursor = cursor;
+        return;
+      }
+    }
+    setAttempt((count) => count + 1);
+  };
+  const load = (work: () => Promise<void>, signal?: AbortSignal) => {
     setLoading(true);
     setError(null);
     background(
-      read(pages, signal, isNewest)
+      work()
         .catch((failure: unknown) => {
           if (signal?.aborted === true) return;
           noteFailure(failure);
@@ -140,14 +163,14 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
     store.current = new Lines();
     setReady(false);
     const stop = new AbortController();
-    load(1, stop.signal, true);
+    load(() => readOlder(1, stop.signal), stop.signal);
     return () => stop.abort();
   }, [key, attempt]);
 
-  // When the run has ended, the newest lines are read once more: the stream can have ended before them.
+  // When the run has ended, its last lines are read: the stream can have ended before them.
   const wasLive = useRef(isLive);
   useEffect(() => {
-    if (wasLive.current && !isLive) load(1, undefined, true);
+    if (wasLive.current && !isLive) load(catchUp);
     wasLive.current = isLive;
   }, [isLive]);
 
@@ -159,42 +182,27 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
     let waiting: LogLine[] = [];
     // The id of a run is older than those of its lines.
     let lastId = runId;
-    const follow = async () => {
-      for (let failures = 0; !stop.signal.aborted;) {
-        let delayMs = 0;
-        try {
-          const response = await client.open(
-            'streamAutomationLogs',
-            { query: { runId, ...(level === undefined ? {} : { level }) } },
-            { headers: { 'last-event-id': store.current.all.at(-1)?.id ?? lastId }, signal: stop.signal },
-          );
-          failures = 0;
-          const parse = createEventStreamParser(({ event, data, id }) => {
-            lastId = id;
-            if (event === 'reset') setAttempt((count) => count + 1);
-            if (event !== 'log') return;
-            waiting.push(JSON.parse(data) as LogLine);
-            timer ??= setTimeout(() => {
-              timer = undefined;
-              store.current.add(waiting.filter(isShown));
-              waiting = [];
-              render();
-            }, flushMs);
-          });
-          await readTextPieces(response, parse);
-        } catch (failure) {
-          if (stop.signal.aborted) return;
-          noteFailure(failure);
-          delayMs = retryDelay(failures, failure);
-          failures += 1;
-        }
-        await new Promise<void>((done) => {
-          setTimeout(done, delayMs);
-          stop.signal.addEventListener('abort', () => done(), { once: true });
-        });
-      }
+    const stream = {
+      open: (signal: AbortSignal) =>
+        client.open(
+          'streamAutomationLogs',
+          { query: { runId, ...(level === undefined ? {} : { level }) } },
+          { headers: { 'last-event-id': store.current.all.at(-1)?.id ?? lastId }, signal },
+        ),
+      onEvent: ({ event, data, id }: StreamedEvent) => {
+        lastId = id;
+        if (event === 'reset') setAttempt((count) => count + 1);
+        if (event !== 'log') return;
+        waiting.push(JSON.parse(data) as LogLine);
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          store.current.add(waiting.filter(isShown));
+          waiting = [];
+          render();
+        }, flushMs);
+      },
     };
-    background(follow());
+    background(followStream(stream, stop.signal));
     return () => {
       stop.abort();
       clearTimeout(timer);
@@ -209,7 +217,7 @@ export function useLogs(filter: LogFilter, isLive: boolean): Logs {
     hasOlder: typeof cursor === 'string',
     isCut,
     error,
-    loadOlder: () => load(pagesAtOnce, undefined, false),
+    loadOlder: () => load(() => readOlder(pagesAtOnce)),
     retry: () => setAttempt((count) => count + 1),
   };
 }

@@ -1,12 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
-import { background } from '../../../../../shared/web/background.ts';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { keyOf, query } from '../../app/api.ts';
-import { useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useRereads, useWorkspaceEvents } from '../../app/live-updates.tsx';
 import { isFinal } from './run-model.ts';
 
-/** A run that changes is read again at most this often. */
-const rereadMs = 1_000;
 /** A run in progress is read again at least this often: not every reason to wait has an event. */
 const pollMs = 5_000;
 
@@ -18,9 +15,7 @@ export const runQuery = (runId: string) => query('getAutomationRun', { params: {
  * no part contradicts another. The workspace events of the browser's shared stream say when to read.
  */
 export function useRun(runId: string) {
-  const cache = useQueryClient();
-  const last = useRef(0);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const rereads = useRereads();
   const result = useQuery({
     ...runQuery(runId),
     refetchInterval: ({ state }) => (state.data === undefined || isFinal(state.data.status) ? false : pollMs),
@@ -35,25 +30,9 @@ export function useRun(runId: string) {
     );
     if (concerns.length === 0) return;
     for (const { type, id } of concerns)
-      if (type === 'approval' && id !== undefined)
-        background(cache.invalidateQueries({ queryKey: keyOf('getAutomationApproval', { params: { id } }) }));
-    timer.current ??= setTimeout(
-      () => {
-        timer.current = undefined;
-        last.current = Date.now();
-        // A response to an earlier request is discarded.
-        background(cache.invalidateQueries({ queryKey: runQuery(runId).queryKey }));
-      },
-      Math.max(0, last.current + rereadMs - Date.now()),
-    );
+      if (type === 'approval' && id !== undefined) rereads.request(keyOf('getAutomationApproval', { params: { id } }));
+    rereads.request(runQuery(runId).queryKey);
   });
-  useEffect(
-    () => () => {
-      clearTimeout(timer.current);
-      timer.current = undefined;
-    },
-    [runId],
-  );
   return result;
 }
 

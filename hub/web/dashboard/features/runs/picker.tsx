@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { WorkflowSummary } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
@@ -25,6 +25,7 @@ function Choices({
   label,
   text,
   onText,
+  isCurrent = true,
   choices,
   onChoose,
   children,
@@ -32,11 +33,19 @@ function Choices({
   label: string;
   text: string;
   onText: (text: string) => void;
+  /** Whether the choices are those of the text. */
+  isCurrent?: boolean;
   choices: readonly Choice[] | undefined;
   onChoose: (choice: Choice) => void;
   children?: ReactNode;
 }) {
   const { runs, common } = useWords();
+  const [isEntered, setEntered] = useState(false);
+  // Enter waits for the choices of the text in the field.
+  const entered = isEntered && isCurrent && text.trim() !== '' ? choices?.[0] : undefined;
+  useEffect(() => {
+    if (entered !== undefined) onChoose(entered);
+  }, [entered?.id]);
   return (
     <>
       <Input
@@ -45,10 +54,12 @@ function Choices({
         placeholder={runs.findByName}
         autoFocus
         value={text}
-        onChange={(event) => onText(event.target.value)}
+        onChange={(event) => {
+          setEntered(false);
+          onText(event.target.value);
+        }}
         onKeyDown={(event) => {
-          const first = choices?.[0];
-          if (event.key === 'Enter' && first !== undefined && text.trim() !== '') onChoose(first);
+          if (event.key === 'Enter' && !event.nativeEvent.isComposing) setEntered(true);
         }}
       />
       {children}
@@ -93,6 +104,7 @@ export function WorkflowChoices({ onChoose }: { onChoose: (workflow: WorkflowSum
           label={runs.chooseWorkflow}
           text={text}
           onText={setText}
+          isCurrent={!found.isPlaceholderData && q === text.trim()}
           choices={data.map(({ id, name, active }) => ({
             id,
             name,

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { background } from '../../../../../shared/web/background.ts';
 import { client, keyOf } from '../../app/api.ts';
 import type { WorkspaceEvent } from '../../app/live-events.ts';
-import { useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { isGap, useRereads, useWorkspaceEvents } from '../../app/live-updates.tsx';
 import type { RunQuery } from './filters.ts';
 import { append, applyEvents, combine, isFinal } from './run-rows.ts';
 import type { RunRows, RunWindow } from './run-rows.ts';
@@ -13,8 +13,6 @@ import type { RunRows, RunWindow } from './run-rows.ts';
 const windowSize = 100;
 /** Rows that the page keeps. Older runs open as a list of their own. */
 export const maxRows = 1_000;
-/** The newest runs are read again at most this often, however many events arrive. */
-const rereadMs = 1_000;
 /** Requests for one page. A filter for rare runs can return pages without rows. */
 const maxEmptyPages = 5;
 
@@ -29,6 +27,17 @@ async function readWindow(query: RunQuery, cursor: string | null, signal?: Abort
     next = meta.nextCursor;
     if (data.length > 0 || next === null || pages === maxEmptyPages) return { rows: data, next };
   }
+}
+
+/** Reads the newest runs, at least `count` of them if there are so many. */
+async function readRows(query: RunQuery, start: string | null, count: number, signal: AbortSignal): Promise<RunWindow> {
+  let { rows, next } = await readWindow(query, start, signal);
+  while (rows.length < count && next !== null) {
+    const window = await readWindow(query, next, signal);
+    rows = [...rows, ...window.rows];
+    ({ next } = window);
+  }
+  return { rows, next };
 }
 
 /**
@@ -61,39 +70,6 @@ class EventRecorder {
   }
 }
 
-/** Calls a function after a delay, and once more if it was requested again meanwhile. */
-function useThrottled(work: () => Promise<unknown>): () => void {
-  const state = useRef<{ timer?: ReturnType<typeof setTimeout>; isDue: boolean; isMounted: boolean }>({
-    isDue: false,
-    isMounted: false,
-  });
-  const latest = useRef(work);
-  useEffect(() => {
-    latest.current = work;
-  });
-  useEffect(() => {
-    const { current } = state;
-    current.isMounted = true;
-    return () => {
-      current.isMounted = false;
-      clearTimeout(current.timer);
-    };
-  }, []);
-  const request = () => {
-    const { current } = state;
-    current.isDue = true;
-    if (current.timer !== undefined || !current.isMounted) return;
-    const run = async () => {
-      current.isDue = false;
-      await latest.current();
-      delete current.timer;
-      if (current.isDue) request();
-    };
-    current.timer = setTimeout(() => background(run()), rereadMs);
-  };
-  return request;
-}
-
 /**
  * A list of runs that stays current. New runs appear by themselves only while `keepsRows` returns false; otherwise they are
  * counted, and rows that the reader looks at do not move.
@@ -107,11 +83,18 @@ export function useRunList(query: RunQuery, start: string | null, keepsRows: () 
   });
   const mustKeepRows = useRef(keepsRows);
   const mustShowNew = useRef(false);
+  const mustReadAll = useRef(false);
   const [more, setMore] = useState<{ isLoading: boolean; error: unknown }>({ isLoading: false, error: null });
   const list = useQuery({
     queryKey: key,
     queryFn: async ({ signal }) => {
-      const [window, events] = await recorder.during(readWindow(query, start, signal));
+      // Rows below the first page change by events only, so all are read when events are missing.
+      const count = mustReadAll.current ? (cache.getQueryData<RunRows>(key)?.rows.length ?? 0) : 0;
+      mustReadAll.current = false;
+      const [window, events] = await recorder.during(readRows(query, start, count, signal)).catch((error: unknown) => {
+        mustReadAll.current ||= count > 0;
+        throw error;
+      });
       const isInPlace = mustKeepRows.current() && !mustShowNew.current;
       mustShowNew.current = false;
       return applyEvents(combine(cache.getQueryData<RunRows>(key), window, isInPlace), events).rows;
@@ -122,19 +105,20 @@ export function useRunList(query: RunQuery, start: string | null, keepsRows: () 
     refetchOnReconnect: false,
   });
   const { refetch } = list;
-  const reread = useThrottled(() => refetch({ cancelRefetch: false }));
+  const rereads = useRereads();
   useEffect(() => {
     mustKeepRows.current = keepsRows;
   });
 
   useWorkspaceEvents((events) => {
     recorder.add(events);
+    if (events.some(isGap)) mustReadAll.current = true;
     const old = cache.getQueryData<RunRows>(key);
     if (old === undefined) return;
     const { rows, mustRead } = applyEvents(old, events);
     if (rows !== old) cache.setQueryData(key, rows);
     // A list of older runs has no new ones.
-    if (mustRead && start === null) reread();
+    if (mustRead && start === null) rereads.request(key);
   });
 
   const loadMore = async () => {

@@ -1,10 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { JsonValue, Run } from '../../../../../shared/client/client.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useRereadOn } from '../../app/live-updates.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
@@ -85,12 +85,8 @@ export function FirstResult({
   const { words, format } = useLanguage();
   const texts = words.start;
   const isolate = useIsolate();
-  const cache = useQueryClient();
   const found = useQuery(query('getAutomationRun', { params: { id: runId } }));
-  useWorkspaceEvents((events) => {
-    if (events.some((event) => (event.type === 'run' && event.id === runId) || event.runId === runId))
-      reread(cache, ['getAutomationRun']);
-  });
+  useRereadOn((event) => (event.type === 'run' && event.id === runId) || event.runId === runId, [['getAutomationRun']]);
   const isDone = found.data?.status === 'succeeded';
   useEffect(() => {
     if (isDone) onSucceeded();

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Check, LoaderCircle } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
@@ -6,7 +6,7 @@ import type { Node } from '../../../../../shared/client/client.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { reread, useWorkspaceEvents } from '../../app/live-updates.tsx';
+import { useRereadOn } from '../../app/live-updates.tsx';
 import { useNow } from '../../app/now.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
@@ -83,13 +83,10 @@ function Waiting({
   const { words, format } = useLanguage();
   const texts = words.start;
   const isolate = useIsolate();
-  const cache = useQueryClient();
   const now = useNow();
   const { nodeId, expiresAt } = pairing;
   const { data: node, error } = useQuery(query('getAutomationNode', { params: { id: nodeId } }));
-  useWorkspaceEvents((events) => {
-    if (events.some(({ type, id }) => type === 'node' && id === nodeId)) reread(cache, ['getAutomationNode']);
-  });
+  useRereadOn(({ type, id }) => type === 'node' && id === nodeId, [['getAutomationNode']]);
   const isOnline = node?.status === 'online';
   useEffect(() => {
     if (isOnline) onConnected(node);

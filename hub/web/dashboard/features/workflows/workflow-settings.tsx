@@ -4,7 +4,7 @@ import { createClient } from '../../../../../shared/client/client.ts';
 import type { Workflow } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
-import { keyOf, useAction } from '../../app/api.ts';
+import { fetchAsUser, keyOf, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { reread } from '../../app/live-updates.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -17,7 +17,7 @@ import { setDeleted } from './deleted-workflows.ts';
 /** A deletion is also sent when the page is left. */
 const lastingClient = createClient<Response>({
   baseUrl: '',
-  fetch: (url, init) => fetch(url, { ...init, keepalive: true }),
+  fetch: (url, init) => fetchAsUser(url, { ...init, keepalive: true }),
 });
 
 /** State, limits, environment and deletion of a workflow. */

@@ -91,7 +91,9 @@ export const common = {
   signIn: 'Sign in',
   tooManySignIns: 'Too many attempts to sign in. Wait a few minutes, then try again.',
   signInFailed: 'Email or password is wrong.',
-  otherUser: 'This is another user or workspace. The page loads again.',
+  sessionChanged: 'This browser is signed in as another user',
+  sessionChangedText:
+    'This page belongs to {email}. Sign in as this user again to continue. If you reload the page as the other user, text that is not saved is lost.',
 
   status: {
     queued: 'Queued',

@@ -93,7 +93,9 @@ export const common: typeof english = {
   signIn: 'Anmelden',
   tooManySignIns: 'Zu viele Anmeldeversuche. Warten Sie einige Minuten und versuchen Sie es dann erneut.',
   signInFailed: 'E-Mail oder Passwort ist falsch.',
-  otherUser: 'Das ist ein anderer Benutzer oder Arbeitsbereich. Die Seite wird neu geladen.',
+  sessionChanged: 'Dieser Browser ist als anderer Benutzer angemeldet',
+  sessionChangedText:
+    'Diese Seite gehört {email}. Melden Sie sich wieder als dieser Benutzer an, um fortzufahren. Wenn Sie die Seite als der andere Benutzer neu laden, geht nicht gespeicherter Text verloren.',
 
   status: {
     queued: 'In der Warteschlange',

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { ApiError } from '../../../../../../shared/client/client.ts';
-import { keyOf, useAction } from '../../../app/api.ts';
+import { fetchAsUser, keyOf, useAction } from '../../../app/api.ts';
 import type { Answer } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { Button } from '../../../ui/button.tsx';
@@ -11,7 +11,7 @@ import { MemberPicture } from '../parts/member-picture.tsx';
 
 /** The body is the file, so the client, which sends JSON, cannot send it. @throws ApiError */
 async function upload(file: File): Promise<Answer<'putMyPicture'>> {
-  const response = await fetch('/auth/me/picture', {
+  const response = await fetchAsUser('/auth/me/picture', {
     method: 'PUT',
     headers: { 'content-type': 'application/octet-stream' },
     body: file,

@@ -112,9 +112,10 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
       params: { tenantId, id: webhook.id },
       query: { ...filters, limit: pageRows },
     }),
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some((page) => page.data.some((each) => each.status === 'pending')) === true
-        ? pendingRereadMs
+    // Each page costs a request.
+    refetchInterval: ({ state: { data: loaded } }) =>
+      loaded?.pages.some((page) => page.data.some((each) => each.status === 'pending')) === true
+        ? pendingRereadMs * loaded.pages.length
         : false,
   });
   return (
