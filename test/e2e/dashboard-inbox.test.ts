@@ -553,7 +553,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await keyboard.type('Yes');
     await keyboard.press('Control+Enter');
     await expect.poll(() => maria.hears()).toEqual(['Yes']);
-    await page.getByRole('button', { name: 'Note', exact: true }).click();
+    await page.getByRole('button', { name: 'Note Draft' }).click();
     expect(await note(page).inputValue()).toBe('This customer lies');
     await page.getByText('Draft saved').waitFor();
     await page.reload();
@@ -576,7 +576,6 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     for (const { page } of [tab, elsewhere]) {
       await page.getByText('Ben replied while you were writing.').waitFor();
       expect(await reply(page).inputValue()).toBe('My answer');
-      expect(await sendButton(page).isEnabled()).toBe(false);
     }
     await sendButton(tab.page).click();
     await expect.poll(() => maria.hears()).toEqual(['Ben was faster', 'My answer']);
@@ -633,11 +632,19 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(await messages(page).getByText('First').count()).toBe(1);
     expect(await reply(page).inputValue()).toBe('Second text that I type at once');
     await page.unroute('**/messages');
-    await page.route('**/messages', (route) =>
-      route.request().method() === 'POST' ? route.abort() : route.continue(),
-    );
+    let fail = () => undefined as unknown;
+    const failed = new Promise<void>((done) => (fail = done));
+    await page.route('**/messages', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await failed;
+      return route.abort();
+    });
     await keyboard.press('Control+Enter');
-    await keyboard.type('Third');
+    await messages(page).getByText('Sending…').waitFor();
+    await keyboard.type('Thi');
+    fail();
+    await messages(page).getByText('Sending…').waitFor({ state: 'hidden' });
+    await keyboard.type('rd');
     await expect.poll(() => reply(page).inputValue()).toBe('Second text that I type at once\n\nThird');
     await page.getByText('Draft saved').waitFor();
     await page.reload();
@@ -646,15 +653,15 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
   });
 
   test('the list follows J over its pages, also with a keyboard of another script', async () => {
-    const names = Array.from({ length: 60 }, (_, index) => `Follow ${index}`);
+    const names = Array.from({ length: 54 }, (_, index) => `Follow ${index}`);
     for (const name of names) await (await visitor(name)).say('Hello?');
     await using tab = await open('/app/inbox?view=unassigned');
     const { page } = tab;
-    await row(page, 'Follow 59').waitFor();
-    const current = page.getByRole('list', { name: 'Conversations' }).locator('[aria-current=true]');
-    for (let at = 59; at >= 0; at -= 1) {
+    await row(page, 'Follow 53').waitFor();
+    const current = page.getByRole('list', { name: 'Conversations' }).locator('[aria-current]');
+    for (let at = 53; at >= 0; at -= 1) {
       // The first letters are of an Arabic keyboard.
-      if (at > 55)
+      if (at > 50)
         await page.evaluate(
           "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'ت', code: 'KeyJ', bubbles: true }))",
         );
