@@ -104,7 +104,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
       .toBe(true);
     await page.keyboard.press('Control+Enter');
     await messages(page).getByText('Yes, at 10:30.').waitFor();
-    expect(await maria.hears()).toEqual(['Yes, at 10:30.']);
+    await expect.poll(() => maria.hears()).toEqual(['Yes, at 10:30.']);
     expect(await reply(page).inputValue()).toBe('');
     await expect.poll(async () => (await conversationOf(maria.conversationId)).unreadCount).toBe(0);
     chat.send({ type: 'read', seq: 2 });
@@ -129,7 +129,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await reply(page).fill('For Other');
     await sendButton(page).click();
     await messages(page).getByText('For Other').waitFor();
-    expect(await other.hears()).toEqual(['For Other']);
+    await expect.poll(() => other.hears()).toEqual(['For Other']);
     expect(await one.hears()).toEqual([]);
     await expect.poll(async () => (await conversationOf(one.conversationId)).draft?.content).toBe('For One only');
     // Another browser of the same agent has the draft too.
@@ -336,7 +336,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await page.getByRole('button', { name: 'New conversation' }).click();
     await page
       .getByRole('dialog')
-      .getByRole('button', { name: /Late start/ })
+      .getByRole('option', { name: /Late start/ })
       .click();
     await page.getByRole('dialog').getByRole('textbox', { name: 'Message' }).fill('We found your order.');
     await page.getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click();
@@ -389,9 +389,8 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     });
     await sendButton(page).click();
     await attach('late.txt');
-    await page.getByText('Uploading').waitFor();
-    release();
     await remove('late.txt').waitFor();
+    release();
     await expect.poll(() => maria.hears()).toEqual(['Once only']);
     expect(await reply(page).inputValue()).toBe('');
     await remove('late.txt').click();

@@ -283,9 +283,9 @@ export function Composer({
             setChoosing(false);
             field.current?.focus();
           }}
-          onChoose={(text) => {
+          onChoose={(chosen) => {
             setChoosing(false);
-            insert(text);
+            insert(chosen);
           }}
         />
       )}

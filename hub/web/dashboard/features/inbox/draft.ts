@@ -36,9 +36,8 @@ const saveAgainMs = 5_000;
 export const maxFiles = 5;
 
 /**
- * The reply and the note that an agent writes in one conversation. They belong to the conversation and not to the page,
- * so that a text never reaches another chat and is not lost when the agent opens another one. They are two texts, so
- * that a note never becomes a reply.
+ * The reply and the note of an agent in one conversation. They belong to the conversation and not to the page, so that
+ * a text never reaches another chat and is not lost. They are two texts, so that a note never becomes a reply.
  */
 export class Draft {
   readonly store: Store<DraftState>;
@@ -106,9 +105,9 @@ export class Draft {
     } else if (draft.updatedAt > (this.#saved?.at ?? '')) {
       const saved = kindOf(draft.private);
       this.#saved = { kind: saved, at: draft.updatedAt };
-      const isSame = this.store.state[saved].content === draft.content;
+      const isKnown = this.store.state[saved].content === draft.content;
       const text = { ...emptyText, content: draft.content, seenAt: draft.updatedAt };
-      this.#set({ kind: isBlank(this.text) ? saved : kind, ...(isSame ? {} : { [saved]: text }) });
+      this.#set({ kind: isBlank(this.text) ? saved : kind, ...(isKnown ? {} : { [saved]: text }) });
       this.#keep();
     }
   }
