@@ -717,7 +717,6 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await page.keyboard.press('ArrowDown');
     await heading(page, 'Hit two').waitFor();
     await page.keyboard.press('Enter');
-    await page.keyboard.press('Tab');
     await page.keyboard.press('r');
     await page.keyboard.type('Found');
     await expect.poll(() => reply(page).inputValue()).toBe('Found');
@@ -739,7 +738,8 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
       await keyboard.press('c');
       await find().waitFor();
       await keyboard.type('zebulon FIND');
-      await expect.poll(() => page.getByRole('option').allTextContents()).toEqual([expect.stringContaining('Zebulon')]);
+      const found = page.getByRole('dialog').getByRole('option');
+      await expect.poll(() => found.allTextContents()).toEqual([expect.stringContaining('Zebulon')]);
       await keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'Write to Zebulon Findable' }).waitFor();
       if (time > 0) break;
@@ -764,6 +764,24 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await keyboard.press('Enter');
     await messages(page).getByText('We found your parcel').waitFor();
     expect(tab.complaints).toEqual([]);
+  });
+
+  test('when the session ends while the agent types, the rest of the text reaches no field of the dialog', async () => {
+    const maria = await visitor('Session');
+    await maria.say('Hello?');
+    const email = 'ben@harbour.example';
+    const { token } = await hub.client().call('logIn', { body: { email, password } });
+    await using tab = await openConversation(maria.conversationId, { session: token });
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    await reply(page).fill('Half of');
+    await hub.client(token).call('logOut');
+    await page.keyboard.type(' a');
+    const dialog = page.getByRole('dialog', { name: 'Your session ended' });
+    await dialog.waitFor();
+    await page.keyboard.type(' sentence');
+    expect(await dialog.getByLabel('Password').inputValue()).toBe('');
+    expect(await dialog.getByLabel('Email').inputValue()).toBe(email);
   });
 
   test('two tabs of a browser share a draft, and an erased conversation disappears', async () => {

@@ -141,7 +141,10 @@ function Inbox() {
           onHelp={() => setDialog('help')}
           onStart={() => setDialog('start')}
           onMove={(step) => openItem(index + step)}
-          onEnter={() => index === -1 && openItem(0)}
+          onEnter={() => {
+            keyRule.noteDeliberateAct();
+            if (index === -1) openItem(0);
+          }}
         />
         {search.q === undefined ? (
           <ConversationList list={list} rows={rows} />
