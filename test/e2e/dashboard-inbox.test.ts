@@ -803,8 +803,9 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await second.close();
     await reply(page).fill('Not sent');
     await hub.client(ann).call('eraseInboxVisitor', { params: { tenantId, id: maria.visitorId } });
-    await page.getByRole('heading', { name: 'This conversation does not exist' }).waitFor();
-    expect(await page.getByText('Hello?').count()).toBe(0);
+    await page.getByText('This conversation does not exist').waitFor();
+    expect(await messages(page).count()).toBe(0);
+    expect(await page.getByRole('complementary', { name: 'Visitor' }).count()).toBe(0);
     expect(await page.getByRole('textbox', { name: 'Your unsent text' }).inputValue()).toBe('Not sent');
   });
 
