@@ -879,7 +879,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(await sendButton(page).isDisabled()).toBe(true);
     await page.getByRole('button', { name: 'Newest message' }).click();
     await messages(page).getByText('message 10000', { exact: true }).waitFor();
-    expect(await sendButton(page).isEnabled()).toBe(true);
+    await expect.poll(() => sendButton(page).isEnabled()).toBe(true);
   });
 
   test('a suggestion of the AI agent is used and recorded; a canned reply, a file and a rating work', async () => {

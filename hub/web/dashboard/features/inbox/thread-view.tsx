@@ -132,7 +132,15 @@ export function ThreadView({
     else if (hasNewer && isAtEnd) background(thread.readNewer());
   }, [isPlaced, isReading, error, hasOlder, hasNewer, offset, isAtEnd, thread]);
 
+  // The oldest messages must be rows before the thread can scroll to them.
+  const isGoingToOldest = useRef(false);
+  useEffect(() => {
+    if (!isGoingToOldest.current || hasOlder) return;
+    isGoingToOldest.current = false;
+    rows.scrollToIndex(0, { align: 'start' });
+  }, [received, hasOlder, rows]);
   const goToNewest = () => {
+    isGoingToOldest.current = false;
     if (at !== undefined) go({ at: undefined }, true);
     else if (hasNewer) background(thread.open().then(() => rows.scrollToEnd()));
     else rows.scrollToEnd();
@@ -140,7 +148,8 @@ export function ThreadView({
   useImperativeHandle(ref, () => ({
     goToNewest,
     goToOldest: () => {
-      if (hasOlder) background(thread.openOldest().then(() => rows.scrollToIndex(0, { align: 'start' })));
+      isGoingToOldest.current = hasOlder;
+      if (hasOlder) background(thread.openOldest());
       else rows.scrollToIndex(0, { align: 'start' });
     },
   }));
