@@ -5537,6 +5537,8 @@ export interface Operations {
         cursor?: string;
         /** `true` returns only blocked visitors, `false` only others */
         blocked?: 'true' | 'false';
+        /** Part of the name, email, phone number or external id, in any letter case */
+        q?: string;
       };
     };
     answer: InboxVisitorPage;

@@ -107,6 +107,39 @@ describe('visitors', () => {
     expect((await list({ blocked: 'false' })).names).toEqual(['three', 'one']);
   });
 
+  test('are found by a part of their name, email, phone number or external id, in any letter case, in pages', async () => {
+    const own = await hub.workspace();
+    const key = hub.client(own.keys.chat);
+    for (const [externalId, profile] of [
+      ['crm-1', { displayName: 'Maria Lopez' }],
+      ['crm-2', { email: 'lopez@example.com' }],
+      ['crm-3', { displayName: '100% Lopez_' }],
+      ['crm-4', { displayName: 'Someone' }],
+    ] as const)
+      await key.call('createChatSession', { body: { externalId, ...profile } });
+    const find = async (q: string, query: object = {}) => {
+      const { data, meta } = await own.session.call('listInboxVisitors', {
+        params: { tenantId: own.tenantId },
+        query: { q, ...query },
+      });
+      return { names: data.map(({ external_id: name }) => name), next: meta.nextCursor };
+    };
+    expect((await find('LOPEZ')).names).toEqual(['crm-3', 'crm-2', 'crm-1']);
+    // Characters of patterns are text.
+    expect((await find('% lopez_')).names).toEqual(['crm-3']);
+    expect((await find('CRM-4', { blocked: 'false' })).names).toEqual(['crm-4']);
+    expect((await find('nobody')).names).toEqual([]);
+    const first = await find('lopez', { limit: 2 });
+    expect((await find('lopez', { limit: 2, cursor: first.next })).names).toEqual(['crm-1']);
+    // Visitors of other workspaces are not found.
+    const other = await hub.workspace();
+    const found = await other.session.call('listInboxVisitors', {
+      params: { tenantId: other.tenantId },
+      query: { q: 'lopez' },
+    });
+    expect(found.data).toEqual([]);
+  });
+
   test('are shown with their newest twenty conversations, without notes and other visitors', async () => {
     const { visitorId, externalId, conversationId } = await createVisitor();
     await createVisitor();

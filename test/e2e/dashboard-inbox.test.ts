@@ -104,7 +104,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
       .toBe(true);
     await page.keyboard.press('Control+Enter');
     await messages(page).getByText('Yes, at 10:30.').waitFor();
-    expect(await maria.hears()).toEqual(['Yes, at 10:30.']);
+    await expect.poll(() => maria.hears()).toEqual(['Yes, at 10:30.']);
     expect(await reply(page).inputValue()).toBe('');
     await expect.poll(async () => (await conversationOf(maria.conversationId)).unreadCount).toBe(0);
     chat.send({ type: 'read', seq: 2 });
@@ -129,7 +129,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await reply(page).fill('For Other');
     await sendButton(page).click();
     await messages(page).getByText('For Other').waitFor();
-    expect(await other.hears()).toEqual(['For Other']);
+    await expect.poll(() => other.hears()).toEqual(['For Other']);
     expect(await one.hears()).toEqual([]);
     await expect.poll(async () => (await conversationOf(one.conversationId)).draft?.content).toBe('For One only');
     // Another browser of the same agent has the draft too.
@@ -232,6 +232,8 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     // The next conversation of the view opens.
     await heading('Key two').waitFor();
     await row(page, 'Key one').waitFor({ state: 'hidden' });
+    // A conversation that opened by itself takes keys after a moment, or after a deliberate act.
+    await keyboard.press('Tab');
     await keyboard.press('a');
     await expect.poll(async () => (await conversationOf(two.conversationId)).assignedUserId).not.toBeNull();
     await keyboard.press('e');
@@ -334,7 +336,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await page.getByRole('button', { name: 'New conversation' }).click();
     await page
       .getByRole('dialog')
-      .getByRole('button', { name: /Late start/ })
+      .getByRole('option', { name: /Late start/ })
       .click();
     await page.getByRole('dialog').getByRole('textbox', { name: 'Message' }).fill('We found your order.');
     await page.getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click();
@@ -387,10 +389,8 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     });
     await sendButton(page).click();
     await attach('late.txt');
-    await page.getByText('Uploading').waitFor();
-    expect(await page.getByRole('button', { name: 'Canned replies' }).isDisabled()).toBe(true);
-    release();
     await remove('late.txt').waitFor();
+    release();
     await expect.poll(() => maria.hears()).toEqual(['Once only']);
     expect(await reply(page).inputValue()).toBe('');
     await remove('late.txt').click();
@@ -402,6 +402,411 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(await reply(page).inputValue()).toBe('');
     expect(await row(page, 'Twice').getByText('Draft').isVisible()).toBe(false);
     expect(tab.complaints).toEqual([]);
+  });
+
+  /** Delays requests until the returned function is called. */
+  async function hold(page: Page, url: string | RegExp, method: string) {
+    let release = () => undefined as unknown;
+    const released = new Promise<void>((done) => (release = done));
+    await page.route(url, async (route) => {
+      if (route.request().method() === method) await released;
+      await route.continue().catch(() => undefined);
+    });
+    return release;
+  }
+  const note = (page: Page) => page.getByRole('textbox', { name: 'Private note for colleagues' });
+  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 2, name }).first();
+  const statusOf = async (each: Visitor) => (await conversationOf(each.conversationId)).status;
+  /** Types as fast as a person. */
+  const typing = { delay: 40 };
+
+  test('a reply that begins while the hub resolves the conversation reaches its own visitor', async () => {
+    const [one, two] = [await visitor('Resolved one'), await visitor('Resolved two')];
+    for (const each of [two, one]) await each.say('Hello?');
+    await using tab = await openConversation(one.conversationId);
+    const { page } = tab;
+    const { keyboard } = page;
+    await messages(page).getByText('Hello?').waitFor();
+    await row(page, 'Resolved two').waitFor();
+    const release = await hold(page, `**/conversations/${one.conversationId}`, 'PATCH');
+    await keyboard.press('e');
+    await keyboard.press('r');
+    await keyboard.type('Nr. 4711 kommt morgen,', typing);
+    release();
+    await page.getByText('Conversation resolved').waitFor();
+    await keyboard.type(' see you', typing);
+    expect(await reply(page).inputValue()).toBe('Nr. 4711 kommt morgen, see you');
+    await keyboard.press('Control+Enter');
+    await expect.poll(() => one.hears()).toEqual(['Nr. 4711 kommt morgen, see you']);
+    expect(await two.hears()).toEqual([]);
+    expect(await statusOf(two)).toBe('open');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a text that goes on in a conversation that opened by itself is no command', async () => {
+    const [one, two] = [await visitor('Text one'), await visitor('Text two')];
+    for (const each of [two, one]) await each.say('Hello?');
+    await using tab = await openConversation(one.conversationId);
+    const { page } = tab;
+    const { keyboard } = page;
+    await messages(page).getByText('Hello?').waitFor();
+    await row(page, 'Text two').waitFor();
+    // The keys come as soon as the other conversation is there, however slow this machine is.
+    await page.evaluate(`(() => {
+      const press = (key) => (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+      window.typed = new Promise((done) => {
+        const look = () => {
+          if (!document.querySelector('h2')?.textContent.startsWith('Text two')) return requestAnimationFrame(look);
+          for (const key of 'r see the nest') press(key);
+          done(true);
+        };
+        look();
+      });
+    })()`);
+    await keyboard.press('e');
+    await page.evaluate('window.typed');
+    expect(await statusOf(two)).toBe('open');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('H2');
+    // A deliberate act ends that.
+    await keyboard.press('Tab');
+    await keyboard.press('r');
+    await keyboard.type('Hello');
+    expect(await reply(page).inputValue()).toBe('Hello');
+  });
+
+  test('what the agent writes before the conversation is loaded becomes the reply', async () => {
+    const [one, two] = [await visitor('Early one'), await visitor('Early two')];
+    for (const each of [two, one]) await each.say('Hello?');
+    await hub.client(ann).call('putInboxDraft', {
+      params: { tenantId, id: two.conversationId },
+      body: { content: 'From the hub' },
+    });
+    await using tab = await openConversation(one.conversationId);
+    const { page } = tab;
+    const { keyboard } = page;
+    await messages(page).getByText('Hello?').waitFor();
+    await row(page, 'Early two').waitFor();
+    const release = await hold(page, `**/conversations/${two.conversationId}`, 'GET');
+    await keyboard.press('j');
+    await keyboard.press('r');
+    await keyboard.type('Hi there, see', typing);
+    release();
+    await heading(page, 'Early two').waitFor();
+    await keyboard.type(' you', typing);
+    await expect.poll(() => reply(page).inputValue()).toBe('From the hub\n\nHi there, see you');
+    expect([await statusOf(one), await statusOf(two)]).toEqual(['open', 'open']);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    // Without a pause between the keys, too.
+    await keyboard.press('Escape');
+    await keyboard.press('k');
+    await keyboard.press('j');
+    await keyboard.press('k');
+    await keyboard.press('r');
+    await keyboard.type('seen');
+    await expect.poll(() => reply(page).inputValue()).toBe('seen');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('after Send by pointer or by Tab, the next words go into the field', async () => {
+    const maria = await visitor('Sent');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    await reply(page).fill('one');
+    await sendButton(page).click();
+    await page.keyboard.type('he went');
+    await expect.poll(() => reply(page).inputValue()).toBe('he went');
+    await sendButton(page).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('see you');
+    await expect.poll(() => reply(page).inputValue()).toBe('see you');
+    await expect.poll(() => maria.hears()).toEqual(['one', 'he went']);
+    expect(await statusOf(maria)).toBe('open');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  test('a note never becomes a reply: each has its own text and files', async () => {
+    model.answer = () => ({ reply: 'We decide at 18:00.', reason: 'the weather' });
+    const maria = await visitor('Noted');
+    await maria.say('Does it sail?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    const { keyboard } = page;
+    await page.getByRole('button', { name: 'Suggest a reply' }).click();
+    await page.getByRole('region', { name: 'Suggestion' }).getByText('We decide at 18:00.').waitFor();
+    await messages(page).focus();
+    await keyboard.press('n');
+    await keyboard.type('This customer lies');
+    await page.setInputFiles('input[type=file]', { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
+    await page.getByRole('button', { name: 'Remove a.txt' }).waitFor();
+    await keyboard.press('Escape');
+    await keyboard.press('u');
+    expect(await note(page).inputValue()).toBe('This customer lies');
+    await keyboard.press('r');
+    expect(await reply(page).inputValue()).toBe('');
+    expect(await page.getByRole('button', { name: 'Remove a.txt' }).count()).toBe(0);
+    await keyboard.type('Yes');
+    await keyboard.press('Control+Enter');
+    await expect.poll(() => maria.hears()).toEqual(['Yes']);
+    await page.getByRole('button', { name: 'Note Draft' }).click();
+    expect(await note(page).inputValue()).toBe('This customer lies');
+    await page.getByText('Draft saved').waitFor();
+    await page.reload();
+    await expect.poll(() => note(page).inputValue()).toBe('This customer lies');
+    await keyboard.press('Control+Enter');
+    expect(await maria.hears()).toEqual(['Yes']);
+  });
+
+  test('a restored draft shows what colleagues replied since, in this browser and in another one', async () => {
+    const maria = await visitor('Restored');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    await messages(tab.page).getByText('Hello?').waitFor();
+    await reply(tab.page).fill('My answer');
+    await tab.page.getByText('Draft saved').waitFor();
+    await tab.page.goto('about:blank');
+    await replyAs(ben, maria.conversationId, 'Ben was faster');
+    await tab.page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}`);
+    await using elsewhere = await openConversation(maria.conversationId);
+    for (const { page } of [tab, elsewhere]) {
+      await page.getByText('Ben replied while you were writing.').waitFor();
+      expect(await reply(page).inputValue()).toBe('My answer');
+    }
+    await sendButton(tab.page).click();
+    await expect.poll(() => maria.hears()).toEqual(['Ben was faster', 'My answer']);
+  });
+
+  test('a held or repeated Ctrl+Enter does not pass the reply of a colleague', async () => {
+    const maria = await visitor('Repeated');
+    await maria.say('Hello?');
+    await using tab = await open('/app');
+    const { page } = tab;
+    await page.routeWebSocket(/\/chat\/live/, (socket) => {
+      const server = socket.connectToServer();
+      socket.onMessage((message) => server.send(message));
+      server.onMessage(() => undefined);
+    });
+    await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}`);
+    await messages(page).getByText('Hello?').waitFor();
+    await reply(page).fill('My answer');
+    await replyAs(ben, maria.conversationId, 'Ben was faster');
+    await reply(page).focus();
+    await page.keyboard.down('Control');
+    await page.keyboard.down('Enter');
+    const banner = page.getByText('Ben replied while you were writing.');
+    const isShown = banner.waitFor().then(() => true);
+    while (!(await Promise.race([isShown, page.keyboard.down('Enter').then(() => false)])));
+    for (let count = 0; count < 3; count += 1) await page.keyboard.down('Enter');
+    await page.keyboard.up('Enter');
+    // The key is pressed again at once, too.
+    await page.keyboard.press('Enter');
+    expect(await maria.hears()).toEqual(['Ben was faster']);
+    expect(await reply(page).inputValue()).toBe('My answer');
+    await expect.poll(() => sendButton(page).isEnabled()).toBe(true);
+    await page.keyboard.down('Enter');
+    await expect.poll(() => maria.hears()).toEqual(['Ben was faster', 'My answer']);
+  });
+
+  test('during a slow send, the agent writes on; a refused text returns before the new one', async () => {
+    const maria = await visitor('Slow send');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    const { keyboard } = page;
+    await messages(page).getByText('Hello?').waitFor();
+    const release = await hold(page, '**/messages', 'POST');
+    await reply(page).fill('First');
+    await keyboard.press('Control+Enter');
+    await messages(page).getByText('Sending…').waitFor();
+    await messages(page).getByText('First').waitFor();
+    await keyboard.type('Second text that I type at once');
+    expect(await reply(page).inputValue()).toBe('Second text that I type at once');
+    release();
+    await expect.poll(() => maria.hears()).toEqual(['First']);
+    await messages(page).getByText('Sending…').waitFor({ state: 'hidden' });
+    expect(await messages(page).getByText('First').count()).toBe(1);
+    expect(await reply(page).inputValue()).toBe('Second text that I type at once');
+    await page.unroute('**/messages');
+    let fail = () => undefined as unknown;
+    const failed = new Promise<void>((done) => (fail = done));
+    await page.route('**/messages', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await failed;
+      return route.abort();
+    });
+    await keyboard.press('Control+Enter');
+    await messages(page).getByText('Sending…').waitFor();
+    await keyboard.type('Thi');
+    fail();
+    await messages(page).getByText('Sending…').waitFor({ state: 'hidden' });
+    await keyboard.type('rd');
+    await expect.poll(() => reply(page).inputValue()).toBe('Second text that I type at once\n\nThird');
+    await page.getByText('Draft saved').waitFor();
+    await page.reload();
+    await expect.poll(() => reply(page).inputValue()).toBe('Second text that I type at once\n\nThird');
+    expect(await maria.hears()).toEqual(['First']);
+  });
+
+  test('the list follows J over its pages, also with a keyboard of another script', async () => {
+    const names = Array.from({ length: 54 }, (_, index) => `Follow ${index}`);
+    for (const name of names) await (await visitor(name)).say('Hello?');
+    await using tab = await open('/app/inbox?view=unassigned');
+    const { page } = tab;
+    await row(page, 'Follow 53').waitFor();
+    const current = page.getByRole('list', { name: 'Conversations' }).locator('[aria-current]');
+    for (let at = 53; at >= 0; at -= 1) {
+      // The first letters are of an Arabic keyboard.
+      if (at > 50)
+        await page.evaluate(
+          "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'ت', code: 'KeyJ', bubbles: true }))",
+        );
+      else await page.keyboard.press('j');
+      await expect.poll(() => current.textContent()).toContain(`Follow ${at}`);
+    }
+    await expect
+      .poll(async () => {
+        const box = await current.boundingBox();
+        return box !== null && box.y > 100 && box.y + box.height <= 801;
+      })
+      .toBe(true);
+  });
+
+  test('Z undoes Resolve, and files beyond five are named', async () => {
+    const maria = await visitor('Undone');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    await page.keyboard.press('e');
+    await page.getByText('Conversation resolved').waitFor();
+    await expect.poll(() => statusOf(maria)).toBe('resolved');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('z');
+    await expect.poll(() => statusOf(maria)).toBe('open');
+    await row(page, 'Undone').click();
+    await messages(page).getByText('Hello?').waitFor();
+    const files = [1, 2, 3, 4, 5, 6, 7].map((number) => ({
+      name: `f${number}.txt`,
+      mimeType: 'text/plain',
+      buffer: Buffer.from('x'.repeat(number === 1 ? 400_000 : 1)),
+    }));
+    await page.setInputFiles('input[type=file]', files);
+    await page.getByRole('alert').getByText('A message has at most 5 files. Not added: 2.').waitFor();
+    await page.getByRole('button', { name: 'Remove f1.txt' }).waitFor();
+    await expect.poll(() => page.getByRole('button', { name: /^Remove f/ }).count()).toBe(5);
+    expect(await page.getByRole('list', { name: 'Files' }).getByRole('listitem').allTextContents()).toEqual(
+      ['f1', 'f2', 'f3', 'f4', 'f5'].map((name) => expect.stringContaining(name)),
+    );
+  });
+
+  test('arrow keys and Enter open search results', async () => {
+    const [one, two] = [await visitor('Hit one'), await visitor('Hit two')];
+    for (const each of [two, one]) await each.say('zeppelin');
+    await using tab = await open('/app/inbox');
+    const { page } = tab;
+    await row(page, 'Hit one').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('zeppelin');
+    await expect.poll(() => page.getByRole('list', { name: 'Search results' }).getByRole('link').count()).toBe(2);
+    await page.keyboard.press('ArrowDown');
+    await heading(page, 'Hit one').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await heading(page, 'Hit two').waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('r');
+    await page.keyboard.type('Found');
+    await expect.poll(() => reply(page).inputValue()).toBe('Found');
+  });
+
+  test('a conversation starts with the keyboard: a visitor is found by name, and the message survives Escape', async () => {
+    const [maria] = [await visitor('Zebulon Findable'), await visitor('Newer visitor')];
+    await maria.say('Hello?');
+    await hub.client(ann).call('updateInboxConversation', {
+      params: { tenantId, id: maria.conversationId },
+      body: { status: 'closed' },
+    });
+    await using tab = await open('/app/inbox');
+    const { page } = tab;
+    const { keyboard } = page;
+    const find = () => page.getByRole('combobox', { name: 'Find a visitor' });
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+    for (let time = 0; time < 2; time += 1) {
+      await keyboard.press('c');
+      await find().waitFor();
+      await keyboard.type('zebulon FIND');
+      const found = page.getByRole('dialog').getByRole('option');
+      await expect.poll(() => found.allTextContents()).toEqual([expect.stringContaining('Zebulon')]);
+      await keyboard.press('Enter');
+      await page.getByRole('dialog', { name: 'Write to Zebulon Findable' }).waitFor();
+      if (time > 0) break;
+      await keyboard.type('We found your parcel');
+      await keyboard.press('Escape');
+    }
+    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('We found your parcel');
+    await keyboard.press('Control+Enter');
+    await messages(page).getByText('We found your parcel').waitFor();
+    // The search of the workspace finds visitors and messages, and one Escape closes it.
+    await keyboard.press('Control+k');
+    const search = page.getByRole('dialog', { name: 'Search' });
+    await keyboard.type('zebulon');
+    await search.getByRole('option', { name: /Zebulon Findable.*Visitor/ }).waitFor();
+    await keyboard.press('Escape');
+    await search.waitFor({ state: 'hidden' });
+    await page.goto(`${hub.url}/app`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await keyboard.press('Control+k');
+    await keyboard.type('found your parcel');
+    await search.getByRole('option', { name: /Message/ }).waitFor();
+    await keyboard.press('Enter');
+    await messages(page).getByText('We found your parcel').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('when the session ends while the agent types, the rest of the text reaches no field of the dialog', async () => {
+    const maria = await visitor('Session');
+    await maria.say('Hello?');
+    const email = 'ben@harbour.example';
+    const { token } = await hub.client().call('logIn', { body: { email, password } });
+    await using tab = await openConversation(maria.conversationId, { session: token });
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    await reply(page).fill('Half of');
+    await hub.client(token).call('logOut');
+    await page.keyboard.type(' a');
+    const dialog = page.getByRole('dialog', { name: 'Your session ended' });
+    await dialog.waitFor();
+    await page.keyboard.type(' sentence');
+    expect(await dialog.getByLabel('Password').inputValue()).toBe('');
+    expect(await dialog.getByLabel('Email').inputValue()).toBe(email);
+  });
+
+  test('two tabs of a browser share a draft, and an erased conversation disappears', async () => {
+    const maria = await visitor('Tabs');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    await reply(page).fill('Hello');
+    await page.getByText('Draft saved').waitFor();
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await expect.poll(() => reply(second).inputValue()).toBe('Hello');
+    await reply(page).pressSequentially(' world');
+    await expect.poll(() => reply(second).inputValue()).toBe('Hello world');
+    await reply(page).press('Control+Enter');
+    await expect.poll(() => maria.hears()).toEqual(['Hello world']);
+    await expect.poll(() => reply(second).inputValue()).toBe('');
+    await second.close();
+    await reply(page).fill('Not sent');
+    await hub.client(ann).call('eraseInboxVisitor', { params: { tenantId, id: maria.visitorId } });
+    await page.getByText('This conversation does not exist').waitFor();
+    expect(await messages(page).count()).toBe(0);
+    expect(await page.getByRole('complementary', { name: 'Visitor' }).count()).toBe(0);
+    expect(await page.getByRole('textbox', { name: 'Your unsent text' }).inputValue()).toBe('Not sent');
   });
 
   test('colleagues see who views a conversation', async () => {
@@ -462,6 +867,10 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     }
     await page.getByRole('button', { name: 'Newest message' }).click();
     await messages(page).getByText('message 10000', { exact: true }).waitFor();
+    await page.keyboard.press('Home');
+    await messages(page).getByText('message 1', { exact: true }).waitFor();
+    await page.keyboard.press('End');
+    await messages(page).getByText('message 10000', { exact: true }).waitFor();
     // A link to an old message opens around it, and a reply needs the newest ones.
     await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}&at=500`);
     await messages(page).getByText('message 500', { exact: true }).waitFor();
@@ -470,7 +879,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(await sendButton(page).isDisabled()).toBe(true);
     await page.getByRole('button', { name: 'Newest message' }).click();
     await messages(page).getByText('message 10000', { exact: true }).waitFor();
-    expect(await sendButton(page).isEnabled()).toBe(true);
+    await expect.poll(() => sendButton(page).isEnabled()).toBe(true);
   });
 
   test('a suggestion of the AI agent is used and recorded; a canned reply, a file and a rating work', async () => {

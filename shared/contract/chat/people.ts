@@ -44,8 +44,14 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors',
     summary: 'List visitors',
+    description: 'Newest first. With `q`, each page examines at most 100,000 visitors.',
     params: inWorkspace,
-    query: listQuery.extend({ blocked: z.enum(['true', 'false'], 'must be true or false').optional() }),
+    query: listQuery.extend({
+      blocked: z.enum(['true', 'false'], 'must be true or false').optional(),
+      q: chatText(1, 200)
+        .optional()
+        .describe('Part of the name, email, phone number or external id, in any letter case'),
+    }),
     response: page(inboxVisitor),
   },
   getInboxVisitor: {

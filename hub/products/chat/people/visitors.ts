@@ -31,6 +31,8 @@ export interface VisitorsDependencies {
 }
 
 const maxShownConversations = 20;
+/** Names have no index, so a page of a search examines at most this many visitors. */
+const maxExamined = 100_000;
 /** A changed visitor is published to this many active conversations, the most recent first. */
 const maxNotifiedConversations = 100;
 
@@ -45,21 +47,36 @@ export class Visitors {
   /** @throws AppError `invalid_cursor`. */
   list(tenantId: string, query: z.output<typeof resource.listInboxVisitors.query>) {
     const { db, cursors } = this.#deps;
-    const { blocked } = query;
+    const { blocked, q } = query;
     const filter =
       blocked === undefined ? '' : blocked === 'true' ? 'AND blocked_at IS NOT NULL' : 'AND blocked_at IS NULL';
-    const read = async (limit: number, before: string | undefined) =>
-      (
-        await db.read(tenantId, (tx) =>
-          tx.query<InboxVisitorRow>(
-            `list_inbox_visitors_${blocked ?? 'all'}`,
-            `SELECT ${inboxVisitorColumns} FROM chat_visitors
-             WHERE tenant_id = $1 AND erased_at IS NULL AND ($2::uuid IS NULL OR id < $2) ${filter} ORDER BY id DESC LIMIT $3`,
-            [tenantId, before ?? null, limit],
-          ),
-        )
-      ).rows;
-    return readPage(cursors, `inbox-visitors:${tenantId}:${blocked ?? ''}`, query, read, presentInboxVisitor);
+    const newest = `FROM chat_visitors
+      WHERE tenant_id = $1 AND erased_at IS NULL AND ($2::uuid IS NULL OR id < $2) ${filter} ORDER BY id DESC`;
+    const read = async (limit: number, before: string | undefined) => {
+      const { rows } = await db.read(tenantId, (tx) =>
+        q === undefined
+          ? tx.query<InboxVisitorRow>(
+              `list_inbox_visitors_${blocked ?? 'all'}`,
+              `SELECT ${inboxVisitorColumns} ${newest} LIMIT $3`,
+              [tenantId, before ?? null, limit],
+            )
+          : tx.query<InboxVisitorRow>(
+              `find_inbox_visitors_${blocked ?? 'all'}`,
+              `SELECT ${inboxVisitorColumns} FROM (SELECT * ${newest} LIMIT ${maxExamined}) chat_visitors
+               WHERE position(lower($4) IN lower(concat_ws(' ', display_name, email, phone, external_id))) > 0
+               ORDER BY id DESC LIMIT $3`,
+              [tenantId, before ?? null, limit, q],
+            ),
+      );
+      return rows;
+    };
+    return readPage(
+      cursors,
+      `inbox-visitors:${tenantId}:${blocked ?? ''}${q === undefined ? '' : `:${q}`}`,
+      query,
+      read,
+      presentInboxVisitor,
+    );
   }
 
   /** A visitor with their newest conversations. @throws AppError `not_found`. */

@@ -167,7 +167,8 @@ export const router = createRouter({
     calls,
     settings,
   ]),
-  scrollRestoration: true,
+  // The inbox scrolls its list to the open conversation.
+  scrollRestoration: ({ location }) => location.pathname !== '/inbox',
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
   defaultErrorComponent: PageError,

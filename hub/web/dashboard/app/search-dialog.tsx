@@ -1,50 +1,29 @@
-import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useEffect, useState } from 'react';
-import type { SearchResult } from '../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../shared/visible-text.ts';
 import { background } from '../../../../shared/web/background.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorNote } from '../ui/error.tsx';
 import { Input } from '../ui/form.tsx';
-import { query } from './api.ts';
 import { useLanguage } from './language.tsx';
-import { useTenantId } from './session.tsx';
+import { useFound } from './use-found.ts';
+import type { Found } from './use-found.ts';
 
-const pathOf: Record<SearchResult['type'], (id: string) => string> = {
-  workflow: (id) => `/workflows/${id}`,
-  sequence: (id) => `/sequences/${id}`,
-  agent: (id) => `/agents/${id}`,
-  node: (id) => `/nodes/${id}`,
-  channel: () => '/settings/channels',
-  run: (id) => `/runs/${id}`,
-  approval: (id) => `/approvals/${id}`,
-};
-const minCharacters = 2;
-
-/** Finds objects of the workspace by name or id. */
+/** Finds objects of the workspace by name or id, visitors, and messages. */
 export function SearchDialog({ onClose }: { onClose: () => void }) {
   const { words } = useLanguage();
   const { common } = words;
-  const tenantId = useTenantId();
-  const navigate = useNavigate();
   const [text, setText] = useState('');
   const [selected, setSelected] = useState(0);
   const [isEntered, setEntered] = useState(false);
   const q = useDeferredValue(text.trim());
-  const { data, error, isPlaceholderData } = useQuery({
-    ...query('searchWorkspace', { params: { tenantId }, query: { q, limit: 6 } }),
-    enabled: q.length >= minCharacters,
-    placeholderData: (previous) => previous,
-  });
-  const results = q.length < minCharacters ? [] : (data?.data ?? []);
-  const open = (result: SearchResult | undefined) => {
+  const { results, error, isLongEnough, isCurrent: isRead } = useFound(q);
+  const open = (result: Found | undefined) => {
     if (result === undefined) return;
     onClose();
-    background(navigate({ to: pathOf[result.type](result.id) }));
+    background(result.open());
   };
   // Enter waits for the results of the text in the field.
-  const isCurrent = data !== undefined && !isPlaceholderData && q === text.trim();
+  const isCurrent = isRead && q === text.trim();
   const entered = isEntered && isCurrent ? results[selected] : undefined;
   useEffect(() => open(entered), [entered]);
   return (
@@ -65,6 +44,11 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
           setSelected(0);
         }}
         onKeyDown={(event) => {
+          // The browser would only clear the field.
+          if (event.key === 'Escape' && !event.nativeEvent.isComposing) {
+            event.preventDefault();
+            onClose();
+          }
           const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
           if (step !== 0) {
             event.preventDefault();
@@ -74,13 +58,19 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
         }}
       />
       <ErrorNote error={error} />
-      <ul id="search-results" role="listbox" aria-label={common.search} className="mt-2 min-h-40">
+      <ul
+        id="search-results"
+        role="listbox"
+        aria-label={common.search}
+        className="mt-2 max-h-96 min-h-40 overflow-y-auto"
+      >
         {results.map((result, index) => (
           <li
             key={`${result.type} ${result.id}`}
             id={`search-result-${index}`}
             role="option"
             aria-selected={index === selected}
+            ref={(item) => (index === selected ? item?.scrollIntoView({ block: 'nearest' }) : undefined)}
             className="flex cursor-pointer items-baseline gap-2 rounded-(--radius-medium) px-2.5 py-1.5 hover:bg-hover aria-selected:bg-accent-muted"
             onClick={() => open(result)}
             // The keyboard works on the field above.
@@ -93,7 +83,7 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
       </ul>
       {results.length === 0 && (
         <p role="status" className="-mt-38 mb-32 px-2.5 text-text-muted">
-          {q.length < minCharacters ? common.searchAfterTyping : data === undefined ? '' : common.searchNothing}
+          {!isLongEnough ? common.searchAfterTyping : isRead ? common.searchNothing : ''}
         </p>
       )}
     </Dialog>

@@ -21,18 +21,25 @@ export function Dialog({ title, onClose, children, isWide = false, isClosable = 
   const id = useId();
   const { close } = useWords().common;
   const [isShown, setShown] = useState(false);
+  const wasTyping = useRef(false);
   useLayoutEffect(() => {
     const dialog = ref.current;
+    wasTyping.current = document.activeElement?.matches('input, textarea') === true;
     dialog?.showModal();
     // A field with `autoFocus` gets the focus only if it is added to an open dialog.
     setShown(true);
     return () => dialog?.close();
   }, []);
+  useLayoutEffect(() => {
+    // A dialog that the user did not open must not take the rest of a text into its field.
+    if (isShown && !isClosable && wasTyping.current) ref.current?.focus();
+  }, [isShown, isClosable]);
   return (
     <dialog
       ref={ref}
+      tabIndex={-1}
       aria-labelledby={id}
-      className={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] rounded-(--radius-large) border bg-surface-raised p-0 text-text shadow-large ${isWide ? 'max-w-4xl' : 'max-w-lg'}`}
+      className={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] rounded-(--radius-large) border bg-surface-raised p-0 text-text shadow-large outline-none ${isWide ? 'max-w-4xl' : 'max-w-lg'}`}
       onCancel={(event) => {
         event.preventDefault();
         if (isClosable) onClose();

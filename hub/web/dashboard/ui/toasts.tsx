@@ -12,6 +12,8 @@ interface Toast {
   /** Milliseconds until it disappears. */
   forMs: number;
   undo?: () => void;
+  /** The key that the page offers for `undo`. */
+  undoKey?: string;
   onEnd?: () => void;
 }
 
@@ -25,7 +27,21 @@ export function showToast(text: string, options: Partial<Omit<Toast, 'id' | 'tex
   toasts.set({ list: [...toasts.state.list, toast] });
 }
 
-/** Milliseconds in which a deletion can be undone. */
+/** Ends a message, and undoes its action or lets it stand. */
+function end(toast: Toast, isUndone: boolean): void {
+  if (!toasts.state.list.includes(toast)) return;
+  toasts.set({ list: toasts.state.list.filter(({ id }) => id !== toast.id) });
+  if (isUndone) toast.undo?.();
+  else toast.onEnd?.();
+}
+
+/** Undoes the action of the newest message that offers it. */
+export function undoNewest(): void {
+  const toast = toasts.state.list.findLast(({ undo }) => undo !== undefined);
+  if (toast !== undefined) end(toast, true);
+}
+
+/** Milliseconds in which an action can be undone. */
 export const undoMs = 8_000;
 
 /**
@@ -42,15 +58,9 @@ export function deleteWithUndo(
 
 function ToastView({ toast }: { toast: Toast }) {
   const words = useWords().common;
-  const end = (isUndone: boolean) => {
-    if (!toasts.state.list.includes(toast)) return;
-    toasts.set({ list: toasts.state.list.filter(({ id }) => id !== toast.id) });
-    if (isUndone) toast.undo?.();
-    else toast.onEnd?.();
-  };
   useEffect(() => {
-    const timer = setTimeout(() => end(false), toast.forMs);
-    const leave = () => end(false);
+    const timer = setTimeout(() => end(toast, false), toast.forMs);
+    const leave = () => end(toast, false);
     // A sign-out ends the session before `pagehide`. Not every mobile browser has `beforeunload`.
     const signals = ['beforeunload', 'pagehide'];
     for (const signal of signals) addEventListener(signal, leave);
@@ -65,11 +75,16 @@ function ToastView({ toast }: { toast: Toast }) {
     >
       <p className="min-w-0 wrap-anywhere">{toast.text}</p>
       {toast.undo !== undefined && (
-        <Button size="small" onClick={() => end(true)}>
+        <Button size="small" onClick={() => end(toast, true)}>
           {words.undo}
+          {toast.undoKey !== undefined && (
+            <kbd aria-hidden className="text-xs font-normal">
+              {toast.undoKey}
+            </kbd>
+          )}
         </Button>
       )}
-      <IconButton label={words.close} onClick={() => end(false)}>
+      <IconButton label={words.close} onClick={() => end(toast, false)}>
         <X size={16} aria-hidden />
       </IconButton>
     </div>

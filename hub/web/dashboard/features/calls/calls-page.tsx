@@ -6,7 +6,7 @@ import { useLanguage } from '../../app/language.tsx';
 import { useRereadOn } from '../../app/live-updates.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form.tsx';
-import { Card, Empty, Page } from '../../ui/layout.tsx';
+import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
 import { PagedList } from '../../ui/paged-list.tsx';
 import { CallsTable } from './calls-table.tsx';
 import { callDirections, callResults } from './filters.ts';
@@ -111,7 +111,18 @@ export function CallsPage() {
       <Card>
         <PagedList
           of={calls}
-          empty={isFiltered ? <Empty title={texts.noMatch} /> : <Empty title={texts.empty}>{texts.emptyText}</Empty>}
+          empty={
+            isFiltered ? (
+              <Empty title={texts.noMatch} />
+            ) : (
+              <Empty title={texts.empty}>
+                {texts.emptyText}{' '}
+                <TextLink isInText to="/settings/{-$section}" params={{ section: 'carriers' }}>
+                  {texts.addCarrier}
+                </TextLink>
+              </Empty>
+            )
+          }
         >
           {(rows) => <CallsTable calls={rows} />}
         </PagedList>

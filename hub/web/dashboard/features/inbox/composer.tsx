@@ -1,9 +1,8 @@
-import { Paperclip, Slash, Sparkles, X } from 'lucide-react';
-import { useEffect, useImperativeHandle, useRef, useState } from 'react';
+import { Paperclip, Slash, Sparkles } from 'lucide-react';
+import { useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
 import type { KeyboardEvent, Ref } from 'react';
 import { ApiError } from '../../../../../shared/client/client.ts';
 import type { InboxConversationDetail, InboxMessage } from '../../../../../shared/client/operations.ts';
-import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { preferences } from '../../app/preferences.ts';
@@ -11,55 +10,37 @@ import { useStore } from '../../app/use-store.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { CannedRepliesDialog } from './canned-replies.tsx';
-import { maxFiles } from './drafts.ts';
-import type { Draft } from './drafts.ts';
+import { DraftFiles } from './draft-files.tsx';
+import { isBlank } from './draft-text.ts';
+import type { DraftKind } from './draft-text.ts';
+import { maxFiles } from './draft.ts';
+import type { Draft } from './draft.ts';
+import { isComposing } from './key-rule.ts';
 import { useInboxLive } from './live.tsx';
-import { NewerReplies } from './newer-replies.tsx';
+import { NewerReplies, useNewerReplies } from './newer-replies.tsx';
 import { usePeople } from './people.ts';
+import { keyRule } from './shortcuts.ts';
 import { Suggestion, useSuggestion } from './suggestion.tsx';
 import type { Thread } from './thread.ts';
 import { useTypingNotice } from './typing-notice.ts';
 
 export interface ComposerControls {
-  /** Moves the focus into the text. */
-  write: (isNote: boolean) => void;
+  /** Moves the focus into the reply or the note. `text` is added to it. */
+  write: (kind: DraftKind, text?: string) => void;
   useSuggestion: () => void;
+  /** Whether the agent has a text or the focus here. */
+  isWriting: () => boolean;
 }
 
 const maxLength = 10_000;
 /** The rest of the length is shown from here on. */
 const warnLength = 9_000;
 
-/** Files of the draft. */
-function DraftFiles({ draft }: { draft: Draft }) {
-  const { words, format, bytes } = useLanguage();
-  const { inbox } = words;
-  const { files, uploads, isSending } = useStore(draft.store);
-  if (files.length + uploads === 0) return null;
-  return (
-    <ul aria-label={inbox.files} className="mb-1.5 flex flex-wrap gap-1.5 text-sm">
-      {files.map((file) => (
-        <li key={file.id} className="flex max-w-full items-center gap-1 rounded-full border bg-surface-muted ps-2.5">
-          <span className="min-w-0 truncate">{visibleLine(file.name)}</span>
-          <span className="whitespace-nowrap text-text-muted">{bytes(file.bytes)}</span>
-          <IconButton
-            label={format(inbox.removeFile, { name: visibleLine(file.name) })}
-            className="size-7!"
-            disabled={isSending}
-            onClick={() => draft.detach(file.id)}
-          >
-            <X size={14} aria-hidden />
-          </IconButton>
-        </li>
-      ))}
-      {uploads > 0 && <li className="py-1 text-text-muted">{format(inbox.uploading, { count: uploads })}</li>}
-    </ul>
-  );
+/** Beside the name of a text that is not shown and not sent. */
+function Unsent() {
+  const { inbox } = useLanguage().words;
+  return <span role="img" aria-label={inbox.draft} className="ms-1.5 inline-block size-2 rounded-full bg-accent" />;
 }
-
-/** The hub refuses a reply that has not seen such a message. */
-const isReplyOfOther = ({ senderType, senderId }: InboxMessage, ownId: string) =>
-  senderType === 'api' || senderType === 'ai' || (senderType === 'agent' && senderId !== ownId);
 
 const modeButton =
   'rounded-(--radius-medium) px-2.5 py-1 text-sm font-semibold text-text-muted hover:bg-hover aria-pressed:text-text';
@@ -86,42 +67,56 @@ export function Composer({
   const { enterSends } = useStore(preferences);
   const { isConnected } = useStore(useInboxLive().store);
   const { isCurrent, hasNewer } = useStore(thread.store);
-  const { content, isNote, uploads, seenSeq, isSaved, isSending, problem } = useStore(draft.store);
+  const { kind, isSaved, outgoing, problem } = useStore(draft.store);
+  const { text } = draft;
+  const { content, uploads } = text;
+  const isNote = kind === 'note';
   const ai = useSuggestion(conversation);
   const typing = useTypingNotice(conversation.id);
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const [isChoosing, setChoosing] = useState(false);
   const lastSeq = thread.lastSeq;
+  const newer = useNewerReplies(messages, isNote ? null : text, ownId);
 
   const isClosed = conversation.status === 'closed' && !isNote;
-  const replies =
-    isNote || seenSeq === null
-      ? []
-      : messages.filter((message) => message.seq !== null && message.seq > seenSeq && isReplyOfOther(message, ownId));
   const wait = isNote ? null : !isCurrent ? inbox.waitForConnection : hasNewer ? inbox.readNewestFirst : null;
-  const canSend = !draft.isEmpty && uploads === 0 && wait === null && !isClosed;
+  const canSend =
+    !isBlank(text) &&
+    content.length <= maxLength &&
+    uploads === 0 &&
+    outgoing === null &&
+    wait === null &&
+    !isClosed &&
+    newer.isReadable;
 
-  const write = (text: string) => {
-    draft.edit(text, lastSeq);
-    if (!isNote && text !== '') typing.onInput();
+  const focus = () => field.current?.focus();
+  const write = (changed: string) => {
+    draft.edit(changed, lastSeq);
+    if (!isNote && changed !== '') typing.onInput();
   };
-  const insert = (text: string) => {
+  const insert = (inserted: string) => {
     const at = field.current?.selectionStart ?? content.length;
     const end = field.current?.selectionEnd ?? at;
-    write(content.slice(0, at) + text + content.slice(end));
-    field.current?.focus();
+    write(content.slice(0, at) + inserted + content.slice(end));
+    focus();
+  };
+  const show = (shown: DraftKind) => {
+    draft.show(shown);
+    focus();
   };
   const useAiSuggestion = () => {
     const { suggestion } = ai;
-    if (suggestion === null || suggestion.content === '' || isSending) return;
-    draft.setNote(false);
+    // A suggestion is a reply. It does not appear beside a note.
+    if (isNote || suggestion === null || suggestion.content === '') return;
     write(content.trim() === '' ? suggestion.content : `${content.trimEnd()}\n\n${suggestion.content}`);
     ai.accept(suggestion);
-    field.current?.focus();
+    focus();
   };
   const send = async () => {
-    if (!canSend || isSending) return;
+    // The button loses the focus when it is disabled, and the next letters are no commands.
+    focus();
+    if (!canSend) return;
     typing.stop();
     const message = await draft.send(lastSeq);
     if (message !== null) thread.receive(message);
@@ -132,29 +127,33 @@ export function Composer({
     }
   };
   useImperativeHandle(ref, () => ({
-    write: (note) => {
-      draft.setNote(note);
-      field.current?.focus();
+    write: (shown, added = '') => {
+      draft.show(shown);
+      const { content: before } = draft.text;
+      if (added !== '') draft.edit(before === '' ? added : `${before}\n\n${added}`, lastSeq);
+      focus();
     },
     useSuggestion: useAiSuggestion,
+    isWriting: () => !draft.isEmpty || document.activeElement === field.current,
   }));
-  // A disabled field loses the focus, so it gets it back after a message was sent.
-  const hadFocus = useRef(false);
-  useEffect(() => {
-    if (!isSending && hadFocus.current) field.current?.focus();
-    hadFocus.current = false;
-  }, [isSending]);
+  useLayoutEffect(() => {
+    const element = field.current;
+    return () => {
+      // The text that the agent types goes nowhere then. Its letters are no commands.
+      if (document.activeElement === element) keyRule.noteQuiet(Date.now(), Infinity);
+    };
+  }, []);
 
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.nativeEvent.isComposing) return;
+    if (isComposing(event.nativeEvent)) return;
     const isSendKey =
       event.key === 'Enter' && !event.shiftKey && (event.ctrlKey || event.metaKey || (enterSends && !event.altKey));
     if (isSendKey) {
       event.preventDefault();
-      hadFocus.current = true;
-      background(send());
+      // A held key must not send what the agent writes next, or pass a reply of a colleague.
+      if (!event.repeat) background(send());
     } else if (event.key === 'Escape') event.currentTarget.blur();
-    else if (event.key === '/' && content === '' && !isSending && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    else if (event.key === '/' && content === '' && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       setChoosing(true);
     }
@@ -172,10 +171,14 @@ export function Composer({
         onFiles(event.dataTransfer.files);
       }}
     >
-      {!isNote && (
-        <Suggestion suggestion={ai.suggestion} error={ai.error} isDisabled={isSending} onUse={useAiSuggestion} />
-      )}
-      <NewerReplies replies={replies} onSeen={() => draft.noteSeen(lastSeq)} />
+      {!isNote && <Suggestion suggestion={ai.suggestion} error={ai.error} onUse={useAiSuggestion} />}
+      <NewerReplies
+        replies={newer.replies}
+        onSeen={() => {
+          draft.noteSeen(lastSeq);
+          focus();
+        }}
+      />
       {isClosed && (
         <p className="mb-2 flex flex-wrap items-center gap-2 text-text-muted">
           {inbox.closedText}
@@ -184,7 +187,7 @@ export function Composer({
           </Button>
         </p>
       )}
-      <DraftFiles draft={draft} />
+      <DraftFiles draft={draft} onRemoved={focus} />
       <textarea
         ref={field}
         dir="auto"
@@ -193,7 +196,6 @@ export function Composer({
         placeholder={isNote ? inbox.notePlaceholder : inbox.replyPlaceholder}
         value={content}
         maxLength={maxLength}
-        readOnly={isSending}
         onChange={(event) => write(event.target.value)}
         onBlur={typing.stop}
         onKeyDown={onKeyDown}
@@ -210,23 +212,23 @@ export function Composer({
           <button
             type="button"
             aria-pressed={!isNote}
-            disabled={isSending}
             className={`${modeButton} ${isNote ? '' : 'bg-surface-muted'}`}
-            onClick={() => draft.setNote(false)}
+            onClick={() => show('reply')}
           >
             {inbox.reply}
+            {isNote && !isBlank(draft.store.state.reply) && <Unsent />}
           </button>
           <button
             type="button"
             aria-pressed={isNote}
-            disabled={isSending}
             className={`${modeButton} ${isNote ? 'bg-surface' : ''}`}
-            onClick={() => draft.setNote(true)}
+            onClick={() => show('note')}
           >
             {inbox.note}
+            {!isNote && !isBlank(draft.store.state.note) && <Unsent />}
           </button>
         </div>
-        <IconButton label={inbox.cannedReplies} disabled={isSending} onClick={() => setChoosing(true)}>
+        <IconButton label={inbox.cannedReplies} onClick={() => setChoosing(true)}>
           <Slash size={16} aria-hidden />
         </IconButton>
         <IconButton label={format(inbox.attach, { count: maxFiles })} onClick={() => picker.current?.click()}>
@@ -261,7 +263,7 @@ export function Composer({
         </span>
         <Button
           variant="primary"
-          isBusy={isSending}
+          isBusy={outgoing !== null && !isBlank(text)}
           disabled={!canSend}
           title={enterSends ? inbox.sendWithEnter : inbox.sendWithKeys}
           onClick={() => background(send())}
@@ -281,9 +283,9 @@ export function Composer({
             setChoosing(false);
             field.current?.focus();
           }}
-          onChoose={(text) => {
+          onChoose={(chosen) => {
             setChoosing(false);
-            insert(text);
+            insert(chosen);
           }}
         />
       )}

@@ -1,4 +1,5 @@
 import { AlarmClock, ArrowLeft, Check, RotateCcw, Tag, User, UserPlus } from 'lucide-react';
+import { useEffect, useRef } from 'react';
 import type { InboxConversationDetail } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -52,6 +53,11 @@ export function ConversationHeader({
   const nameOf = useVisitorName();
   const { ownerOf } = usePeople();
   const { status, snoozedUntil, priority, environment } = conversation;
+  const heading = useRef<HTMLHeadingElement>(null);
+  // A conversation that replaces another one takes over the lost focus.
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+  }, []);
   const isActive = status === 'open' || status === 'pending';
   const isSnoozed = isActive && snoozedUntil !== null && Date.parse(snoozedUntil) > Date.now();
   return (
@@ -61,7 +67,12 @@ export function ConversationHeader({
           <ArrowLeft size={18} aria-hidden className="rtl:-scale-x-100" />
         </IconButton>
         <div className="min-w-0 grow basis-40">
-          <h2 id="conversation-title" className="flex min-w-0 items-center gap-2 text-lg">
+          <h2
+            ref={heading}
+            tabIndex={-1}
+            id="conversation-title"
+            className="outline-none flex min-w-0 items-center gap-2 text-lg"
+          >
             <bdi className="min-w-0 truncate">{nameOf(conversation)}</bdi>
             <StatusPill status={isSnoozed ? 'snoozed' : status} />
           </h2>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useImperativeHandle, useRef, useState } from 'react';
+import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
 import type { Ref } from 'react';
 import { ApiError } from '../../../../../shared/client/client.ts';
 import { background } from '../../../../../shared/web/background.ts';
@@ -17,14 +17,21 @@ import type { ComposerControls } from './composer.tsx';
 import { AssignDialog, SnoozeDialog, StatusDialog } from './conversation-dialogs.tsx';
 import type { ConversationDialog } from './conversation-dialogs.tsx';
 import { ConversationHeader } from './conversation-header.tsx';
+import type { DraftKind } from './draft-text.ts';
+import { EarlyField, earlyTexts, setEarlyText } from './early-text.tsx';
 import { useInboxLive } from './live.tsx';
 import { ThreadView } from './thread-view.tsx';
+import type { ThreadControls } from './thread-view.tsx';
 import { useConversationActions } from './use-conversation-actions.ts';
 import { opening, useInboxAddress } from './use-inbox-address.ts';
 import { VisitorPanel } from './visitor-panel.tsx';
 
 /** What the keyboard does with the open conversation. */
-export interface ConversationControls extends ComposerControls {
+export interface ConversationControls extends ThreadControls {
+  /** Moves the focus into the reply or the note, also before the conversation is loaded. */
+  write: (kind: DraftKind) => void;
+  useSuggestion: () => void;
+  isWriting: () => boolean;
   resolve: () => void;
   assignToMe: () => void;
   show: (dialog: ConversationDialog) => void;
@@ -69,6 +76,8 @@ export function Conversation({
   const { messages, isLoaded, hasNewer } = useStore(thread.store);
   const actions = useConversationActions(conversation);
   const composer = useRef<ComposerControls>(null);
+  const threadView = useRef<ThreadControls>(null);
+  const early = useStore(earlyTexts).texts[id];
   const [dialog, setDialog] = useState<ConversationDialog | null>(null);
   const isVisible = usePageIsVisible();
 
@@ -82,11 +91,18 @@ export function Conversation({
   useEffect(() => {
     background(thread.open(search.at));
   }, [thread, search.at]);
-  useEffect(() => {
+  // Before the composer gets what the agent typed early, the draft of the hub must be known.
+  useLayoutEffect(() => {
     if (conversation === undefined) return;
     draft.adopt(conversation.draft);
     draft.noteSent(messages.filter(({ senderType, senderId }) => senderType === 'agent' && senderId === user.id));
   }, [draft, conversation, messages, user.id]);
+  const isLoadedEarly = conversation !== undefined && early !== undefined;
+  useLayoutEffect(() => {
+    if (!isLoadedEarly || composer.current === null) return;
+    composer.current.write(early.kind, early.text);
+    setEarlyText(id, null);
+  }, [isLoadedEarly, early, id]);
 
   const lastSeq = thread.lastSeq;
   const readSeq = conversation?.agentReadSeq;
@@ -102,33 +118,52 @@ export function Conversation({
   const resolve = () => {
     if (conversation === undefined || actions.isBusy) return;
     const isActive = conversation.status === 'open' || conversation.status === 'pending';
-    background((isActive ? actions.resolve().then(onLeave) : actions.change({ status: 'open' })).catch(noteFailure));
+    // While the hub worked, the agent may have opened a dialog of this conversation.
+    const leave = () => document.querySelector('dialog[open]') === null && onLeave();
+    background((isActive ? actions.resolve().then(leave) : actions.change({ status: 'open' })).catch(noteFailure));
   };
   useImperativeHandle(ref, () => ({
     resolve,
     assignToMe: () => background(actions.assign(user.id).catch(noteFailure)),
-    show: setDialog,
-    write: (isNote) => composer.current?.write(isNote),
+    show: (shown) => conversation !== undefined && setDialog(shown),
+    write: (kind) =>
+      composer.current === null ? setEarlyText(id, { kind, text: early?.text ?? '' }) : composer.current.write(kind),
     useSuggestion: () => composer.current?.useSuggestion(),
+    isWriting: () => early !== undefined || composer.current?.isWriting() === true,
+    goToOldest: () => threadView.current?.goToOldest(),
+    goToNewest: () => threadView.current?.goToNewest(),
   }));
 
-  if (conversation === undefined) {
-    const isMissing = detail.error instanceof ApiError && detail.error.status === 404;
+  const isMissing = detail.error instanceof ApiError && detail.error.status === 404;
+  // An erased conversation disappears. What the agent wrote in it can still be copied.
+  if (isMissing)
     return (
-      <div className="min-w-0 grow bg-background">
-        {isMissing ? (
-          <Empty title={inbox.notFound}>
-            <p className="mb-3">{inbox.notFoundText}</p>
-            <Button onClick={() => go(opening(undefined))}>{inbox.backToList}</Button>
-          </Empty>
-        ) : detail.error === null ? (
-          <Loading />
-        ) : (
-          <LoadError error={detail.error} onRetry={detail.refetch} />
+      <div className="min-w-0 grow overflow-y-auto bg-background">
+        <Empty title={inbox.notFound}>
+          <p className="mb-3">{inbox.notFoundText}</p>
+          <Button onClick={() => go(opening(undefined))}>{inbox.backToList}</Button>
+        </Empty>
+        {draft.text.content !== '' && (
+          <textarea
+            readOnly
+            dir="auto"
+            rows={4}
+            aria-label={inbox.unsentText}
+            value={draft.text.content}
+            className="mx-auto block w-[min(100%-2rem,40rem)] rounded-(--radius-medium) border bg-surface px-3 py-2"
+          />
         )}
       </div>
     );
-  }
+  if (conversation === undefined)
+    return (
+      <div className="flex min-w-0 grow flex-col bg-background">
+        <div className="grow">
+          {detail.error === null ? <Loading /> : <LoadError error={detail.error} onRetry={detail.refetch} />}
+        </div>
+        {early !== undefined && <EarlyField id={id} early={early} />}
+      </div>
+    );
   const close = () => setDialog(null);
   return (
     <>
@@ -137,7 +172,7 @@ export function Conversation({
         className={`min-w-0 grow flex-col bg-background ${search.panel === 'visitor' ? 'hidden xl:flex' : 'flex'}`}
       >
         <ConversationHeader conversation={conversation} actions={actions} onResolve={resolve} onShow={setDialog} />
-        <ThreadView conversation={conversation} thread={thread} at={search.at} />
+        <ThreadView ref={threadView} conversation={conversation} thread={thread} draft={draft} at={search.at} />
         <Composer
           conversation={conversation}
           thread={thread}

@@ -10,17 +10,21 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
   const { enterSends } = useStore(preferences);
   const keys: readonly (readonly [keys: readonly string[], label: string])[] = [
     [['J', 'K'], inbox.keyMove],
+    [['Home', 'End'], inbox.keyEnds],
     [['R'], inbox.keyReply],
     [['N'], inbox.keyNote],
     [['Ctrl', 'Enter'], inbox.keySend],
     [['/'], inbox.keyCanned],
     [['U'], inbox.keySuggestion],
     [['E'], inbox.keyResolve],
+    [['Z'], inbox.keyUndo],
+    [['Ctrl', 'Z'], inbox.keyUndo],
     [['S'], inbox.snooze],
     [['A'], inbox.assignToMe],
     [['Shift', 'A'], inbox.keyAssign],
     [['#'], inbox.statusAndPriority],
     [['/'], inbox.keySearch],
+    [['↑', '↓', 'Enter'], inbox.keyResults],
     [['C'], inbox.newConversation],
     [['Esc'], inbox.keyLeave],
     [['?'], inbox.shortcuts],
@@ -29,7 +33,7 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
     <Dialog title={inbox.shortcuts} onClose={onClose}>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1.5">
         {keys.map(([names, label]) => (
-          <div key={label} className="contents">
+          <div key={`${names.join()} ${label}`} className="contents">
             <dt className="flex gap-1">
               {names.map((name) => (
                 <kbd key={name} className="rounded-(--radius-small) border bg-surface-muted px-1.5">

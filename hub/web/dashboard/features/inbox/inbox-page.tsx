@@ -2,20 +2,25 @@ import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { background } from '../../../../../shared/web/background.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { liveState } from '../../app/live-events.ts';
 import { useSession } from '../../app/session.tsx';
 import { useStore } from '../../app/use-store.ts';
+import { undoNewest } from '../../ui/toasts.tsx';
 import { ConversationList } from './conversation-list.tsx';
 import { Conversation } from './conversation.tsx';
 import type { ConversationControls } from './conversation.tsx';
+import type { DraftKind } from './draft-text.ts';
+import { earlyTexts, setEarlyText } from './early-text.tsx';
 import { HelpDialog } from './help-dialog.tsx';
 import type { InboxSearch } from './inbox-search.ts';
+import { surpriseMs } from './key-rule.ts';
 import { ListHeader } from './list-header.tsx';
 import { InboxLiveProvider } from './live.tsx';
 import { SearchResults } from './search-results.tsx';
-import { useShortcuts } from './shortcuts.ts';
+import { keyRule, useShortcuts } from './shortcuts.ts';
 import { StartDialog } from './start-dialog.tsx';
 import { opening, useInboxAddress } from './use-inbox-address.ts';
 import { useConversations, useHits } from './use-rows.ts';
@@ -63,6 +68,9 @@ function Inbox() {
   const searchField = useRef<HTMLInputElement>(null);
   const controls = useRef<ConversationControls>(null);
   const settled = useSettled(search.conversation);
+  const { texts } = useStore(earlyTexts);
+  // An agent who writes means this conversation.
+  const isShown = settled === search.conversation || texts[search.conversation ?? ''] !== undefined;
   // The shell shows one more line then.
   const hasBanner = !useStore(liveState).isConnected;
   useTabTitle();
@@ -74,16 +82,25 @@ function Inbox() {
   const index = items.findIndex(
     ({ id, at }) => id === search.conversation && (at === undefined || search.at === undefined || at === search.at),
   );
+  const readAhead = search.q === undefined ? list : hits;
   const openItem = (to: number) => {
+    if (to >= items.length - 1 && readAhead.hasNextPage && !readAhead.isFetchingNextPage)
+      background(readAhead.fetchNextPage());
     const item = items[Math.max(0, Math.min(items.length - 1, to))];
     if (item !== undefined) go(opening(item.id, item.at), search.conversation !== undefined);
   };
   /** After a conversation left the view, the agent continues with the one that follows. */
   const advance = () => {
     const next = items[index + 1] ?? items[index - 1];
-    // While the hub worked, the agent may have opened another conversation or page.
+    // While the hub worked, the agent may have opened another conversation or page, or have begun to write.
     const isOpen = (router.latestLocation.search as InboxSearch).conversation === search.conversation;
-    if (index !== -1 && isOpen) go(opening(next?.id, next?.at), true);
+    if (index === -1 || !isOpen || controls.current?.isWriting() === true) return;
+    keyRule.noteQuiet(Date.now(), surpriseMs);
+    go(opening(next?.id, next?.at), true);
+  };
+  const write = (kind: DraftKind) => {
+    if (controls.current !== null) controls.current.write(kind);
+    else if (search.conversation !== undefined) setEarlyText(search.conversation, { kind, text: '' });
   };
 
   useShortcuts({
@@ -97,9 +114,12 @@ function Inbox() {
     a: () => controls.current?.assignToMe(),
     A: () => controls.current?.show('assign'),
     '#': () => controls.current?.show('status'),
-    r: () => controls.current?.write(false),
-    n: () => controls.current?.write(true),
+    r: () => write('reply'),
+    n: () => write('note'),
     u: () => controls.current?.useSuggestion(),
+    z: undoNewest,
+    Home: () => controls.current?.goToOldest(),
+    End: () => controls.current?.goToNewest(),
     Escape: () => go(search.panel === undefined ? opening(undefined) : { panel: undefined }),
   });
 
@@ -116,7 +136,16 @@ function Inbox() {
           search.conversation === undefined ? 'flex' : `hidden ${search.panel === undefined ? 'lg:flex' : 'xl:flex'}`
         }`}
       >
-        <ListHeader searchField={searchField} onHelp={() => setDialog('help')} onStart={() => setDialog('start')} />
+        <ListHeader
+          searchField={searchField}
+          onHelp={() => setDialog('help')}
+          onStart={() => setDialog('start')}
+          onMove={(step) => openItem(index + step)}
+          onEnter={() => {
+            keyRule.noteDeliberateAct();
+            if (index === -1) openItem(0);
+          }}
+        />
         {search.q === undefined ? (
           <ConversationList list={list} rows={rows} />
         ) : (
@@ -128,7 +157,7 @@ function Inbox() {
           <p className="font-semibold text-text">{inbox.chooseConversation}</p>
           <p>{inbox.chooseConversationText}</p>
         </div>
-      ) : settled !== search.conversation ? (
+      ) : !isShown ? (
         <div className="min-w-0 grow bg-background" />
       ) : (
         <Conversation

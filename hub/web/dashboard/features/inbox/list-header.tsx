@@ -10,6 +10,7 @@ import { useTenantId } from '../../app/session.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import type { InboxView } from './inbox-search.ts';
+import { isComposing } from './key-rule.ts';
 import { usePeople } from './people.ts';
 import { useInboxAddress } from './use-inbox-address.ts';
 
@@ -124,7 +125,16 @@ function Views() {
 
 const searchAfterMs = 250;
 
-function SearchField({ field }: { field: RefObject<HTMLInputElement | null> }) {
+/** Opens results with the arrow keys and Enter, while the focus stays in the field until Enter. */
+function SearchField({
+  field,
+  onMove,
+  onEnter,
+}: {
+  field: RefObject<HTMLInputElement | null>;
+  onMove: (step: 1 | -1) => void;
+  onEnter: () => void;
+}) {
   const { inbox } = useLanguage().words;
   const { search, go } = useInboxAddress();
   const [text, setText] = useState(search.q ?? '');
@@ -154,9 +164,17 @@ function SearchField({ field }: { field: RefObject<HTMLInputElement | null> }) {
         maxLength={200}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key !== 'Escape') return;
-          setText('');
-          event.currentTarget.blur();
+          if (isComposing(event.nativeEvent)) return;
+          if (event.key === 'Escape') {
+            setText('');
+            event.currentTarget.blur();
+          } else if (search.q !== undefined && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+            event.preventDefault();
+            onMove(event.key === 'ArrowDown' ? 1 : -1);
+          } else if (search.q !== undefined && event.key === 'Enter') {
+            onEnter();
+            event.currentTarget.blur();
+          }
         }}
         className="w-full min-w-0 bg-transparent py-1 outline-none"
       />
@@ -172,10 +190,16 @@ export function ListHeader({
   searchField,
   onHelp,
   onStart,
+  onMove,
+  onEnter,
 }: {
   searchField: RefObject<HTMLInputElement | null>;
   onHelp: () => void;
   onStart: () => void;
+  /** Opens the next or previous result of the search. */
+  onMove: (step: 1 | -1) => void;
+  /** Opens the first result unless one is open. */
+  onEnter: () => void;
 }) {
   const { words } = useLanguage();
   const { inbox, common } = words;
@@ -195,7 +219,7 @@ export function ListHeader({
           </IconButton>
         </span>
       </div>
-      <SearchField field={searchField} />
+      <SearchField field={searchField} onMove={onMove} onEnter={onEnter} />
       <Views />
     </div>
   );

@@ -59,6 +59,7 @@ export function Message({
   continues,
   isFound,
   isSeen,
+  isOutgoing,
 }: {
   message: InboxMessage;
   conversation: InboxConversationDetail;
@@ -68,6 +69,8 @@ export function Message({
   isFound: boolean;
   /** Whether it is the newest message, and the visitor has read it. */
   isSeen: boolean;
+  /** Whether it is being sent. */
+  isOutgoing: boolean;
 }) {
   const { words, time, dateTime } = useLanguage();
   const { inbox } = words;
@@ -92,7 +95,8 @@ export function Message({
         </p>
       )}
       <div
-        className={`flex w-fit max-w-[min(85%,38rem)] flex-col gap-1.5 rounded-(--radius-large) px-3.5 py-2 ${bubbles[kind]} ${isFound ? 'outline-2 outline-offset-2 outline-warning' : ''}`}
+        // Letters with many marks would cover other messages.
+        className={`flex w-fit overflow-clip max-w-[min(85%,38rem)] flex-col gap-1.5 rounded-(--radius-large) px-3.5 py-2 ${bubbles[kind]} ${isOutgoing ? 'opacity-60' : ''} ${isFound ? 'outline-2 outline-offset-2 outline-warning' : ''}`}
       >
         {continues && <span className="sr-only">{`${sender}, ${time(at)}`}</span>}
         {content !== '' && (
@@ -105,6 +109,11 @@ export function Message({
         ))}
         <Sources sources={sources} tools={tools} />
       </div>
+      {isOutgoing && (
+        <p role="status" className="pt-0.5 text-end text-xs text-text-muted">
+          {inbox.sending}
+        </p>
+      )}
       {isSeen && <p className="pt-0.5 text-end text-xs text-text-muted">{inbox.seen}</p>}
     </div>
   );

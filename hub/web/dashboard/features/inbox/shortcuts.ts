@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react';
+import { isComposing, KeyRule, shortcutName } from './key-rule.ts';
 
-/** Whether keys belong to the element with the focus. */
+/** Whether keys belong to an element, because it takes text or is in a dialog. */
 function takesKeys(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || target.closest('input, textarea, select, dialog') !== null;
@@ -8,8 +9,13 @@ function takesKeys(target: EventTarget | null): boolean {
 
 /** Keys that move through a list also while they are held. All others act once, so that no conversation is changed unseen. */
 const repeating: ReadonlySet<string> = new Set(['j', 'k']);
+/** Keys that are no part of a text. */
+const deliberate: ReadonlySet<string> = new Set(['Escape', 'Tab']);
 
-/** Calls the function of a key while no field and no dialog has the focus. */
+/** Whether letters are commands now. One for the page, as the keyboard is. */
+export const keyRule = new KeyRule();
+
+/** Calls the function of a key. Letters are commands only when `KeyRule` accepts them. */
 export function useShortcuts(keys: Readonly<Record<string, (() => void) | undefined>>): void {
   const latest = useRef(keys);
   useEffect(() => {
@@ -17,14 +23,31 @@ export function useShortcuts(keys: Readonly<Record<string, (() => void) | undefi
   });
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || takesKeys(event.target)) return;
-      if (document.querySelector('dialog[open]') !== null) return;
-      const run = latest.current[event.key];
-      if (run === undefined) return;
-      event.preventDefault();
-      if (!event.repeat || repeating.has(event.key)) run();
+      const now = Date.now();
+      const isLetter = event.key.length === 1;
+      if (deliberate.has(event.key)) keyRule.noteDeliberateAct();
+      if (takesKeys(event.target) || document.querySelector('dialog[open]') !== null) {
+        if (isLetter || isComposing(event)) keyRule.noteTyping(now);
+        return;
+      }
+      const name = shortcutName(event);
+      // Undo is the only shortcut with Ctrl: outside of a field, the browser has nothing to undo.
+      if (event.altKey || isComposing(event) || ((event.ctrlKey || event.metaKey) && name !== 'z')) return;
+      const run = latest.current[name];
+      // Home and End are no letters, and act at once.
+      if (isLetter && !keyRule.accepts(now)) event.preventDefault();
+      else if (run !== undefined) {
+        event.preventDefault();
+        if (!event.repeat || repeating.has(name)) run();
+      }
     };
+    const onPointer = () => keyRule.noteDeliberateAct();
     addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    addEventListener('pointerdown', onPointer);
+    return () => {
+      removeEventListener('keydown', onKey);
+      removeEventListener('pointerdown', onPointer);
+      keyRule.noteDeliberateAct();
+    };
   }, []);
 }

@@ -14,6 +14,9 @@ function conversationOf(error: unknown): string | null {
   return /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(error.details[0]?.message ?? '')?.[0] ?? null;
 }
 
+/** First messages that are not sent, by visitor. They stay when the form closes. */
+const unsent = new Map<string, string>();
+
 /** The first message of a conversation with a known visitor. */
 export function StartForm({
   visitorId,
@@ -28,7 +31,7 @@ export function StartForm({
   const { inbox, common } = words;
   const tenantId = useTenantId();
   const live = useInboxLive();
-  const [content, setContent] = useState('');
+  const [content, setContent] = useState(unsent.get(visitorId) ?? '');
   const isShown = useRef(false);
   useEffect(() => {
     isShown.current = true;
@@ -38,17 +41,21 @@ export function StartForm({
   }, []);
   const start = useAction('startInboxConversation', {
     onDone({ id }) {
+      unsent.delete(visitorId);
       live.reread(['listInboxConversations', 'countInboxConversations', 'getInboxVisitor']);
       // The agent may have closed the form, or gone to another conversation.
       if (isShown.current) onStarted(id);
     },
   });
   const existing = conversationOf(start.error);
+  const send = () => {
+    if (content.trim() !== '' && !start.isPending) start.start({ params: { tenantId }, body: { visitorId, content } });
+  };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        start.start({ params: { tenantId }, body: { visitorId, content } });
+        send();
       }}
     >
       <Field label={inbox.firstMessage} hint={inbox.firstMessageHint}>
@@ -61,7 +68,15 @@ export function StartForm({
             maxLength={10_000}
             required
             autoFocus
-            onChange={(event) => setContent(event.target.value)}
+            onChange={(event) => {
+              setContent(event.target.value);
+              unsent.set(visitorId, event.target.value);
+            }}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+              event.preventDefault();
+              send();
+            }}
           />
         )}
       </Field>
@@ -73,8 +88,10 @@ export function StartForm({
             size="small"
             onClick={() => {
               // What the agent wrote goes along.
+              unsent.delete(visitorId);
               const draft = live.drafts.of(existing);
-              if (draft.isEmpty) draft.edit(content, 0);
+              draft.show('reply');
+              if (draft.text.content === '') draft.edit(content, 0);
               onStarted(existing);
             }}
           >
@@ -82,9 +99,16 @@ export function StartForm({
           </Button>
         </p>
       )}
-      <div className="flex justify-end gap-2">
+      <div className="flex items-center justify-end gap-2">
+        {content !== '' && <p className="me-auto min-w-0 text-sm text-text-muted">{inbox.messageKept}</p>}
         <Button onClick={onClose}>{common.cancel}</Button>
-        <Button type="submit" variant="primary" isBusy={start.isPending} disabled={content.trim() === ''}>
+        <Button
+          type="submit"
+          variant="primary"
+          isBusy={start.isPending}
+          disabled={content.trim() === ''}
+          title={inbox.sendWithKeys}
+        >
           {inbox.send}
         </Button>
       </div>

@@ -38,12 +38,10 @@ export function useSuggestion({ id, lastSeq }: Pick<InboxConversation, 'id' | 'l
 export function Suggestion({
   suggestion,
   error,
-  isDisabled,
   onUse,
 }: {
   suggestion: AiSuggestion | null;
   error: Error | null;
-  isDisabled: boolean;
   onUse: () => void;
 }) {
   const { inbox } = useLanguage().words;
@@ -60,7 +58,7 @@ export function Suggestion({
         <Sources sources={sources} tools={tools} />
         {content !== '' && (
           <span className="ms-auto">
-            <Button size="small" disabled={isDisabled} onClick={onUse}>
+            <Button size="small" onClick={onUse}>
               {inbox.useSuggestion}
               <kbd aria-hidden className="text-xs font-normal">
                 U

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { useEffect, useImperativeHandle, useRef } from 'react';
+import type { Ref } from 'react';
 import type { InboxConversationDetail, InboxMessage } from '../../../../../shared/client/operations.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -10,6 +11,7 @@ import { Button } from '../../ui/button.tsx';
 import { LoadError } from '../../ui/error.tsx';
 import { Empty } from '../../ui/layout.tsx';
 import { Loading } from '../../ui/loaded.tsx';
+import type { Draft } from './draft.ts';
 import { useInboxLive } from './live.tsx';
 import { readableText } from './message-text.tsx';
 import { Message } from './message.tsx';
@@ -42,20 +44,55 @@ function Typing({ conversation }: { conversation: InboxConversationDetail }) {
   );
 }
 
+export interface ThreadControls {
+  goToOldest: () => void;
+  goToNewest: () => void;
+}
+
+/** The message that is being sent, as it will appear; null when the thread has it already. */
+function useOutgoing(draft: Draft, messages: readonly InboxMessage[], conversationId: string): InboxMessage | null {
+  const { outgoing } = useStore(draft.store);
+  const { ownId } = usePeople();
+  if (outgoing === null || messages.some(({ clientId }) => clientId === outgoing.clientId)) return null;
+  return {
+    id: outgoing.clientId,
+    conversationId,
+    seq: null,
+    content: outgoing.content,
+    senderType: 'agent',
+    senderId: ownId,
+    senderName: null,
+    senderPicture: null,
+    attachments: [...outgoing.files],
+    clientId: outgoing.clientId,
+    createdAt: outgoing.sentAt,
+    position: 0,
+    private: outgoing.kind === 'note',
+    sources: [],
+    tools: [],
+  };
+}
+
 /** The messages of a conversation. Only visible ones are elements, so that 10,000 stay smooth. */
 export function ThreadView({
   conversation,
   thread,
+  draft,
   at,
+  ref,
 }: {
   conversation: InboxConversationDetail;
   thread: Thread;
+  draft: Draft;
   at: number | undefined;
+  ref: Ref<ThreadControls>;
 }) {
   const { words, day } = useLanguage();
   const { inbox } = words;
   const now = new Date(useNow());
-  const { messages, isLoaded, hasOlder, hasNewer, isReading, error } = useStore(thread.store);
+  const { messages: received, isLoaded, hasOlder, hasNewer, isReading, error } = useStore(thread.store);
+  const outgoing = useOutgoing(draft, received, conversation.id);
+  const messages = outgoing === null || hasNewer ? received : [...received, outgoing];
   const { go } = useInboxAddress();
   const box = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
@@ -95,10 +132,33 @@ export function ThreadView({
     else if (hasNewer && isAtEnd) background(thread.readNewer());
   }, [isPlaced, isReading, error, hasOlder, hasNewer, offset, isAtEnd, thread]);
 
+  // The oldest messages must be rows before the thread can scroll to them.
+  const isGoingToOldest = useRef(false);
+  useEffect(() => {
+    if (!isGoingToOldest.current || hasOlder) return;
+    isGoingToOldest.current = false;
+    rows.scrollToIndex(0, { align: 'start' });
+  }, [received, hasOlder, rows]);
+  const goToNewest = () => {
+    isGoingToOldest.current = false;
+    if (at !== undefined) go({ at: undefined }, true);
+    else if (hasNewer) background(thread.open().then(() => rows.scrollToEnd()));
+    else rows.scrollToEnd();
+  };
+  useImperativeHandle(ref, () => ({
+    goToNewest,
+    goToOldest: () => {
+      isGoingToOldest.current = hasOlder;
+      if (hasOlder) background(thread.openOldest());
+      else rows.scrollToIndex(0, { align: 'start' });
+    },
+  }));
+
   const lastSeen = messages.findLast(
     ({ seq, senderType }) => senderType !== 'visitor' && seq !== null && seq <= conversation.visitorReadSeq,
   );
-  const isLastSeen = lastSeen !== undefined && messages.findLast(({ seq }) => seq !== null) === lastSeen;
+  const isLastSeen =
+    lastSeen !== undefined && messages.findLast(({ seq }) => seq !== null) === lastSeen && outgoing === null;
   const newest = messages.at(-1);
   return (
     <div className="relative flex min-h-0 grow flex-col">
@@ -144,6 +204,7 @@ export function ThreadView({
                   continues={continues}
                   isFound={message.position === at}
                   isSeen={isLastSeen && message === lastSeen}
+                  isOutgoing={message === outgoing}
                 />
               </div>
             );
@@ -155,13 +216,7 @@ export function ThreadView({
       </p>
       {(hasNewer || !isAtEnd) && messages.length > 0 && (
         <div className="absolute inset-x-0 bottom-7 flex justify-center">
-          <Button
-            size="small"
-            onClick={() => {
-              if (at === undefined) background(thread.open().then(() => rows.scrollToEnd()));
-              else go({ at: undefined }, true);
-            }}
-          >
+          <Button size="small" onClick={goToNewest}>
             <ArrowDown size={14} aria-hidden />
             {inbox.toNewest}
           </Button>

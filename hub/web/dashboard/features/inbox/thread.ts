@@ -74,6 +74,15 @@ export class Thread {
     });
   }
 
+  /** Shows the oldest messages. */
+  async openOldest(): Promise<void> {
+    await this.#read(async (isLatest) => {
+      const { data, meta } = await this.#list({ limit: pageSize, after: '0' });
+      if (isLatest())
+        this.store.set({ messages: data, isLoaded: true, hasOlder: false, hasNewer: meta.nextCursor !== null });
+    });
+  }
+
   async readOlder(): Promise<void> {
     const { messages, hasOlder, isReading } = this.store.state;
     const [first] = messages;

@@ -6,7 +6,7 @@ import type { Input } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useTenantId } from '../../app/session.tsx';
 import { useErrorText } from '../../ui/error.tsx';
-import { showToast } from '../../ui/toasts.tsx';
+import { showToast, undoMs } from '../../ui/toasts.tsx';
 import { patchConversation } from './conversation-cache.ts';
 import { useInboxLive } from './live.tsx';
 import { usePeople } from './people.ts';
@@ -40,7 +40,11 @@ export function useConversationActions(conversation: InboxConversation | undefin
       if (conversation === undefined) return;
       const { status } = conversation;
       await change({ status: 'resolved' });
-      showToast(inbox.resolvedToast, { undo: () => background(change({ status }).catch(showFailure)) });
+      showToast(inbox.resolvedToast, {
+        forMs: undoMs,
+        undoKey: 'Z',
+        undo: () => background(change({ status }).catch(showFailure)),
+      });
     },
     /** Fails if another member was assigned meanwhile, so that an agent does not take over a conversation by accident. */
     assign(userId: string | null) {

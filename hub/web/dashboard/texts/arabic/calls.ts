@@ -4,7 +4,8 @@ import type { calls as english } from '../english/calls.ts';
 export const calls: typeof english = {
   empty: 'لا توجد مكالمات بعد',
   emptyText:
-    'تظهر المكالمات هنا عندما يبلّغ عنها مزوّد الخدمة أو يجريها هاتف برمجي أو خط SIP. تُنشأ وصلة المزوّد عبر واجهة API ‏(POST /calls/connections).',
+    'تظهر المكالمات هنا عندما يبلّغ عنها مزوّد الخدمة أو يجريها هاتف برمجي أو خط SIP. يضيف المسؤول مزوّد الخدمة في الإعدادات.',
+  addCarrier: 'إضافة مزوّد خدمة',
   noMatch: 'لا توجد مكالمة تطابق هذه المرشّحات.',
   today: 'مكالمات اليوم',
   minutes: 'دقائق اليوم',

@@ -22,7 +22,7 @@ export const common: typeof english = {
   calls: 'المكالمات',
   settings: 'الإعدادات',
   search: 'بحث',
-  searchHint: 'الاسم أو بداية المعرّف',
+  searchHint: 'الاسم أو بداية المعرّف أو كلمات من رسالة',
   searchNothing: 'لا يوجد شيء بهذا الاسم أو المعرّف.',
   searchAfterTyping: 'اكتب حرفين على الأقل.',
   resultType: {
@@ -33,6 +33,8 @@ export const common: typeof english = {
     channel: 'قناة',
     run: 'عملية تشغيل',
     approval: 'موافقة',
+    visitor: 'زائر',
+    message: 'رسالة',
   },
   you: '{name} · {role}',
   roles: { admin: 'مسؤول', agent: 'موظف' },

@@ -19,7 +19,7 @@ export const home: typeof english = {
   about: 'نحو {count}',
   atLeast: '{count}+',
   onlineOf: '{online} من {total}',
-  nodesOnline: 'عُقد متصلة',
+  nodesOnline: 'أجهزة متصلة',
   unread: 'محادثات غير مقروءة',
 
   needs: 'يحتاج إلى شخص',

@@ -2,7 +2,8 @@
 export const calls = {
   empty: 'No calls yet',
   emptyText:
-    'Calls appear here when a carrier reports them, or when a softphone or your SIP trunk makes them. You create a carrier connection with the API (POST /calls/connections).',
+    'Calls appear here when a carrier reports them, or when a softphone or your SIP trunk makes them. An admin adds a carrier in the settings.',
+  addCarrier: 'Add a carrier',
   noMatch: 'No call matches these filters.',
   today: 'calls today',
   minutes: 'minutes today',

@@ -20,7 +20,7 @@ export const common = {
   calls: 'Calls',
   settings: 'Settings',
   search: 'Search',
-  searchHint: 'Name, or the start of an id',
+  searchHint: 'Name, start of an id, or words of a message',
   searchNothing: 'Nothing has this name or id.',
   searchAfterTyping: 'Type at least two characters.',
   resultType: {
@@ -31,6 +31,8 @@ export const common = {
     channel: 'Channel',
     run: 'Run',
     approval: 'Approval',
+    visitor: 'Visitor',
+    message: 'Message',
   },
   you: '{name} · {role}',
   roles: { admin: 'admin', agent: 'agent' },

@@ -4,7 +4,8 @@ import type { calls as english } from '../english/calls.ts';
 export const calls: typeof english = {
   empty: 'Noch keine Anrufe',
   emptyText:
-    'Anrufe erscheinen hier, wenn ein Anbieter sie meldet oder ein Softphone oder Ihr SIP-Trunk sie führt. Die Verbindung zu einem Anbieter legen Sie mit der API an (POST /calls/connections).',
+    'Anrufe erscheinen hier, wenn ein Anbieter sie meldet oder ein Softphone oder Ihr SIP-Trunk sie führt. Ein Admin fügt einen Anbieter in den Einstellungen hinzu.',
+  addCarrier: 'Anbieter hinzufügen',
   noMatch: 'Kein Anruf passt zu diesen Filtern.',
   today: 'Anrufe heute',
   minutes: 'Minuten heute',

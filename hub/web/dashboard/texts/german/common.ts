@@ -22,7 +22,7 @@ export const common: typeof english = {
   calls: 'Anrufe',
   settings: 'Einstellungen',
   search: 'Suchen',
-  searchHint: 'Name oder Anfang einer Kennung',
+  searchHint: 'Name, Anfang einer ID oder Wörter einer Nachricht',
   searchNothing: 'Nichts hat diesen Namen oder diese Kennung.',
   searchAfterTyping: 'Geben Sie mindestens zwei Zeichen ein.',
   resultType: {
@@ -33,6 +33,8 @@ export const common: typeof english = {
     channel: 'Kanal',
     run: 'Lauf',
     approval: 'Freigabe',
+    visitor: 'Besucher',
+    message: 'Nachricht',
   },
   you: '{name} · {role}',
   roles: { admin: 'Administrator', agent: 'Mitarbeiter' },

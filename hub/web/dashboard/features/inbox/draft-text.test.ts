@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { emptyText, isSame, joinTexts, readStoredDraft, withoutReturned } from './draft-text.ts';
+import type { Outgoing, StoredDraft } from './draft-text.ts';
+
+const text = (content: string) => ({ ...emptyText, content });
+const outgoing: Outgoing = { ...text('First'), kind: 'reply', clientId: 'c1', sentAt: '2026-01-01T00:00:00.000Z' };
+
+test('a text that returns is in front of what the agent wrote since, with what the agent had seen before', () => {
+  expect(joinTexts({ ...text('First'), seenSeq: 3 }, { ...text('Second'), seenSeq: 5, uploads: 1 })).toEqual({
+    ...text('First\n\nSecond'),
+    seenSeq: 3,
+    uploads: 1,
+  });
+  expect(joinTexts(text('First'), emptyText).content).toBe('First');
+});
+
+test('what the hub has after all leaves the text, and the rest stays', () => {
+  expect(withoutReturned(text('First\n\nSecond'), outgoing).content).toBe('Second');
+  expect(withoutReturned(text('First'), outgoing).content).toBe('');
+  expect(withoutReturned(text('Changed'), outgoing).content).toBe('Changed');
+});
+
+test('only an unchanged text repeats its request', () => {
+  expect(isSame(outgoing, { kind: 'reply', content: 'First', files: [] })).toBe(true);
+  expect(isSame(outgoing, { kind: 'note', content: 'First', files: [] })).toBe(false);
+  expect(isSame(outgoing, { kind: 'reply', content: 'First!', files: [] })).toBe(false);
+  expect(isSame(null, { kind: 'reply', content: 'First', files: [] })).toBe(false);
+});
+
+test('a text that was being sent is part of the stored draft again, except in another tab', () => {
+  const stored: StoredDraft = {
+    kind: 'note',
+    reply: text('Second'),
+    note: text('Mine'),
+    outgoing,
+    isSaved: true,
+    saved: null,
+  };
+  const value = JSON.stringify(stored);
+  expect(readStoredDraft(value)).toMatchObject({
+    kind: 'note',
+    reply: { content: 'First\n\nSecond' },
+    note: { content: 'Mine' },
+    isSaved: false,
+  });
+  expect(readStoredDraft(value, 'without outgoing')?.reply.content).toBe('Second');
+  for (const broken of [null, '', '{', '{"content":"old"}', '{"reply":{"content":1}}'])
+    expect(readStoredDraft(broken)).toBeNull();
+});
