@@ -254,12 +254,13 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
       await begin(page, text);
       const externalId = `customer ${isReloaded}`;
       const { token, conversationId: id } = await scene.mint(externalId);
-      const moved = () =>
-        expect
+      const moved = async () => {
+        await expect
           .poll(async () => (await scene.api.call('listChatMessages', { params: { id } })).data.length, {
             message: 'the message moved',
           })
           .toBe(1);
+      };
       if (isReloaded) {
         await closeButton(page).click();
         await page.goto(`${site.origin}/account?token=${token}`);

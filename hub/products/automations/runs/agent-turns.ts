@@ -1,7 +1,6 @@
 import { maxTurnCharacters } from '../../../../shared/contract/automations/runs.ts';
 import type { AgentTurn } from '../../../../shared/contract/automations/runs.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { RunParts } from './store.ts';
 
 /** Maximum characters of an error message in a turn. */
 const maxMessageCharacters = 500;
@@ -25,7 +24,7 @@ export async function readAgentTurns(
   tx: Transaction,
   tenantId: string,
   runId: string,
-  { indexes, turns }: Pick<RunParts, 'indexes' | 'turns'>,
+  { indexes, turns }: { indexes: readonly number[] | null; turns: 'all' | 'unfinished' | 'none' },
 ): Promise<StepTurns[]> {
   const { rows } = await tx.query<StepTurns>(
     'read_agent_turns',

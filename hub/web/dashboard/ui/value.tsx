@@ -40,6 +40,8 @@ export function CodeBlock({ text, label }: { text: string; label?: string }) {
         aria-label={label}
         // Readers scroll it with the keyboard.
         tabIndex={0}
+        // The text has its own direction, whatever the language of the page.
+        dir="auto"
         className="max-h-96 overflow-auto rounded-(--radius-medium) bg-surface-muted p-3 pe-11 text-sm whitespace-pre-wrap wrap-anywhere"
       >
         {visibleText(isCut ? `${text.slice(0, shownCharacters)}…` : text)}

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { JsonTree } from '../../ui/json-tree.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 import { ExactTime } from './clock.tsx';
@@ -63,13 +64,14 @@ function Call({ call }: { call: ToolCall }) {
 function TurnItem({ turn, position }: { turn: Turn; position: number }) {
   const { words, format, duration, number } = useLanguage();
   const { turnWords: texts } = words.run;
+  const isolate = useIsolate();
   const { text, textLength = 0, usage, answeredAt = null } = turn;
   return (
     <li className="flex flex-col gap-1.5">
       <h3>{format(texts.turn, { count: position })}</h3>
       <p className="text-sm text-text-muted">
         {[
-          visibleLine(String(turn.model)),
+          isolate(visibleLine(String(turn.model))),
           duration(turn.latencyMs),
           format(texts.tokens, { input: number(usage.inputTokens), output: number(usage.outputTokens) }),
         ].join(' · ')}

@@ -1,9 +1,9 @@
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { NodeLink, useNodeNames } from '../../ui/object-links.tsx';
 import { Pill } from '../../ui/status.tsx';
 import type { Tone } from '../../ui/status.tsx';
 import { ExactTime } from './clock.tsx';
-import { NodeLink, useNodeNames } from './names.tsx';
 import type { StepResult } from './run-model.ts';
 
 type Command = StepResult['commands'][number];

@@ -2,8 +2,8 @@ import type { DryRun } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
+import { shortId, useNodeNames } from '../../ui/object-links.tsx';
 import { Pill } from '../../ui/status.tsx';
-import { shortId, useNodeNames } from '../run/names.tsx';
 
 type NodeOfStep = { id: string; name?: undefined } | { name: string; id?: undefined };
 

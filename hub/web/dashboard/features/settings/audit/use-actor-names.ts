@@ -3,7 +3,7 @@ import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { query } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { useTenantId } from '../../../app/session.tsx';
-import { useNodeNames } from '../../run/names.tsx';
+import { useNodeNames } from '../../../ui/object-links.tsx';
 
 const maxNames = 100;
 
