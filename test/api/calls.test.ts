@@ -53,7 +53,9 @@ afterAll(async () => {
 const voice = (workspace: TestWorkspace) => hub.client(workspace.keys.voice as string);
 const asSession = (workspace: TestWorkspace) => ({ authorization: `Bearer ${workspace.jwt}` });
 const rows = (table: 'calls' | 'workspace_events', tenantId: string) =>
-  hub.database.query(`SELECT 1 FROM ${table} WHERE tenant_id = $1`, [tenantId]);
+  hub.database.query(`SELECT 1 FROM ${table} WHERE tenant_id = $1${table === 'calls' ? '' : " AND type = 'call'"}`, [
+    tenantId,
+  ]);
 
 /** A separate workspace with a connection to each carrier. */
 async function scene() {
@@ -948,7 +950,7 @@ test('thousands of shuffled and repeated events of many connections and processe
   expect(records.length).toBe(count);
   // Events per call: no event repeats the previous one, and the last one equals the record.
   const told = await hub.database.query<{ data: { call: CallRecord } }>(
-    'SELECT data FROM workspace_events WHERE tenant_id = $1 ORDER BY seq',
+    `SELECT data FROM workspace_events WHERE tenant_id = $1 AND type = 'call' ORDER BY seq`,
     [tenantId],
   );
   const last = new Map<string, string>();

@@ -146,6 +146,8 @@ test('settings are announced by their names, to workspaces with their product', 
   await session.call('putAiBudget', { params: { tenantId }, body: { dailyTokens: 5, dailyCost: null } });
   await session.call('putChatSettings', { params: { tenantId }, body: {} });
   await api.call('putAutomationToolProfile', { body: { name: 'p', allow: [] } });
+  // Events are sent only while the workspace has their product.
+  await expect.poll(() => settingsOf(changes())).toContain('tool_profiles');
   await hub.client(adminKey).call('putEntitlements', { params: { tenantId }, body: { ai_agent: false } });
   await session.call('putAutomationModels', { body: { models: [], order: [] } });
   await expect.poll(() => settingsOf(changes()).slice(-1)).toEqual(['models']);

@@ -90,6 +90,9 @@ const exceptions = new Map([
     'find_messages_everywhere',
     'from the newest on until a page is full, only for words that more than 5,000 messages have',
   ],
+  ['find_inbox_visitors_all', 'at most 20,000 visitors, for one page of a search by name, email, phone number or id'],
+  ['find_inbox_visitors_true', 'at most 20,000 visitors, as above'],
+  ['find_inbox_visitors_false', 'at most 20,000 visitors, as above'],
   ['count_session', 'up to the limit of sessions, in an index alone, for each one that is new'],
 ]);
 

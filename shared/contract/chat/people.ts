@@ -44,7 +44,7 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors',
     summary: 'List visitors',
-    description: 'Newest first. With `q`, each page examines at most 100,000 visitors.',
+    description: 'Newest first. With `q`, each page examines at most the newest 20,000 visitors.',
     params: inWorkspace,
     query: listQuery.extend({
       blocked: z.enum(['true', 'false'], 'must be true or false').optional(),

@@ -34,22 +34,25 @@ interface Candidates {
 }
 
 /** What the filters without an index compare. */
-const comparedColumns = `runs.id, runs.trigger->>'type' AS trigger_type, runs.environment, runs.error->>'code' AS error_code`;
+const comparedColumns = `runs.id, runs.trigger->>'type' AS trigger_type, runs.environment, runs.error->>'code' AS error_code, runs.flow_id, runs.attempt`;
 
 /**
- * A condition on candidates for the filters that have no index. It has four parameters from `first` on. The commands
- * are a scalar subquery, so that they are looked up for each candidate and never read for the whole node.
+ * A condition on candidates for the filters that have no index. It has five parameters from `first` on. The commands
+ * and the later runs of the flow are scalar subqueries, so that they are looked up for each candidate and never read
+ * for the whole node or workspace.
  */
 const remainingCondition = (first: number) =>
   `($${first}::text IS NULL OR trigger_type = $${first}) AND ($${first + 1}::text IS NULL OR environment = $${first + 1})
    AND ($${first + 2}::text IS NULL OR error_code = $${first + 2})
-   AND ($${first + 3}::uuid IS NULL OR (SELECT true FROM node_commands c WHERE c.run_id = candidates.id AND c.node_id = $${first + 3} LIMIT 1))`;
+   AND ($${first + 3}::uuid IS NULL OR (SELECT true FROM node_commands c WHERE c.run_id = candidates.id AND c.node_id = $${first + 3} LIMIT 1))
+   AND ($${first + 4}::boolean IS NULL OR (SELECT true FROM runs later WHERE later.flow_id = candidates.flow_id AND later.attempt > candidates.attempt LIMIT 1) IS NULL)`;
 
-const remainingValues = ({ triggerType, environment, nodeId, errorCode }: RunSearch) => [
+const remainingValues = ({ triggerType, environment, nodeId, errorCode, isLatest }: RunSearch) => [
   triggerType ?? null,
   environment ?? null,
   errorCode ?? null,
   nodeId ?? null,
+  isLatest === true ? true : null,
 ];
 
 const hasRemaining = (search: RunSearch) => remainingValues(search).some((value) => value !== null);
@@ -77,7 +80,7 @@ export async function searchRuns(
       `search_runs${name}`,
       `WITH candidates AS MATERIALIZED (${sql}),
          examined AS MATERIALIZED (SELECT count(*)::int AS examined, (array_agg(id ORDER BY id))[1] AS oldest FROM candidates),
-         page AS MATERIALIZED (SELECT id FROM candidates WHERE ${remainingCondition(first)} ORDER BY id DESC LIMIT $${first + 4})
+         page AS MATERIALIZED (SELECT id FROM candidates WHERE ${remainingCondition(first)} ORDER BY id DESC LIMIT $${first + 5})
        SELECT examined.*, shown.* FROM examined LEFT JOIN (
          page CROSS JOIN LATERAL (SELECT ${summaryColumns(heartbeatSeconds)} FROM runs WHERE runs.id = page.id OFFSET 0) shown
        ) ON true ORDER BY shown.id DESC`,
@@ -149,11 +152,6 @@ function indexedConditions(tenantId: string, search: RunSearch, before: string |
   if (parentRunId !== undefined) and('parent', (one) => `runs.parent_run_id = ${one}`, parentRunId);
   if (idPrefix !== undefined)
     and('prefix', (low, high) => `runs.id BETWEEN ${low} AND ${high}`, ...uuidRange(idPrefix));
-  if (search.isLatest === true)
-    and(
-      'latest',
-      () => 'NOT EXISTS (SELECT FROM runs later WHERE later.flow_id = runs.flow_id AND later.attempt > runs.attempt)',
-    );
   if (before !== undefined) and('before', (id) => `runs.id < ${id}`, before);
   if (statuses === undefined) return { name: name(), where: where(), statuses, values };
   // A search without any possible status finds nothing.

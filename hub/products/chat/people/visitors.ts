@@ -32,7 +32,7 @@ export interface VisitorsDependencies {
 
 const maxShownConversations = 20;
 /** Names have no index, so a page of a search examines at most this many visitors. */
-const maxExamined = 100_000;
+const maxExamined = 20_000;
 /** A changed visitor is published to this many active conversations, the most recent first. */
 const maxNotifiedConversations = 100;
 
