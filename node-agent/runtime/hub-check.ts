@@ -17,16 +17,21 @@ export async function askHub(
   { hub, nodeId, deviceSecret }: Pick<Identity, 'hub' | 'nodeId' | 'deviceSecret'>,
   signal: AbortSignal,
 ): Promise<HubCheck> {
-  const { clockAheadMs } = await new HubClient(hub, deviceSecret).call(
+  const { hubAheadMs } = await new HubClient(hub, deviceSecret).call(
     'pollAutomationNodeCommands',
     { params: { id: nodeId }, query: { wait: 0, max: 0 } },
     { signal, timeoutMs: 10_000 },
   );
-  const isClockWrong = Math.abs(clockAheadMs) > skewAllowedMs;
+  return describeClock(hubAheadMs);
+}
+
+/** @param hubAheadMs How far the hub's clock is ahead of this machine's clock, in milliseconds. */
+export function describeClock(hubAheadMs: number): HubCheck {
+  const isClockWrong = Math.abs(hubAheadMs) > skewAllowedMs;
   return {
     isClockWrong,
     clock: isClockWrong
-      ? `is ${Math.round(Math.abs(clockAheadMs) / 1000)} s ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the hub's clock; set the time of this machine or of the hub`
+      ? `is ${Math.round(Math.abs(hubAheadMs) / 1000)} s ${hubAheadMs > 0 ? 'behind' : 'ahead of'} the hub's clock; set the time of this machine or of the hub`
       : 'agrees with the hub',
   };
 }

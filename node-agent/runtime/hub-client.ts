@@ -27,7 +27,7 @@ export interface CallOptions {
 /** An answer, and how far the hub's clock is ahead of this machine's clock, in milliseconds. */
 export interface HubAnswer<Body> {
   body: Body;
-  clockAheadMs: number;
+  hubAheadMs: number;
 }
 
 /** Calls the device operations of a hub. */
@@ -53,7 +53,7 @@ export class HubClient {
     if (request !== null) {
       const { status, body, retryAfterSeconds = null } = await (this.#channel as HubChannel).send(request, options);
       if (status >= 300) throw toHubError(status, body, retryAfterSeconds === null ? null : String(retryAfterSeconds));
-      return { body: this.#read(id, status, body), clockAheadMs: 0 };
+      return { body: this.#read(id, status, body), hubAheadMs: 0 };
     }
     const { method, url } = addressOf(this.#hub, id, input);
     const { body } = input as { body?: unknown };
@@ -95,7 +95,7 @@ export class HubClient {
     const date = Date.parse(headers.get('date') ?? '');
     return {
       body: this.#read(id, status, answer),
-      clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now(),
+      hubAheadMs: Number.isNaN(date) ? 0 : date - Date.now(),
     };
   }
 

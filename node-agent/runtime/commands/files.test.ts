@@ -20,6 +20,23 @@ test('the data folder of a companion below a shared folder is refused with the r
     });
 });
 
+test('a link to the outside does not reveal whether its target exists, and what it is', async () => {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-links-')));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const shared = join(home, 'shared');
+  mkdirSync(join(home, 'outside/folder'), { recursive: true });
+  mkdirSync(shared);
+  writeFileSync(join(home, 'outside/file'), 'text');
+  const settings = localSettings.parse({ sharedFolders: [shared] });
+  for (const target of ['file', 'folder', 'missing']) {
+    symlinkSync(join(home, 'outside', target), join(shared, target));
+    for (const path of [target, `${target}/x`])
+      await expect(resolveShared(join(shared, path), { settings }), path).rejects.toMatchObject({
+        code: 'outside_shared_folders',
+      });
+  }
+});
+
 test.each(['pub', 'above/pub'])(
   'a link that replaces the shared folder %s, or a folder above it, shares nothing, and the error says so',
   async (name) => {

@@ -342,16 +342,13 @@ export async function resolveShared(path: string, { settings }: Pick<CommandCont
   try {
     real = await realpath(asked);
   } catch (error) {
-    // The error must not reveal whether a path outside of the shared folders exists.
-    const { code } = error as NodeJS.ErrnoException;
+    // The error must not reveal whether a path outside of the shared folders, or the target of a link to the outside,
+    // exists and what it is.
     const isUnder = [...settings.sharedFolders, ...shared].some((folder) => isInside(folder, asked));
-    if (!isUnder || code !== 'ENOENT')
-      throw isUnder
-        ? new CommandError('permission_needed', `${path} can't be read (${code ?? 'error'}).`, { cause: error })
-        : outside(path);
-    // The error must not reveal whether the target of a link to the outside exists.
-    if (await leadsOutside(asked, shared)) throw outside(path);
-    throw new CommandError('not_found', `${path} does not exist.`, { cause: error });
+    if (!isUnder || (await leadsOutside(asked, shared))) throw outside(path);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new CommandError('not_found', `${path} does not exist.`, { cause: error });
+    throw new CommandError('permission_needed', `${path} can't be read (${code ?? 'error'}).`, { cause: error });
   }
   if (!shared.some((folder) => isInside(folder, real))) throw outside(path);
   if (isOfCompanion(real))
