@@ -3743,7 +3743,7 @@ export interface RetryRuns {
 }
 
 export interface RevokedLinks {
-  /** Number of revoked links */
+  /** Number of deleted links and sessions */
   revoked: number;
 }
 

@@ -136,6 +136,8 @@ export const modelConfigurations = defineResource({
     method: 'GET',
     path: '/v1/automations/models',
     summary: 'Get the models and their failover order',
+    description:
+      'API keys are never returned; `apiKeySet` shows whether one is stored. `ETag` is the version; send it as `If-Match` with an update.',
     response: models,
   },
   putAutomationModels: {

@@ -187,6 +187,8 @@ export const aiRuns = defineResource({
     method: 'GET',
     path: '/v1/ai/runs/{id}',
     summary: 'Get an AI run',
+    description:
+      'Returns runs of both environments, succeeded or failed. Runs are deleted after `AI_RUN_RETENTION_DAYS` (90 by default).',
     params: idParams,
     response: aiRun,
   },

@@ -207,6 +207,8 @@ export const aiUsageResource = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/ai/budget',
     summary: 'Get the daily AI budget and its usage',
+    description:
+      'Without a budget, `dailyTokens` and `dailyCost` are null, and only the speech limits of the hub apply. Usage includes the model of the hub and starts at 0 each UTC day.',
     params: inWorkspace,
     response: aiBudget,
   },

@@ -69,6 +69,8 @@ export const agents = defineResource({
     method: 'GET',
     path: '/v1/automations/agents',
     summary: 'List agents',
+    description:
+      'Newest first, with their system prompts. Agents have no environment: live and test keys see the same ones.',
     query: listQuery,
     response: page(agent),
   },
@@ -77,6 +79,8 @@ export const agents = defineResource({
     method: 'POST',
     path: '/v1/automations/agents',
     summary: 'Create an agent',
+    description:
+      '`toolProfileId` and `model` must exist in the workspace. Inbound messages that match `routeKeys` can reach the agent immediately; of several agents with the same key, the oldest answers.',
     body: createAgentBody,
     response: agent,
     errors: ['workspace_limit_reached', 'test_key_not_allowed'],
@@ -97,6 +101,8 @@ export const agents = defineResource({
     method: 'PATCH',
     path: '/v1/automations/agents/{id}',
     summary: 'Update an agent',
+    description:
+      'Omitted fields do not change; `ETag` is the new version. Agent steps that start or continue later use the new values, also in runs in progress.',
     ifMatch: 'version_conflict',
     params: idParams,
     body: updateAgentBody,
@@ -108,6 +114,8 @@ export const agents = defineResource({
     method: 'DELETE',
     path: '/v1/automations/agents/{id}',
     summary: 'Delete an agent',
+    description:
+      'Steps that name the agent fail with `unknown_agent`, also in runs in progress. Inbound messages go to the next agent with a matching route key.',
     params: idParams,
     response: deleted,
   },
@@ -159,6 +167,8 @@ export const toolProfiles = defineResource({
     method: 'GET',
     path: '/v1/automations/tool-profiles',
     summary: 'List tool profiles',
+    description:
+      'Newest first. `GET /v1/automations/skills/catalog` lists the skills that `allow` and `deny` can match.',
     query: listQuery,
     response: page(toolProfile),
   },
@@ -169,6 +179,8 @@ export const toolProfiles = defineResource({
     method: 'POST',
     path: '/v1/automations/tool-profiles',
     summary: 'Create or update a tool profile',
+    description:
+      'With `id`, replaces `name`, `allow` and `deny` of that profile; an omitted `deny` becomes empty. Each entry of `allow` must match a skill of the hub, and agents use a change in their next step.',
     body: putToolProfileBody,
     response: toolProfile,
     errors: ['not_found', 'workspace_limit_reached'],
@@ -179,6 +191,7 @@ export const toolProfiles = defineResource({
     method: 'GET',
     path: '/v1/automations/tool-profiles/{id}',
     summary: 'Get a tool profile',
+    description: 'Tool profiles have no version: of two concurrent updates, the last one is kept.',
     params: idParams,
     response: toolProfile,
   },
@@ -189,6 +202,8 @@ export const toolProfiles = defineResource({
     method: 'DELETE',
     path: '/v1/automations/tool-profiles/{id}',
     summary: 'Delete a tool profile',
+    description:
+      'Refused while an agent uses the profile. Steps that name the profile themselves fail with `unknown_tool_profile`.',
     params: idParams,
     response: deleted,
     errors: ['conflict'],

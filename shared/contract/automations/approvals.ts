@@ -147,6 +147,8 @@ export const approvals = defineResource({
     method: 'GET',
     path: '/v1/automations/approvals',
     summary: 'List approvals',
+    description:
+      'Newest first, of every status when `status` is omitted. A page ends early when it would exceed 4 MiB; `GET /v1/automations/approval-summaries` omits the requests.',
     query: approvalListQuery,
     response: page(approval),
   },
@@ -169,6 +171,8 @@ export const approvals = defineResource({
     method: 'GET',
     path: '/v1/automations/approvals/{id}',
     summary: 'Get an approval',
+    description:
+      '`canDecide` and `refusal` are those of the caller at the time of the request, so they differ between callers.',
     params: idParams,
     response: approvalDetail,
   },

@@ -143,6 +143,8 @@ export const channels = defineResource({
     method: 'GET',
     path: '/v1/automations/channels',
     summary: 'List channels',
+    description:
+      'Newest first, active and inactive ones. Secrets are never returned; `secretsSet` names those that are set.',
     query: listQuery.extend({ provider: z.enum(channelProviders).optional() }),
     response: page(channel),
   },
@@ -153,6 +155,8 @@ export const channels = defineResource({
     method: 'POST',
     path: '/v1/automations/channels',
     summary: 'Create or update a channel',
+    description:
+      'With `id`, updates that channel: its provider cannot change, and an omitted `config` keeps the stored one. `ETag` is the new version.',
     ifMatch: 'version_conflict',
     body: putChannelBody,
     response: channel,
@@ -175,6 +179,8 @@ export const channels = defineResource({
     method: 'DELETE',
     path: '/v1/automations/channels/{id}',
     summary: 'Delete a channel',
+    description:
+      'Later messages of the provider are refused, and steps that name the channel fail. Conversations of the channel are kept, but replies no longer reach their visitors.',
     params: idParams,
     response: deleted,
   },
@@ -213,6 +219,8 @@ export const channels = defineResource({
     method: 'GET',
     path: '/v1/automations/channels/{id}/inbound',
     summary: 'Verify a WhatsApp webhook',
+    description:
+      'Called by WhatsApp when you set up the webhook. Returns `hub.challenge` as text if `hub.verify_token` is the `verifyToken` of the channel, which may be inactive. An unknown channel gets the same error as a wrong token.',
     params: idParams,
     query: z.strictObject({
       'hub.mode': text(1, 50),

@@ -31,6 +31,7 @@ export const flows = defineResource({
     method: 'GET',
     path: '/v1/automations/flows',
     summary: 'List flows',
+    description: 'Newest first, by the time of their first run. A flow whose runs were all deleted is omitted.',
     query: listQuery.extend({ workflowId: id.optional() }),
     response: page(flow),
   },
@@ -40,6 +41,8 @@ export const flows = defineResource({
     method: 'GET',
     path: '/v1/automations/flows/{id}',
     summary: 'Get a flow with its runs',
+    description:
+      'Contains at most the first 1,000 runs, without their steps; `GET /v1/automations/runs/{id}` returns the steps.',
     params: idParams,
     response: named(
       'FlowWithRuns',

@@ -71,6 +71,8 @@ export const growth = defineResource({
     method: 'GET',
     path: '/growth/automations/console',
     summary: 'Get an overview for a console',
+    description:
+      'Runs, sessions, agents, approvals and nodes are sorted newest first; `slo` covers the last 24 hours. The parts are read independently, so numbers and lists can differ slightly.',
     response: z.object({
       runs: z
         .object({
@@ -134,6 +136,8 @@ export const growth = defineResource({
     method: 'DELETE',
     path: '/growth/automations/{resource}/{id}',
     summary: 'Delete a workflow, sequence, agent, tool profile, channel, node or session',
+    description:
+      'Members with the role `agent` may delete workflows, sequences and agents; the other resources require the role `admin`. A node is revoked, a session is deleted with its transcript, and a tool profile that an agent uses is refused.',
     params: resourceParams,
     response: deleted,
     errors: ['role_required', 'conflict'],

@@ -159,6 +159,8 @@ export const insight = defineResource({
     method: 'GET',
     path: '/v1/automations/slo',
     summary: 'Get metrics of runs, nodes, deliveries and models',
+    description:
+      'Counts runs that ended in the window; cancelled runs do not affect `successRate`. Node states are current, and command latencies cover at most the newest 5,000 commands.',
     query: sloQuery,
     response: slo,
   },
@@ -168,6 +170,8 @@ export const insight = defineResource({
     method: 'GET',
     path: '/v1/automations/onboarding',
     summary: 'Get the setup progress of the workspace',
+    description:
+      'Computed from what exists in the workspace now, so a step is no longer done after its last resource was deleted. The requests are examples; nothing is executed.',
     response: onboarding,
   },
 });

@@ -81,6 +81,8 @@ export const logs = defineResource({
     method: 'GET',
     path: '/v1/automations/messages',
     summary: 'List outbound messages',
+    description:
+      'Newest first, including messages that test runs only simulated. Records are deleted after `MESSAGE_RETENTION_DAYS` (90 by default).',
     query: listQuery.extend({ ...messageFilter, ...period }),
     response: page(message),
   },

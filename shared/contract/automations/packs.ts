@@ -160,6 +160,8 @@ export const packs = defineResource({
     path: '/v1/automations/skills',
     compressible: true,
     summary: 'List skill packs',
+    description:
+      'Sorted by pack id, each with its newest version. Includes the packs of the hub and those that the workspace published, without withdrawn versions.',
     query: listQuery,
     response: page(pack),
   },
@@ -209,6 +211,8 @@ export const packs = defineResource({
     path: '/v1/automations/skills/sdk',
     compressible: true,
     summary: 'Get the schema of packs and the skills that they may use',
+    description:
+      'The same for every workspace: `needsApproval` ignores the policy. A pack that uses a skill with `allowedInPacks: false` cannot be published.',
     response: z.object({
       schemaVersion: z.literal(1).describe('Version of the format of packs; 1 is the only one'),
       manifest: jsonObject.describe('JSON Schema of a pack'),

@@ -135,6 +135,8 @@ export const policies = defineResource({
     method: 'GET',
     path: '/v1/automations/policies',
     summary: 'Get the policy of the workspace',
+    description:
+      'Returns the defaults with version 0 until the policy is first set. `ETag` is the version; send it as `If-Match` with an update.',
     response: policy,
   },
   putAutomationPolicy: {

@@ -401,6 +401,8 @@ export const runs = defineResource({
     method: 'GET',
     path: '/v1/automations/runs/{id}',
     summary: 'Get a run with its step results',
+    description:
+      'Lists all steps of the workflow version of the run; those that have not started are `pending`. When the time of `waitSeconds` is over, the response has the current state.',
     params: idParams,
     query: z.strictObject({
       waitSeconds: z.coerce

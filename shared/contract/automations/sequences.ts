@@ -63,6 +63,7 @@ export const sequences = defineResource({
     method: 'GET',
     path: '/v1/automations/sequences',
     summary: 'List sequences',
+    description: 'Newest first, with their steps. A page ends early when it would exceed 4 MiB.',
     query: listQuery,
     response: page(sequence),
   },
@@ -71,6 +72,8 @@ export const sequences = defineResource({
     method: 'POST',
     path: '/v1/automations/sequences',
     summary: 'Create a sequence',
+    description:
+      'Every step is validated, as in a workflow, but nothing runs. The first run creates the workflow that executes the sequence.',
     body: createSequenceBody,
     response: sequence,
     errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'],
@@ -91,6 +94,8 @@ export const sequences = defineResource({
     method: 'PATCH',
     path: '/v1/automations/sequences/{id}',
     summary: 'Update a sequence',
+    description:
+      '`ETag` is the new version. The linked workflow changes at the next run; runs in progress keep their steps.',
     ifMatch: 'version_conflict',
     params: idParams,
     body: updateSequenceBody,
@@ -103,6 +108,7 @@ export const sequences = defineResource({
     method: 'DELETE',
     path: '/v1/automations/sequences/{id}',
     summary: 'Delete a sequence and its workflow',
+    description: 'Runs in progress continue to their end, and ended runs stay readable.',
     params: idParams,
     response: deleted,
   },

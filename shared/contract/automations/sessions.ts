@@ -53,6 +53,8 @@ export const sessions = defineResource({
     method: 'GET',
     path: '/v1/automations/sessions',
     summary: 'List sessions',
+    description:
+      'Newest first, by creation, of both environments and without transcripts. `scope` and `key` match exactly.',
     query: sessionListQuery,
     response: page(sessionSummary),
   },
@@ -76,6 +78,8 @@ export const sessions = defineResource({
     method: 'GET',
     path: '/v1/automations/sessions/{id}',
     summary: 'Get a session with its transcript',
+    description:
+      'The first page has the oldest messages. Messages are deleted after `SESSION_MESSAGE_RETENTION_DAYS` (365 by default).',
     params: idParams,
     query: z.strictObject({
       limit: listQuery.shape.limit,

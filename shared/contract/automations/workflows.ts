@@ -220,6 +220,8 @@ const list = {
   permission: 'automations:read',
   method: 'GET',
   summary: 'List workflows',
+  description:
+    'Newest first, with their steps, without deleted workflows; a page ends early when it would exceed 4 MiB. Only admins and keys with `automations:manage` see webhook tokens.',
   query: listQuery.extend({ active: z.enum(['true', 'false']).optional() }),
   response: page(workflow),
 } as const;
@@ -266,6 +268,8 @@ export const workflows = defineResource({
     method: 'GET',
     path: '/v1/automations/workflows/{id}/versions/{version}',
     summary: 'Get a version of a workflow',
+    description:
+      'Contains the name, the steps and the inputs; trigger, limits and `active` have no versions. A pruned version is not found.',
     params: versionParams,
     response: workflowVersion,
   },
@@ -344,6 +348,8 @@ export const workflows = defineResource({
     method: 'POST',
     path: '/v1/automations/schedules/preview',
     summary: 'Preview the next times at which a schedule fires',
+    description:
+      'Stores and starts nothing. Returns fewer than `count` times if the schedule ends or does not fire that often within 100 years.',
     body: z.strictObject({
       schedule,
       count: z
@@ -359,6 +365,11 @@ export const workflows = defineResource({
     }),
     errors: ['workflow_invalid'],
   },
-  listAutomationsAlias: { ...list, path: '/v1/automations', summary: 'List workflows (alias)' },
+  listAutomationsAlias: {
+    ...list,
+    path: '/v1/automations',
+    summary: 'List workflows (alias)',
+    description: 'The same as `GET /v1/automations/workflows`.',
+  },
   createAutomationAlias: { ...create, path: '/v1/automations', summary: 'Create a workflow (alias)' },
 });

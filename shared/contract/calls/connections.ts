@@ -66,6 +66,7 @@ export const callConnections = defineResource({
     method: 'GET',
     path: '/calls/connections',
     summary: 'List carrier connections',
+    description: 'Newest first, without secrets.',
     query: listQuery,
     response: page(callConnection),
   },
@@ -98,6 +99,8 @@ export const callConnections = defineResource({
     method: 'GET',
     path: '/calls/connections/{id}',
     summary: 'Get a carrier connection',
+    description:
+      'The secret is never returned; rotate it if it is lost. `lastEventAt` shows whether events of the carrier arrive.',
     params: idParams,
     response: callConnection,
   },
@@ -107,6 +110,8 @@ export const callConnections = defineResource({
     method: 'PATCH',
     path: '/calls/connections/{id}',
     summary: 'Update a carrier connection',
+    description:
+      'Omitted fields do not change. `accountSid`, `apiBaseUrl` and `authToken` are only for Twilio, and a new `apiBaseUrl` requires `authToken`; `url` stays the same.',
     params: idParams,
     body: z.strictObject({
       name: name.optional().describe('Display name, 1 to 200 characters'),

@@ -58,6 +58,8 @@ export const hostedSipOperations = defineResource({
     path: '/sip/our-sip',
     role: 'agent',
     summary: 'Get the state of hosted SIP',
+    description:
+      'Also available without the entitlement; `entitled` shows whether the workspace has it. Never contains `credentials`.',
     response: hostedSip,
   },
   optIntoHostedSip: {

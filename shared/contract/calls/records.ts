@@ -177,6 +177,8 @@ export const callRecords = defineResource({
     ...token,
     path: '/v1/voice/calls/{id}',
     summary: 'Get a call',
+    description:
+      'A call in progress contains what its carrier has reported so far. Ended calls are deleted after `CALL_RETENTION_DAYS` (365 by default).',
     params: idParams,
     response: callRecord,
   },
@@ -218,6 +220,8 @@ export const callRecords = defineResource({
     ...member,
     path: '/calls/summary',
     summary: 'Get a summary of calls in the dashboard',
+    description:
+      'Calls of all carriers and of the SIP trunk count on the UTC day on which they started. Minutes are rounded once, after the calls are added.',
     response: callSummary,
   },
   exportCalls: {

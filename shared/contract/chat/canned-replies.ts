@@ -19,6 +19,8 @@ export const cannedReplies = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/canned-replies',
     summary: 'List or search canned replies',
+    description:
+      'Newest first; `q` ignores letter case. With `conversationId`, variables are replaced with values of that conversation and of the caller; otherwise `content` contains the variables.',
     params: inWorkspace,
     query: listQuery.extend({
       q: chatText(1, 100).optional().describe('Only replies with this text in the shortcut or the content'),
@@ -48,6 +50,7 @@ export const cannedReplies = defineResource({
     method: 'PATCH',
     path: '/tenants/{tenantId}/chat/canned-replies/{id}',
     summary: 'Update a canned reply',
+    description: 'Omitted fields do not change. A `content` with unknown variables is refused.',
     params: oneInWorkspace,
     body: z.strictObject({
       shortcut: shortcut.optional(),
@@ -63,6 +66,7 @@ export const cannedReplies = defineResource({
     method: 'DELETE',
     path: '/tenants/{tenantId}/chat/canned-replies/{id}',
     summary: 'Delete a canned reply',
+    description: 'Messages that were written with the reply do not change. Its shortcut can be used again immediately.',
     params: oneInWorkspace,
     response: deleted,
   },

@@ -82,6 +82,8 @@ export const chat = defineResource({
     path: '/v1/chat/conversations',
     permission: 'chat:write',
     summary: 'Create a conversation',
+    description:
+      'Always opens a new conversation, also when the visitor has an open one; details of a known visitor are updated. Publishes `conversation.created`, and assigns an agent if automatic assignment is on and the AI agent does not answer.',
     body: z.strictObject({
       name: conversationName,
       priority: z
@@ -124,6 +126,8 @@ export const chat = defineResource({
     path: '/v1/chat/conversations/{id}/messages',
     permission: 'chat:write',
     summary: 'Send a message as the API',
+    description:
+      'A repeated `clientId` of the same API key returns the first message. The status, the owner and the unread count of the conversation do not change, and a visitor of a channel gets the message there.',
     params: idParams,
     body: z.strictObject({
       content: chatText(1, maxMessageLength).describe('Text of the message, 1 to 10,000 characters'),

@@ -26,6 +26,8 @@ export const chatFiles = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/files/{id}',
     summary: 'Download a file of a conversation',
+    description:
+      'Also returns files of private notes and files that no message contains yet. Images and audio are sent inline, other types as attachments.',
     params: oneInWorkspace,
     binaryResponse: 'application/octet-stream',
     response: z.any(),

@@ -98,6 +98,8 @@ export const inbox = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/counts',
     summary: 'Count the conversations of each view',
+    description:
+      'Counts live and test conversations. `unassigned` and `open` omit unassigned conversations of chat links until a visitor or an agent writes.',
     params: inWorkspace,
     response: named(
       'InboxCounts',
@@ -159,6 +161,8 @@ export const inbox = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/conversations/{id}',
     summary: 'Get a conversation',
+    description:
+      'Includes the visitor, your draft, the rating after the last closing and the members who view the conversation now. Messages stay unread.',
     params: oneInWorkspace,
     response: inboxDetail,
   },
@@ -233,6 +237,8 @@ export const inbox = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/read',
     summary: 'Mark messages as read by agents',
+    description:
+      'The mark applies to all members and never moves back; a `seq` after the last message counts as the last one. Visitors see the mark as `agentReadSeq`.',
     params: oneInWorkspace,
     body: z.strictObject({ seq: z.int().min(0).describe('`seq` up to which messages are read') }),
     response: inboxConversation,
@@ -273,7 +279,9 @@ export const inbox = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/revoke-links',
     summary: 'Revoke all links and visitor sessions of a conversation',
+    description:
+      'Deletes the links and sessions immediately, so open pages of the visitor lose access. Other conversations of the visitor and links that are created later are not affected.',
     params: oneInWorkspace,
-    response: named('RevokedLinks', z.object({ revoked: z.int().describe('Number of revoked links') })),
+    response: named('RevokedLinks', z.object({ revoked: z.int().describe('Number of deleted links and sessions') })),
   },
 });

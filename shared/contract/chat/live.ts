@@ -223,6 +223,8 @@ export const chatSockets = defineResource({
     method: 'GET',
     path: '/widget/v1/live',
     summary: 'Open the live connection of a visitor',
+    description:
+      'Sends nothing about earlier messages until the client sends `hello` with the `seq` of its last message; missed messages then follow. docs/reference/chat-sockets.md describes the protocol.',
     socket: { protocol: visitorProtocol, maxFrameBytes: maxChatFrameBytes },
     response: z.never(),
     errors: ['upgrade_required'],
@@ -232,6 +234,8 @@ export const chatSockets = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/live',
     summary: 'Open the live connection of an agent',
+    description:
+      'While it is open, you have the presence that you set; with `online`, conversations can be assigned to you. Missed events are not repeated: `hello` requests the conversations that changed in the last 45 seconds. docs/reference/chat-sockets.md describes the protocol.',
     params: inWorkspace,
     socket: { protocol: agentProtocol, maxFrameBytes: maxChatFrameBytes },
     response: z.never(),

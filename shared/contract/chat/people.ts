@@ -59,6 +59,8 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors/{id}',
     summary: 'Get a visitor with their newest conversations',
+    description:
+      'Returns at most 20 conversations of any status, sorted by last message, newest first. An erased visitor is not found.',
     params: oneInWorkspace,
     response: named(
       'InboxVisitorDetail',
@@ -73,6 +75,8 @@ export const chatPeople = defineResource({
     method: 'PATCH',
     path: '/tenants/{tenantId}/chat/visitors/{id}',
     summary: 'Update a visitor',
+    description:
+      'Omitted fields and attributes do not change. Live connections show the change in the newest 100 open and pending conversations. The audit log records the names of the changed fields.',
     params: oneInWorkspace,
     body: z.strictObject({
       displayName: chatText(1, 200)
@@ -105,6 +109,8 @@ export const chatPeople = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/chat/visitors/{id}/unblock',
     summary: 'Unblock a visitor',
+    description:
+      'Links and sessions that have not expired work again, and new links can be created. Links that `revoke-links` deleted stay invalid.',
     params: oneInWorkspace,
     response: inboxVisitor,
   },
@@ -134,6 +140,8 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/ratings',
     summary: 'List ratings',
+    description:
+      'Newest first. A conversation has one rating for each time that it was closed; a rating that the visitor changes keeps its position.',
     params: inWorkspace,
     query: listQuery,
     response: page(
@@ -152,6 +160,8 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/settings',
     summary: 'Get the settings of Live Chat',
+    description:
+      'Settings that were never changed have their defaults. The first request of a workspace creates its site key.',
     params: inWorkspace,
     response: chatSettingsResponse,
   },

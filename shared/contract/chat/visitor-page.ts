@@ -109,6 +109,8 @@ export const visitorPage = defineResource({
     method: 'GET',
     path: '/widget/v1/page',
     summary: 'Get the page settings of a site key',
+    description:
+      'Visitors need no session for it. `open` and `awayMessage` apply the business hours at the time of the request.',
     query: z.strictObject({ siteKey }),
     response: pageSettings,
     errors: ['not_found', 'product_not_entitled'],

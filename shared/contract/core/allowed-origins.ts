@@ -35,6 +35,7 @@ export const originResource = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/allowed-origins',
     summary: 'List allowed browser origins',
+    description: 'Sorted alphabetically. Origins that the operator allows for all workspaces are not included.',
     params: tenantParams,
     response: allowedOrigins,
   },

@@ -24,6 +24,8 @@ export const audit = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/audit',
     summary: 'List audit log entries',
+    description:
+      'Newest first. Filters match exactly and can be combined; entries are deleted after `AUDIT_RETENTION_DAYS` (365 by default).',
     params: z.strictObject({ tenantId: id }),
     query: listQuery.extend({
       from: instant.optional().describe('Only entries at or after this time'),

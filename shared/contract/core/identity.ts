@@ -148,6 +148,8 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/login',
     summary: 'Sign in',
+    description:
+      'Returns a JWT that is valid for `SESSION_HOURS` (24 by default). Unknown accounts and wrong passwords get the same error; attempts are limited per account and IP address.',
     body: z.strictObject({ email, password: text(1, 256).describe('Password of the member') }),
     response: session,
     errors: ['invalid_credentials'],
@@ -159,6 +161,8 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/link',
     summary: 'Sign in with a one-time link',
+    description:
+      'A code works once and expires after one day; `outrigger link` creates it. Only the newest five codes of a user are valid.',
     body: z.strictObject({ code: text(1, 200).describe('Code from the one-time link') }),
     response: session,
     errors: ['invalid_credentials'],
@@ -171,6 +175,7 @@ export const identity = defineResource({
     method: 'GET',
     path: '/auth/me',
     summary: 'Get the signed-in user',
+    description: 'Includes your preferences and the id of the workspace, which paths under `/tenants/{tenantId}` need.',
     response: z.object({
       tenantId: id.describe('Id of the workspace'),
       workspaceName: z.string().describe('Name of the workspace'),
@@ -253,6 +258,8 @@ export const identity = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/members',
     summary: 'Add a member',
+    description:
+      'The hub sends no mail, so you must pass the password on; with an invitation, the person chooses it. An email address can belong to only one workspace of the hub.',
     params: tenantParams,
     body: z.strictObject({ email, password, role: role.default('agent') }),
     response: z.object({
@@ -380,6 +387,8 @@ export const identity = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/tokens',
     summary: 'List API keys',
+    description:
+      'Newest first, including expired keys, without revoked ones. Secrets are never returned; `keyHint` helps to recognize a key.',
     params: tenantParams,
     query: listQuery,
     response: page(apiToken),
@@ -402,6 +411,8 @@ export const identity = defineResource({
     method: 'GET',
     path: '/growth/entitlements',
     summary: 'Get the entitlements of the workspace',
+    description:
+      'Returns every entitlement with true or false. Only the operator of the hub can change them, and a change takes effect immediately.',
     response: entitlements,
   },
   putEntitlements: {

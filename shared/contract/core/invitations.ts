@@ -59,6 +59,7 @@ export const invitations = defineResource({
     method: 'DELETE',
     path: '/tenants/{tenantId}/invitations/{id}',
     summary: 'Revoke an invitation',
+    description: 'The link stops working immediately. An accepted invitation is not found; remove the member instead.',
     params: z.strictObject({ tenantId: id, id }),
     response: deleted,
   },

@@ -77,6 +77,7 @@ export const marketing = defineResource({
     method: 'GET',
     path: '/growth/marketing/lists',
     summary: 'List contact lists',
+    description: 'Newest first. `contacts` includes unsubscribed contacts.',
     query: listQuery,
     response: page(contactList),
   },
@@ -95,6 +96,8 @@ export const marketing = defineResource({
     method: 'DELETE',
     path: '/growth/marketing/lists/{id}',
     summary: 'Delete a contact list and its contacts',
+    description:
+      'Refused while a campaign uses the list, even if the campaign was sent. The unsubscriptions of its contacts are deleted too.',
     params: idParams,
     response: deleted,
     errors: ['conflict'],
@@ -104,6 +107,7 @@ export const marketing = defineResource({
     method: 'GET',
     path: '/growth/marketing/lists/{id}/contacts',
     summary: 'List the contacts of a list',
+    description: 'Newest first, including unsubscribed contacts. A page ends early when it would exceed 4 MiB.',
     params: listContacts,
     query: listQuery,
     response: page(contact),
@@ -139,6 +143,8 @@ export const marketing = defineResource({
     method: 'DELETE',
     path: '/growth/marketing/contacts/{id}',
     summary: 'Delete a contact',
+    description:
+      'Also deletes the unsubscription and the record of received campaigns. If the address is added again, the contact is subscribed and can receive the same campaigns again.',
     params: idParams,
     response: deleted,
   },
@@ -147,6 +153,7 @@ export const marketing = defineResource({
     method: 'GET',
     path: '/growth/marketing/campaigns',
     summary: 'List campaigns',
+    description: 'Newest first, with the content of their mails. A page ends early when it would exceed 4 MiB.',
     query: listQuery,
     response: page(campaign),
   },
@@ -182,6 +189,8 @@ export const marketing = defineResource({
     method: 'PATCH',
     path: '/growth/marketing/campaigns/{id}',
     summary: 'Update a campaign',
+    description:
+      'Omitted fields do not change; `html` or `text` must remain. A step that is sending continues with the earlier content, and contacts who received the campaign do not receive it again.',
     params: idParams,
     body: z
       .strictObject(campaignFields)
@@ -195,6 +204,8 @@ export const marketing = defineResource({
     method: 'DELETE',
     path: '/growth/marketing/campaigns/{id}',
     summary: 'Delete a campaign',
+    description:
+      'Steps that send the campaign later fail with `not_found`. Contacts are kept; the counts and the record of sent mails are deleted.',
     params: idParams,
     response: deleted,
   },

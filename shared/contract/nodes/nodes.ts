@@ -302,6 +302,8 @@ export const nodes = defineResource({
     method: 'GET',
     path: '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}',
     summary: 'Get the state of an artifact upload (called by the device)',
+    description:
+      'Continue an interrupted upload at `received`. When no part has arrived yet, `received` is 0 and `complete` is false.',
     params: uploadParams,
     response: uploadState,
     errors: ['command_ended'],

@@ -252,6 +252,8 @@ export const webhooks = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}/redeliver',
     summary: 'Redeliver a delivery immediately',
+    description:
+      'The delivery keeps its event id and becomes due now, also after it succeeded. A delivery that is in progress or was never attempted does not change. Refused while the webhook is inactive and after the conversation was erased.',
     params: deliveryParams,
     response: webhookDelivery,
     errors: ['conflict'],

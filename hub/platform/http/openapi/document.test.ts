@@ -34,6 +34,7 @@ const document = JSON.parse(source) as {
       }
     >
   >;
+  'x-websockets': { operationId: string; description: string }[];
   components: { schemas: Record<string, Schema> };
 };
 const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
@@ -132,6 +133,13 @@ describe('the OpenAPI document', () => {
     for (const [name, schema] of Object.entries(schemas)) look(schema, name);
     for (const { operationId, requestBody, responses } of described) look([requestBody, responses['200']], operationId);
     expect(bare).toEqual([]);
+  });
+
+  test('contains for each operation and WebSocket a description besides the permissions and errors', () => {
+    // The generated paragraphs follow the description of the contract, so a bare operation starts with one of them.
+    const generated = /^(?:Requires .*\((?:API keys|users)\)\.|Errors: `|$)/;
+    const bare = [...described, ...document['x-websockets']].filter(({ description }) => generated.test(description));
+    expect(bare.map(({ operationId }) => operationId)).toEqual([]);
   });
 
   test('has no findings of the OpenAPI linter', async () => {
