@@ -1,4 +1,5 @@
 import type { RunStatus } from '../../shared/contract/automations/run-status.ts';
+import { readNow } from '../platform/db/clock.ts';
 import { TransactionConflict } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { nextFence } from '../platform/db/fence.ts';
@@ -115,10 +116,12 @@ export async function countRuns(
     .from(runs)
     .where(and(ofLine, isNull(runs.finishedAt)))
     .orderBy(asc(runs.id));
+  const minuteAgo = new Date((await readNow(tx)).getTime() - 60_000);
   const [recent] = await tx
     .select({ count: sql<number>`count(*)::int` })
     .from(runs)
-    .where(and(ofLine, gt(runs.id, sql`${idBefore(new Date(Date.now() - 60_000))}::uuid`)));
+    // The index has ids, and an id has the time of the process that made it, whose clock may be ahead.
+    .where(and(ofLine, gt(runs.id, sql`${idBefore(minuteAgo)}::uuid`), gt(runs.queuedAt, minuteAgo)));
   return { open: open.map((row) => row.id), lastMinute: recent?.count ?? 0 };
 }
 

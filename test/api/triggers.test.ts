@@ -6,6 +6,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import {
+  ageQueuedRun,
   makeSchedulesDue,
   passScheduledTime,
   setNextFire,
@@ -88,6 +89,27 @@ describe('schedules', () => {
     expect(past).toMatchObject({ code: 'workflow_invalid' });
     const { nextRunAt } = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 60 } });
     expect(new Date(nextRunAt as string).getTime()).toBeGreaterThan(now);
+  });
+
+  test('the jitter of a schedule counts from the clock of the database, if the clock of the process is ahead', async () => {
+    const { id } = await create({
+      type: 'schedule',
+      schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 1 },
+    });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    await becomeDue(id, { seconds: 1 });
+    await expect.poll(async () => (await runsOf(id)).map(({ status }) => status)).toEqual(['succeeded']);
+  });
+
+  test('a limit of runs per minute does not count an older run of a process whose clock was ahead', async () => {
+    const limits = { maxRunsPerMinute: 1, onLimit: 'drop' };
+    const { id } = await create({ type: 'manual' }, { limits });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+    const first = await run(id).finally(() => vi.useRealTimers());
+    await expect(run(id)).rejects.toMatchObject({ code: 'workflow_limit_reached' });
+    await ageQueuedRun(hub.database, first, { minutes: 2 });
+    await run(id);
   });
 
   test('a new name keeps the next fire, a new schedule replaces it', async () => {

@@ -264,10 +264,11 @@ export class ApprovalLinks {
         : later.length > 0
           ? after(retrySeconds)
           : sql`null::timestamptz`;
-      const escalation = row.escalateAt !== null && row.escalateAt > new Date() ? row.escalateAt.toISOString() : null;
       await tx
         .update(approvals)
-        .set({ mailDueAt: sql`least(${nextTry}, ${escalation}::timestamptz)` })
+        .set({
+          mailDueAt: sql`least(${nextTry}, CASE WHEN ${approvals.escalateAt} > now() THEN ${approvals.escalateAt} END)`,
+        })
         .where(eq(approvals.id, id));
       if (approver === undefined) return null;
       const isTest = mailed.environment === 'test';
@@ -313,21 +314,28 @@ async function findLink(
   token: string,
 ): Promise<(LinkedApproval & { createdBy: string | null }) | null> {
   const [row] = await tx
-    .select({ link: approvalLinks, approval: approvals })
+    .select({
+      link: approvalLinks,
+      approval: approvals,
+      isPast: sql<boolean>`coalesce(${approvals.expiresAt} <= now(), false)`,
+    })
     .from(approvalLinks)
     .innerJoin(approvals, eq(approvals.id, approvalLinks.approvalId))
     .where(eq(approvalLinks.tokenHash, hashOf(token)));
   if (row === undefined) return null;
-  const { link, approval } = row;
+  const { link, approval, isPast } = row;
   const { approver, createdBy } = link;
-  return { approver, createdBy, approval, state: stateOf(approval, link.usedAt !== null) };
+  return { approver, createdBy, approval, state: stateOf(approval.status, { isPast, isUsed: link.usedAt !== null }) };
 }
 
 const subjectOf = ({ title }: Pick<ApprovalRow, 'title'>) => `To approve: ${visibleLine(title)}`.slice(0, 200);
 
-function stateOf({ status, expiresAt }: ApprovalRow, isUsed: boolean): LinkedApproval['state'] {
+function stateOf(
+  status: ApprovalRow['status'],
+  { isPast, isUsed }: { isPast: boolean; isUsed: boolean },
+): LinkedApproval['state'] {
   if (status === 'approved' || status === 'rejected') return status;
-  if (status === 'expired' || (expiresAt !== null && expiresAt <= new Date())) return 'over';
+  if (status === 'expired' || isPast) return 'over';
   return isUsed ? 'voted' : 'open';
 }
 

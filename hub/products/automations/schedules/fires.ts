@@ -90,6 +90,6 @@ function runOf({ workflow, fireAt }: Fire): NewRun & { id: string; notBefore: Da
     context: null,
     payload: workflow.inputs === null ? null : fillPayload(workflow.inputs, null),
     environment: workflow.environment,
-    notBefore: delayMs > 0 ? new Date(Date.now() + delayMs) : null,
+    notBefore: delayMs > 0 ? new Date(workflow.now.getTime() + delayMs) : null,
   };
 }
