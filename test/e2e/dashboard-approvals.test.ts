@@ -120,6 +120,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     const posts = postsOf(page);
     const approve = page.getByRole('button', { name: 'Approve', exact: true });
     await page.getByRole('button', { name: 'Show the rest' }).tap();
+    await expect.poll(() => approve.isEnabled()).toBe(true);
     const reject = page.getByRole('button', { name: 'Reject', exact: true });
     for (const button of [approve, reject]) {
       const box = await button.boundingBox();
@@ -197,7 +198,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
       await page.getByText('To approve, read to the end.').waitFor();
       expect(await approve.isDisabled()).toBe(true);
       expect(await accessibilityViolations(page)).toEqual([]);
-      expect(await page.getByRole('button', { name: 'Reject', exact: true }).isEnabled()).toBe(true);
+      await expect.poll(() => page.getByRole('button', { name: 'Reject', exact: true }).isEnabled()).toBe(true);
       const rest = page.getByRole('button', { name: 'Show the rest' });
       await rest.press('Enter');
       await expect.poll(isEndInView).toBe(true);
