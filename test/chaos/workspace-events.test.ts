@@ -81,7 +81,7 @@ test('a reader of workspace events receives each event once and in order while i
   await expect.poll(async () => (await database.query('select 1 from runs where finished_at is null')).length).toBe(0);
   const written = (
     await database.query<{ line: string }>(
-      `select concat_ws(' ', type, coalesce(data->>'id', data->>'runId'), coalesce(data->>'index', ''), data->>'status') as line from workspace_events where tenant_id = $1 order by seq`,
+      `select concat_ws(' ', type, coalesce(data->>'id', data->>'runId'), coalesce(data->>'index', ''), data->>'status') as line from workspace_events where tenant_id = $1 and type in ('run', 'step') order by seq`,
       [tenantId],
     )
   ).map(({ line }) => line);
