@@ -91,23 +91,32 @@ describe('schedules', () => {
     expect(new Date(nextRunAt as string).getTime()).toBeGreaterThan(now);
   });
 
-  test('the jitter of a schedule counts from the clock of the database, if the clock of the process is ahead', async () => {
+  test('the jitter of a schedule counts from the clock of the database, if the clock of the process is behind', async () => {
     const { id } = await create({
       type: 'schedule',
-      schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 1 },
+      schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 },
     });
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
-    onTestFinished(() => void vi.useRealTimers());
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
+    const now = Date.now();
+    // Not ahead: ids never go back, so later ids of this process would stay ahead.
+    vi.useFakeTimers({ toFake: ['Date'], now: now - 7_200_000 });
+    onTestFinished(() => {
+      vi.useRealTimers();
+      random.mockRestore();
+    });
     await becomeDue(id, { seconds: 1 });
-    await expect.poll(async () => (await runsOf(id)).map(({ status }) => status)).toEqual(['succeeded']);
+    await expect.poll(async () => (await runsOf(id)).length).toBe(1);
+    const [fired] = await runsOf(id);
+    expect(fired).toMatchObject({ status: 'queued', waitsFor: { kind: 'jitter' } });
+    expect(Date.parse((fired?.waitsFor as { until: string }).until)).toBeGreaterThan(now);
   });
 
-  test('a limit of runs per minute does not count an older run of a process whose clock was ahead', async () => {
+  test('a limit of runs per minute counts when runs were accepted, by the clock of the database', async () => {
     const limits = { maxRunsPerMinute: 1, onLimit: 'drop' };
     const { id } = await create({ type: 'manual' }, { limits });
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
-    const first = await run(id).finally(() => vi.useRealTimers());
+    const first = await run(id);
     await expect(run(id)).rejects.toMatchObject({ code: 'workflow_limit_reached' });
+    // The id stays new, as that of a process whose clock was ahead.
     await ageQueuedRun(hub.database, first, { minutes: 2 });
     await run(id);
   });
