@@ -1,10 +1,18 @@
 import type { ReactNode } from 'react';
 
-/** A table that scrolls sideways on small screens. */
-export function Table({ head, children }: { head: readonly ReactNode[]; children: ReactNode }) {
+/** A table that scrolls sideways on small screens. Without links or buttons in it, the keyboard scrolls it itself. */
+export function Table({
+  head,
+  children,
+  isFocusable = false,
+}: {
+  head: readonly ReactNode[];
+  children: ReactNode;
+  isFocusable?: boolean;
+}) {
   return (
     // Texts for screen readers are positioned: without "relative" they widen the page instead of the table.
-    <div className="relative overflow-x-auto">
+    <div className="relative overflow-x-auto" tabIndex={isFocusable ? 0 : undefined}>
       <table className="w-full border-collapse text-start">
         <thead>
           <tr className="border-b text-sm text-text-muted">

@@ -34,7 +34,7 @@ function UsageTable({ usage }: { usage: Usage }) {
   const [shown, setShown] = useState(firstRows);
   return (
     <Card>
-      <Table head={[text.day, text.model, text.calls, text.inputTokens, text.outputTokens, text.cost]}>
+      <Table isFocusable head={[text.day, text.model, text.calls, text.inputTokens, text.outputTokens, text.cost]}>
         {usage.data.slice(0, shown).map((row) => (
           <Row key={`${row.day} ${row.modelId ?? ''} ${row.model} ${row.cost?.currency ?? ''}`}>
             <Cell className="whitespace-nowrap">{row.day}</Cell>
@@ -129,7 +129,7 @@ export function UsageReport() {
             )}
             {data.speech.length > 0 && (
               <Card>
-                <Table head={[text.day, text.speechSeconds, text.speechCharacters]}>
+                <Table isFocusable head={[text.day, text.speechSeconds, text.speechCharacters]}>
                   {data.speech.slice(0, moreRows).map((row) => (
                     <Row key={row.day}>
                       <Cell>{row.day}</Cell>
