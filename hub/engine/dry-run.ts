@@ -127,13 +127,13 @@ function dryStep(
   };
 }
 
-/** The problems of the nodes that the inputs of node skills name, each asked once. */
+/** The problems of the nodes that the inputs of node skills name. Each node and command is checked once. */
 async function nodeProblems(
   steps: readonly DryStep[],
   skills: SkillCatalog,
   problemOf: (node: { id: string } | { name: string }, command: CommandDefinition) => Promise<string | null>,
 ): Promise<Map<number, string>> {
-  const asked = new Map<string, Promise<string | null>>();
+  const found = new Map<string, string | null>();
   const problems = new Map<number, string>();
   for (const { index, skillId, input } of steps) {
     const skill = skillId === null ? undefined : skills.find(skillId);
@@ -143,8 +143,8 @@ async function nodeProblems(
     // A reference that only the run resolves names no node yet.
     if (given === null || JSON.stringify(given).includes('{{')) continue;
     const key = JSON.stringify([given, skill.command.type]);
-    const problem = await (asked.get(key) ?? problemOf(given, skill.command));
-    asked.set(key, Promise.resolve(problem));
+    if (!found.has(key)) found.set(key, await problemOf(given, skill.command));
+    const problem = found.get(key) ?? null;
     if (problem !== null) problems.set(index, problem);
   }
   return problems;

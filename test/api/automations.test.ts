@@ -330,7 +330,7 @@ describe('runs', () => {
     const failed = await Promise.all(
       Array.from({ length: 30 }, () => runSteps([{ type: 'log', message: '{{payload.x}}' }])),
     );
-    // Many at once, so that workers are faster than some of the responses.
+    // Many concurrent requests, so that workers are faster than some of the responses.
     const retried = await Promise.all(
       failed.map(({ id }) => workspace.api.call('retryAutomationRun', { params: { id } })),
     );

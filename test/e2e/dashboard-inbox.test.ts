@@ -602,7 +602,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     while (!(await Promise.race([isShown, page.keyboard.down('Enter').then(() => false)])));
     for (let count = 0; count < 3; count += 1) await page.keyboard.down('Enter');
     await page.keyboard.up('Enter');
-    // The key is pressed again at once, too.
+    // The second key press follows immediately.
     await page.keyboard.press('Enter');
     expect(await maria.hears()).toEqual(['Ben was faster']);
     expect(await reply(page).inputValue()).toBe('My answer');
@@ -623,13 +623,13 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await keyboard.press('Control+Enter');
     await messages(page).getByText('Sending…').waitFor();
     await messages(page).getByText('First').waitFor();
-    await keyboard.type('Second text that I type at once');
-    expect(await reply(page).inputValue()).toBe('Second text that I type at once');
+    await keyboard.type('Second text, typed immediately');
+    expect(await reply(page).inputValue()).toBe('Second text, typed immediately');
     release();
     await expect.poll(() => maria.hears()).toEqual(['First']);
     await messages(page).getByText('Sending…').waitFor({ state: 'hidden' });
     expect(await messages(page).getByText('First').count()).toBe(1);
-    expect(await reply(page).inputValue()).toBe('Second text that I type at once');
+    expect(await reply(page).inputValue()).toBe('Second text, typed immediately');
     await page.unroute('**/messages');
     let fail = () => undefined as unknown;
     const failed = new Promise<void>((done) => (fail = done));
@@ -644,10 +644,10 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     fail();
     await messages(page).getByText('Sending…').waitFor({ state: 'hidden' });
     await keyboard.type('rd');
-    await expect.poll(() => reply(page).inputValue()).toBe('Second text that I type at once\n\nThird');
+    await expect.poll(() => reply(page).inputValue()).toBe('Second text, typed immediately\n\nThird');
     await page.getByText('Draft saved').waitFor();
     await page.reload();
-    await expect.poll(() => reply(page).inputValue()).toBe('Second text that I type at once\n\nThird');
+    await expect.poll(() => reply(page).inputValue()).toBe('Second text, typed immediately\n\nThird');
     expect(await maria.hears()).toEqual(['First']);
   });
 

@@ -493,7 +493,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await form.getByLabel('Password').fill('correct horse battery');
     await form.getByRole('button', { name: 'Save and register' }).click();
     await page.getByText('Unreachable', { exact: true }).waitFor();
-    await page.getByText('dns', { exact: true }).waitFor();
+    await page.getByText('The host name was not found').waitFor();
     expect(await page.content()).not.toContain('correct horse battery');
     await page.getByRole('button', { name: 'Remove' }).click();
     await dialog(page, 'Remove the SIP trunk?').getByRole('button', { name: 'Remove' }).click();

@@ -13,8 +13,7 @@ const { requestPasswordReset, resetPassword } = passwordResetResource;
 export const alertOf = (message: string) =>
   message === '' ? '' : `<p role="alert" class="failed">${renderText(message)}</p>\n`;
 
-export const newPasswordFields = `<p><label for="password">New password</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="12" maxlength="256" aria-describedby="rule" required></p>
-<p id="rule" class="small">At least 12 characters.</p>
+export const newPasswordFields = `<p><label for="password">New password</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="12" maxlength="256" aria-describedby="rule" required><span id="rule" class="hint">At least 12 characters.</span></p>
 <p><label for="repeated">New password again</label><input id="repeated" name="repeated" type="password" autocomplete="new-password" minlength="12" maxlength="256" required></p>`;
 
 /** The new password from the two fields of a form. @throws AppError `validation_failed`. */

@@ -55,7 +55,7 @@ describe('followed streams', () => {
     expect(lively.opened).toEqual([0]);
   });
 
-  test('a hidden page has no stream, and opens one at once when it is visible', async () => {
+  test('a hidden page has no stream, and opens one immediately when it becomes visible', async () => {
     const hide = (isHidden: boolean) => {
       page.hidden = isHidden;
       page.dispatchEvent(new Event('visibilitychange'));
@@ -79,7 +79,7 @@ describe('followed streams', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('stops at once during a pause', async () => {
+  test('following ends immediately during a pause', async () => {
     const { done } = follow(() => '');
     await vi.advanceTimersByTimeAsync(100);
     stop.abort();

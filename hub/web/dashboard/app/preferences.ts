@@ -1,6 +1,5 @@
-import { background } from '../../../../shared/web/background.ts';
 import { Store } from '../../../../shared/web/store.ts';
-import { client, useAction } from './api.ts';
+import { useAction } from './api.ts';
 import type { Answer } from './api.ts';
 import { storeLocale } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
@@ -10,10 +9,14 @@ export type Preferences = Answer<'readMe'>['user']['preferences'];
 /** What the signed-in user chose. Set before the page is rendered. */
 export const preferences = new Store<Preferences>({ language: null, enterSends: false });
 
-/** Stores a choice with the account. If that fails, the choice lasts until the page is closed. */
-export function storePreferences(changes: Partial<Preferences>): void {
-  preferences.set(changes);
-  background(client.call('updateMe', { body: { preferences: changes } }));
+/** Stores choices with the account. If the hub does not accept them, they last until the page is closed. */
+export function useStorePreferences() {
+  const { start, error } = useAction('updateMe');
+  const store = (changes: Partial<Preferences>) => {
+    preferences.set(changes);
+    start({ body: { preferences: changes } });
+  };
+  return { store, error };
 }
 
 /** Stores the language with the account and in this browser, and loads the page again in it. */

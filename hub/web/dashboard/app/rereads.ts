@@ -12,7 +12,7 @@ export interface RereadOptions {
 /** A hidden page reads less often by this factor. */
 const hiddenFactor = 10;
 
-/** Requests that a reread costs: one for each loaded page of the lists on the screen. */
+/** Number of requests of a reread: one for each loaded page of the lists on the screen. */
 function costOf(cache: QueryClient, queryKey: QueryKey): number {
   return cache
     .getQueryCache()

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { arabic } from './arabic.ts';
@@ -78,4 +78,32 @@ test('each page loads the tables of texts that it and its parts use, and no othe
 
 test('the frame around the pages uses only the texts that every page has', () => {
   expect([...usedFrom(join(dashboard, 'main.tsx'))]).toEqual([]);
+});
+
+/** The actions that the products write to the audit log. */
+function auditActions(): string[] {
+  const products = resolve(dashboard, '../../products');
+  const sources = readdirSync(products, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .map((file) => readFileSync(join(products, file), 'utf8'));
+  return sources.flatMap((source) => {
+    const lines = source.split('\n').filter((line) => /\baction: |#record\(/.test(line));
+    const whole = lines.flatMap((line) =>
+      [...line.matchAll(/'([a-z_-]+\.[a-z_]+)'/g)].map(([, action = '']) => action),
+    );
+    // In some files, the action has a fixed first part.
+    const [, first] = /action: `([a-z_]+)\.\$\{what\}`/.exec(source) ?? [];
+    const parts =
+      first === undefined ? [] : [...source.matchAll(/\bactor, '([a-z_]+)'/g)].map(([, part]) => `${first}.${part}`);
+    return [...whole, ...parts];
+  });
+}
+
+test('every action of the audit log has a text', async () => {
+  const { audit } = await english.settings();
+  const actions = [...new Set(auditActions())].toSorted();
+  expect(actions).toEqual(
+    expect.arrayContaining(['member.invited', 'call_connection.secret_rotated', 'sip_trunk.updated']),
+  );
+  expect(actions.filter((action) => !Object.hasOwn(audit.actions, action))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { createContext, useContext, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { RefObject } from 'react';
 
-/** Milliseconds that an end stays in view before it counts as seen. Shorter than this, nobody reads it. */
+/** Time in milliseconds that an end must stay in view to count as seen. */
 const seenAfterMs = 500;
 
 /** What a person has seen of a request: the end of the page's part, and the end of each frame that scrolls. */

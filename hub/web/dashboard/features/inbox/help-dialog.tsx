@@ -1,13 +1,15 @@
 import { useLanguage } from '../../app/language.tsx';
-import { preferences, storePreferences } from '../../app/preferences.ts';
+import { preferences, useStorePreferences } from '../../app/preferences.ts';
 import { useStore } from '../../app/use-store.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNote } from '../../ui/error.tsx';
 import { Switch } from '../../ui/form.tsx';
 
 /** The keys of the inbox, and how a message is sent. */
 export function HelpDialog({ onClose }: { onClose: () => void }) {
   const { inbox } = useLanguage().words;
   const { enterSends } = useStore(preferences);
+  const { store, error } = useStorePreferences();
   const keys: readonly (readonly [keys: readonly string[], label: string])[] = [
     [['J', 'K'], inbox.keyMove],
     [['Home', 'End'], inbox.keyEnds],
@@ -50,12 +52,9 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
           <p className="font-semibold">{inbox.enterSends}</p>
           <p className="text-sm text-text-muted">{inbox.enterSendsText}</p>
         </div>
-        <Switch
-          label={inbox.enterSends}
-          isOn={enterSends}
-          onChange={(isOn) => storePreferences({ enterSends: isOn })}
-        />
+        <Switch label={inbox.enterSends} isOn={enterSends} onChange={(isOn) => store({ enterSends: isOn })} />
       </div>
+      <ErrorNote error={error} />
     </Dialog>
   );
 }

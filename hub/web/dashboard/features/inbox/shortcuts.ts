@@ -12,7 +12,7 @@ const repeating: ReadonlySet<string> = new Set(['j', 'k']);
 /** Keys that are no part of a text. */
 const deliberate: ReadonlySet<string> = new Set(['Escape', 'Tab']);
 
-/** Whether letters are commands now. One for the page, as the keyboard is. */
+/** The rule for the whole page: all shortcuts share one keyboard. */
 export const keyRule = new KeyRule();
 
 /** Calls the function of a key. Letters are commands only when `KeyRule` accepts them. */
@@ -34,7 +34,7 @@ export function useShortcuts(keys: Readonly<Record<string, (() => void) | undefi
       // Undo is the only shortcut with Ctrl: outside of a field, the browser has nothing to undo.
       if (event.altKey || isComposing(event) || ((event.ctrlKey || event.metaKey) && name !== 'z')) return;
       const run = latest.current[name];
-      // Home and End are no letters, and act at once.
+      // Home and End are not letters, so they act immediately.
       if (isLetter && !keyRule.accepts(now)) event.preventDefault();
       else if (run !== undefined) {
         event.preventDefault();

@@ -76,7 +76,7 @@ function Track({ lane, stretches, text }: { lane: Lane; stretches: readonly Stre
   const label =
     end < 0.62
       ? { insetInlineStart: `calc(${percent(Math.max(end, start + 0.012))} + 0.4rem)`, maxWidth: percent(0.97 - end) }
-      : start > 0.4
+      : start > 0.25
         ? { insetInlineEnd: `calc(${percent(1 - start)} + 0.4rem)`, maxWidth: percent(start - 0.02) }
         : null;
   const hasOwnLine = label === null || lane.segments.some(({ tone }) => tone === 'wait');

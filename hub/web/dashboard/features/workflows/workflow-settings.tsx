@@ -53,7 +53,7 @@ export function WorkflowSettings({ workflow }: { workflow: Workflow }) {
             .call('deleteAutomationWorkflow', { params: { id } })
             .then(() => cache.invalidateQueries({ queryKey: ['listAutomationWorkflowSummaries'], refetchType: 'all' }))
             .catch((error: unknown) => showToast(errorText(error), { tone: 'danger' }))
-            // The lists no longer contain it, unless somebody restored it.
+            // The lists no longer contain it, unless another member restored it.
             .finally(() => setDeleted(id, false)),
         ),
     });

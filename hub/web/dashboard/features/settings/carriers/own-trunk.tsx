@@ -26,7 +26,10 @@ const tones: Record<Trunk['state'], Tone> = {
 
 function TrunkFacts({ trunk }: { trunk: Trunk }) {
   const words = useWords().settings.carriers;
-  const reason = [trunk.lastCode, trunk.lastReason].filter((part) => part !== null).join(' ');
+  // Without a SIP answer, the reason is a code of the hub. Otherwise it is a text of the provider.
+  const reasons: Record<string, string> = words.reasons;
+  const text = trunk.lastReason === null ? null : (reasons[trunk.lastReason] ?? visibleLine(trunk.lastReason));
+  const reason = [trunk.lastCode, text].filter((part) => part !== null).join(' ');
   return (
     <>
       <Facts
@@ -35,7 +38,7 @@ function TrunkFacts({ trunk }: { trunk: Trunk }) {
           [words.host, trunk.port === null ? trunk.host : `${trunk.host}:${trunk.port}`],
           [words.username, visibleLine(trunk.username)],
           [words.transport, trunk.transport.toUpperCase()],
-          ...(reason === '' ? [] : [[words.carrierSays, visibleLine(reason)] as const]),
+          ...(reason === '' ? [] : [[trunk.lastCode === null ? words.reason : words.carrierSays, reason] as const]),
           ...(trunk.nextAttemptAt === null
             ? []
             : [[words.nextAttempt, <RelativeTime at={trunk.nextAttemptAt} />] as const]),

@@ -8,9 +8,11 @@ import { useTenantId } from '../../../app/session.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error.tsx';
-import { ChoiceField, TextField } from '../parts/controls.tsx';
+import { TextField } from '../parts/controls.tsx';
 import { fieldErrors } from '../parts/field-errors.ts';
 import { SecretOnce } from '../parts/secret-once.tsx';
+import { MemberFields } from './member-fields.tsx';
+import type { NewMember } from './member-fields.tsx';
 
 /** 20 letters and digits without those that look alike: about 115 random bits. */
 const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
@@ -30,8 +32,7 @@ export function AddMember({ onClose }: { onClose: () => void }) {
   const { common, settings } = words;
   const tenantId = useTenantId();
   const cache = useQueryClient();
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<'admin' | 'agent'>('agent');
+  const [member, setMember] = useState<NewMember>({ email: '', role: 'agent' });
   const [password, setPassword] = useState(newPassword);
   const add = useAction('addMember', { onDone: () => reread(cache, ['listMembers']) });
   const errorOf = fieldErrors(add.error);
@@ -53,29 +54,10 @@ export function AddMember({ onClose }: { onClose: () => void }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          add.start({ params: { tenantId }, body: { email, password, role } });
+          add.start({ params: { tenantId }, body: { ...member, password } });
         }}
       >
-        <TextField
-          label={common.email}
-          type="email"
-          required
-          autoComplete="off"
-          value={email}
-          error={errorOf('email')}
-          onChange={setEmail}
-        />
-        <ChoiceField
-          label={settings.members.role}
-          hint={settings.members.roleText[role]}
-          value={role}
-          choices={[
-            ['agent', common.roles.agent],
-            ['admin', common.roles.admin],
-          ]}
-          error={errorOf('role')}
-          onChange={setRole}
-        />
+        <MemberFields value={member} errorOf={errorOf} onChange={setMember} />
         <TextField
           label={settings.members.firstPassword}
           hint={settings.members.firstPasswordHint}

@@ -42,7 +42,7 @@ function RevokeInvitation({ invitation, onClose }: { invitation: Invitation; onC
   );
 }
 
-/** Invitations that nobody accepted yet. Without any, it shows nothing. */
+/** The open invitations. Renders nothing when there are none. */
 export function InvitationList() {
   const { words } = useLanguage();
   const { common, settings } = words;

@@ -8,9 +8,10 @@ import { useTenantId } from '../../../app/session.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error.tsx';
-import { ChoiceField, TextField } from '../parts/controls.tsx';
 import { fieldErrors } from '../parts/field-errors.ts';
 import { SecretOnce } from '../parts/secret-once.tsx';
+import { MemberFields } from './member-fields.tsx';
+import type { NewMember } from './member-fields.tsx';
 
 /** Creates a link with which a person joins the workspace and chooses a password. */
 export function InviteMember({ onClose }: { onClose: () => void }) {
@@ -18,8 +19,7 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
   const { common, settings } = words;
   const tenantId = useTenantId();
   const cache = useQueryClient();
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<'admin' | 'agent'>('agent');
+  const [member, setMember] = useState<NewMember>({ email: '', role: 'agent' });
   const invite = useAction('inviteMember', { onDone: () => reread(cache, ['listInvitations']) });
   const errorOf = fieldErrors(invite.error);
   if (invite.data !== undefined)
@@ -38,29 +38,10 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          invite.start({ params: { tenantId }, body: { email, role } });
+          invite.start({ params: { tenantId }, body: member });
         }}
       >
-        <TextField
-          label={common.email}
-          type="email"
-          required
-          autoComplete="off"
-          value={email}
-          error={errorOf('email')}
-          onChange={setEmail}
-        />
-        <ChoiceField
-          label={settings.members.role}
-          hint={settings.members.roleText[role]}
-          value={role}
-          choices={[
-            ['agent', common.roles.agent],
-            ['admin', common.roles.admin],
-          ]}
-          error={errorOf('role')}
-          onChange={setRole}
-        />
+        <MemberFields value={member} errorOf={errorOf} onChange={setMember} />
         <ErrorNote error={invite.error} />
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{common.cancel}</Button>
