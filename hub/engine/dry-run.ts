@@ -1,6 +1,8 @@
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { DryRun } from '../../shared/contract/automations/workflows.ts';
+import { nodeSelection } from '../../shared/contract/nodes/skill-input.ts';
+import type { NodeSelection } from '../../shared/contract/nodes/skill-input.ts';
 import { AppError } from '../../shared/errors.ts';
 import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
@@ -131,15 +133,14 @@ function dryStep(
 async function nodeProblems(
   steps: readonly DryStep[],
   skills: SkillCatalog,
-  problemOf: (node: { id: string } | { name: string }, command: CommandDefinition) => Promise<string | null>,
+  problemOf: (node: NodeSelection, command: CommandDefinition) => Promise<string | null>,
 ): Promise<Map<number, string>> {
   const found = new Map<string, string | null>();
   const problems = new Map<number, string>();
   for (const { index, skillId, input } of steps) {
     const skill = skillId === null ? undefined : skills.find(skillId);
     if (skill?.kind !== 'node' || typeof input !== 'object' || input === null || Array.isArray(input)) continue;
-    const { nodeId, node } = input;
-    const given = typeof nodeId === 'string' ? { id: nodeId } : typeof node === 'string' ? { name: node } : null;
+    const given = nodeSelection(input);
     // A reference that only the run resolves names no node yet.
     if (given === null || JSON.stringify(given).includes('{{')) continue;
     const key = JSON.stringify([given, skill.command.type]);
@@ -156,7 +157,7 @@ export async function dryRunSteps(
   skills: SkillCatalog,
   policy: { approvalsRequiredFor: readonly string[] },
   input: { workflowId: string; context: string | null; payload: JsonObject | null },
-  nodeProblem: (node: { id: string } | { name: string }, command: CommandDefinition) => Promise<string | null>,
+  nodeProblem: (node: NodeSelection, command: CommandDefinition) => Promise<string | null>,
 ): Promise<DryRun> {
   const scope: KnownScope = {
     context: input.context ?? '',

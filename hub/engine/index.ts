@@ -24,6 +24,7 @@ export type {
   ModelRequest,
   NewApproval,
   NodePort,
+  SelectionRequest,
 } from './ports.ts';
 export { readSlices, rollUp, sliceSeconds, summarisePeriod } from './rollups.ts';
 export {

@@ -189,7 +189,7 @@ test('a command that was leased to a poll as its run let go, and of which nobody
   commands.waitingPolls.add(poll);
   let told = 0;
   using _told = events.subscribe(`node:${nodeId}`, () => void (told += 1));
-  await engineOn(breaking, nodeSkills(), { nodes: nodePort(commands) }).execute(runId, never);
+  await engineOn(breaking, nodeSkills(), { nodes: nodePort(commands, 15) }).execute(runId, never);
   expect([broke(), poll.isReserved, delivered, told]).toEqual([true, true, [], 1]);
   expect(
     await database.query('select status, lease_expires_at as lease from node_commands where run_id = $1', [runId]),

@@ -3,6 +3,7 @@ import type { CommandOrigin } from '../../shared/commands/origin.ts';
 import type { Agent, ToolProfile } from '../../shared/contract/automations/agents.ts';
 import type { ApprovalDecider } from '../../shared/contract/automations/approvals.ts';
 import type { Policy } from '../../shared/contract/automations/policies.ts';
+import type { NodeSelection } from '../../shared/contract/nodes/skill-input.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { InferenceAnswer, InferenceRequest } from '../platform/inference/inference.ts';
@@ -103,9 +104,17 @@ export interface CommandOutcome {
   finishedAt: Date | null;
 }
 
+export interface SelectionRequest {
+  tenantId: string;
+  /** A run keeps the node that it got by a tag; null outside a run. */
+  runId: string | null;
+  command: CommandDefinition;
+  selection: NodeSelection;
+}
+
 export interface NodePort {
-  /** The id of the node with a name. @throws AppError `not_found` that lists the names there are. */
-  findByName(tx: Transaction, tenantId: string, name: string): Promise<string>;
+  /** The id of the node that an input selects. @throws AppError `not_found` that lists the existing names or tags. */
+  select(tx: Transaction, request: SelectionRequest): Promise<string>;
   /** @throws AppError when a node can't be sent such a command. */
   assertUsable(
     tx: Transaction,

@@ -1,5 +1,7 @@
 import { deviceInput } from '../../shared/commands/define.ts';
+import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
+import { nodeSelection } from '../../shared/contract/nodes/skill-input.ts';
 import { AppError } from '../../shared/errors.ts';
 import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
@@ -50,9 +52,8 @@ export async function beginCall(
 ): Promise<CallOutcome> {
   const parsed = held.working(site.index, () => parseInput(skill, asked));
   assertGranted(held, skill.id, parsed);
-  const node = skill.kind === 'node' ? parsed['node'] : undefined;
-  // What is approved and sent names the node by its id: a later change of names can't redirect it.
-  const rendered = typeof node === 'string' ? await withNodeId(deps, held, asked, node) : asked;
+  // What is approved and sent names the node by its id: a later change of names or tags can't redirect it.
+  const rendered = skill.kind === 'node' ? await withNodeId(deps, held, skill.command, asked, parsed) : asked;
   const input = rendered === asked ? parsed : held.working(site.index, () => parseInput(skill, rendered));
   const isGated = held.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
   // A node's own gate asks in its own words, for exactly what the device will check.
@@ -64,19 +65,25 @@ export async function beginCall(
   return carryOut(deps, held, site, skill, input);
 }
 
-/** The input of a node skill with the id of the node that it selects by name. @throws StepFailure for an unknown name. */
+/**
+ * The input of a node skill with the id of the node that it selects by name or tag; the same input if it has an id.
+ * @throws StepFailure for an unknown name or tag.
+ */
 async function withNodeId(
   { nodes }: EngineDependencies,
   held: HeldRun,
+  command: CommandDefinition,
   input: JsonValue,
-  name: string,
+  parsed: Record<string, unknown>,
 ): Promise<JsonValue> {
+  const selection = nodeSelection(parsed);
+  if (selection === null || 'id' in selection) return input;
   const nodeId = await held
-    .read((tx) => nodes.findByName(tx, held.run.tenant_id, name))
+    .read((tx) => nodes.select(tx, { tenantId: held.run.tenant_id, runId: held.runId, command, selection }))
     .catch((error: unknown) => {
       throw error instanceof AppError && error.code === 'not_found' ? toStepFailure(error) : error;
     });
-  const { node: _name, ...rest } = input as JsonObject;
+  const { node: _name, nodeTag: _tag, ...rest } = input as JsonObject;
   return { nodeId, ...rest };
 }
 

@@ -3052,6 +3052,8 @@ export interface Node {
   id: string;
   /** Name, unique among the paired nodes of the workspace; steps can select the node by name */
   name: string;
+  /** Tags; steps can select a node by one of its tags */
+  tags: string[];
   /** `pending` until the companion connects for the first time after pairing */
   status: 'pending' | 'online' | 'offline' | 'revoked';
   /** Whether the workspace allows `system.*` commands on the node */
@@ -3128,8 +3130,8 @@ export interface NodeEvent {
   name: string;
   /** Status of the node after the change */
   status: 'online' | 'offline' | 'pending' | 'revoked';
-  /** Kind of the change */
-  change: 'created' | 'paired' | 'online' | 'offline' | 'renamed' | 'revoked';
+  /** Kind of the change; `changed`: its tags or what the workspace allows on it */
+  change: 'created' | 'paired' | 'online' | 'offline' | 'renamed' | 'changed' | 'revoked';
 }
 
 /** What a node reported, from one time on */
@@ -7440,6 +7442,8 @@ export interface Operations {
         cursor?: string;
         /** Returns only items in this status */
         status?: 'pending' | 'online' | 'offline' | 'revoked';
+        /** Only nodes with this tag; not together with `status=revoked` */
+        tag?: string;
       };
     };
     answer: NodePage;
@@ -7450,6 +7454,8 @@ export interface Operations {
       body?: {
         /** Name, unique among the nodes of the workspace; the name that the device reports when omitted */
         name?: string;
+        /** Tags, in upper or lower case as given; steps can select a node by one of its tags */
+        tags?: string[];
         /** Whether the workspace allows `system.*` commands on the node */
         allowSystem?: boolean;
         /** Whether the workspace allows `browser.*` commands on the node */
@@ -7523,6 +7529,8 @@ export interface Operations {
       body: {
         /** Name, unique among the nodes of the workspace, 1 to 200 characters */
         name?: string;
+        /** Tags, in upper or lower case as given; steps can select a node by one of its tags */
+        tags?: string[];
         /** Whether the workspace allows `system.*` commands on the node */
         allowSystem?: boolean;
         /** Whether the workspace allows `browser.*` commands on the node */

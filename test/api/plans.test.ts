@@ -133,6 +133,7 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     parentRunId: [missingId],
     idPrefix: [crowd.run.slice(0, 13)],
     triggerType: ['manual', 'error'],
+    tag: ['office', 'nothing'],
     nodeId: [crowd.node],
     errorCode: ['nothing'],
     sort: ['updatedAt', 'name'],
@@ -253,7 +254,7 @@ test('every statement that starts, moves and ends work uses an index, and so doe
   }
   await api.call('retryAutomationRuns', { body: { ids: [waiting, runId] } });
 
-  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: {} });
+  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { name: 'd', tags: ['office'] } });
   const { deviceSecret } = await hub.client().call('claimAutomationNode', {
     body: {
       pairingCode,
@@ -261,9 +262,10 @@ test('every statement that starts, moves and ends work uses an index, and so doe
     },
   });
   const device = hub.client(deviceSecret);
-  await create({ stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }] }).then(({ id }) =>
-    api.call('runAutomationWorkflow', { params: { id } }),
-  );
+  for (const input of [{ nodeTag: 'office' }, { nodeTag: 'nothing' }, { node: 'nothing' }, { node: 'd' }])
+    await create({ stepsJson: [{ type: 'skill', skillId: 'node.ping', input }] }).then(({ id }) =>
+      api.call('runAutomationWorkflow', { params: { id } }),
+    );
   const { commands } = await device.call('pollAutomationNodeCommands', {
     params: { id: nodeId },
     query: { wait: 20, max: 4 } as never,

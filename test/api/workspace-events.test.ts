@@ -144,7 +144,7 @@ describe('the stream of a workspace', () => {
       .toMatchObject({ status: 'queued', workflowId: retried.workflowId });
   });
 
-  test('sends when a node is created, paired, renamed, silent, online and revoked, and nothing for a heartbeat', async () => {
+  test('sends when a node is created, paired, renamed, changed, silent, online and revoked, and nothing for a heartbeat', async () => {
     const stream = await follow();
     const changes = () => eventsOf(stream, 'node').map(({ change, status, name }) => [change, status, name]);
     const { nodeId, beat } = await pair(workspace, 'Bridge');
@@ -155,8 +155,14 @@ describe('the stream of a workspace', () => {
     await expect.poll(changes).toEqual(expected);
     expected.push(['online', 'online', 'Bridge']);
     for (let count = 0; count < 3; count += 1) await beat();
-    await workspace.api.call('updateAutomationNode', { params: { id: nodeId }, body: { name: 'Deck' } });
+    const update = (body: { name?: string; tags?: string[]; allowBrowser?: boolean }) =>
+      workspace.api.call('updateAutomationNode', { params: { id: nodeId }, body });
+    await update({ name: 'Deck' });
     expected.push(['renamed', 'online', 'Deck']);
+    await update({ tags: ['ship'] });
+    await update({ tags: ['ship'] });
+    await update({ allowBrowser: true });
+    expected.push(['changed', 'online', 'Deck'], ['changed', 'online', 'Deck']);
     await expect.poll(changes).toEqual(expected);
     await hub.app.sweep();
     await ageHeartbeat(hub.database, nodeId, { seconds: 901 });

@@ -236,18 +236,31 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     expect(tab.complaints).toEqual([]);
   });
 
-  test('a node is renamed, and revoked only after a confirmation', async () => {
-    const id = await fakeDevice('to rename');
+  test('a node gets a name and tags, and is revoked only after a confirmation', async () => {
+    const id = await fakeDevice('to edit');
     await using tab = await open(pathOf('', id));
     const { page } = tab;
-    await page.getByRole('button', { name: 'Rename…' }).click();
+    await page.getByRole('button', { name: 'Name and tags…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('test machine');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('A node of this workspace is called "test machine" already').waitFor();
     await dialog.getByLabel('Name').fill('front desk');
+    await dialog.getByLabel('Tags').fill('lobby, two/words  lobby');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('2: must have 1 to 50 letters, digits').waitFor();
+    await dialog.getByLabel('Tags').fill('lobby, 2nd-floor  lobby');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { level: 1, name: 'front desk' }).waitFor();
+    await page.getByRole('link', { name: 'lobby' }).click();
+    await expect.poll(() => page.getByRole('rowheader').allTextContents()).toHaveLength(1);
+    await rowOf(page, 'front desk').getByRole('link', { name: '2nd-floor' }).waitFor();
+    // A change from elsewhere appears without a reload.
+    await workspace.api.call('updateAutomationNode', { params: { id }, body: { tags: ['lobby', 'attic'] } });
+    await rowOf(page, 'front desk').getByRole('link', { name: 'attic' }).waitFor();
+    await page.getByRole('button', { name: 'Show nodes with any tag' }).click();
+    await rowOf(page, 'test machine').waitFor();
+    await rowOf(page, 'front desk').getByRole('link', { name: 'front desk' }).click();
     await page.getByRole('button', { name: 'Revoke' }).click();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const status = async () => (await workspace.api.call('getAutomationNode', { params: { id } })).status;

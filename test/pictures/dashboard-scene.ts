@@ -39,7 +39,7 @@ const log = (message: string, more: object = {}) => ({ type: 'log', message, ...
 /** Pairs a device that answers its commands with a picture of the orders, until `signal` aborts. */
 async function pair(hub: TestHub, api: Client, browser: Browser, name: string, signal: AbortSignal): Promise<string> {
   const { nodeId, pairingCode } = await api.call('createAutomationNode', {
-    body: { name, allowSystem: true, allowBrowser: true },
+    body: { name, tags: ['office', 'browser'], allowSystem: true, allowBrowser: true },
   });
   const capabilities = ['node.ping', 'browser.screenshot', 'browser.open'];
   const device = { name, platform: 'linux', arch: 'x64', osVersion: '13', appVersion: '1.0.0', capabilities };

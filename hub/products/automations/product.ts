@@ -132,9 +132,9 @@ export function createAutomations(
         skills,
         await readPolicy(tx, tenantId),
         { workflowId: id, ...input },
-        async (node, command) => {
+        async (selection, command) => {
           try {
-            const nodeId = 'id' in node ? node.id : await nodePort.findByName(tx, tenantId, node.name);
+            const nodeId = await nodePort.select(tx, { tenantId, runId: null, command, selection });
             await nodePort.assertUsable(tx, tenantId, nodeId, command);
             return null;
           } catch (error) {

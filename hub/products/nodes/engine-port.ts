@@ -3,11 +3,12 @@ import { assertedText } from '../../platform/db/errors.ts';
 import { findEarlier, takeBack } from './commands/index.ts';
 import type { NodeCommands } from './commands/index.ts';
 import { textOfOutput } from './results/index.ts';
-import { assertNodeUsable, findNodeByName, requireUsableNode } from './store.ts';
+import { selectNode } from './selection.ts';
+import { assertNodeUsable, requireUsableNode } from './store.ts';
 
 /** The interface through which the run engine uses nodes. */
-export const nodePort = (commands: NodeCommands): NodePort => ({
-  findByName: findNodeByName,
+export const nodePort = (commands: NodeCommands, heartbeatSeconds: number): NodePort => ({
+  select: (tx, request) => selectNode(tx, request, heartbeatSeconds),
   assertUsable: assertNodeUsable,
   dispatch: (tx, request) => commands.dispatch(tx, request),
   async dispatchAtOnce(tx, request) {

@@ -60,7 +60,7 @@ export function createNodes(
   return {
     nodes,
     commands,
-    port: nodePort(commands),
+    port: nodePort(commands, heartbeatSeconds),
     secrets: deviceSecrets,
     async announce(servesDevices) {
       reachability = await Reachability.announce({ db, events, logger, servesDevices });

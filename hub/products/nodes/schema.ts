@@ -32,6 +32,10 @@ export const nodes = pgTable(
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     name: text('name').notNull(),
+    tags: text('tags')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     allowSystem: boolean('allow_system').notNull(),
     allowBrowser: boolean('allow_browser').notNull(),
     device: jsonb('device').$type<JsonObject>(),

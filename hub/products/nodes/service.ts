@@ -46,7 +46,7 @@ export class Nodes {
   list(tenantId: string, query: ListQuery) {
     const read = async (limit: number, before: string | undefined) => {
       const rows = await this.#deps.db.read(tenantId, (tx) =>
-        listNodes(tx, tenantId, query.status, this.#deps.heartbeatSeconds, limit, before),
+        listNodes(tx, tenantId, query, this.#deps.heartbeatSeconds, limit, before),
       );
       return rows.map(({ row, status }) => ({ id: row.id, row, status }));
     };
@@ -72,6 +72,7 @@ export class Nodes {
           id: nodeId,
           tenantId,
           name: body.name ?? unnamedNode,
+          tags: body.tags,
           allowSystem: body.allowSystem,
           allowBrowser: body.allowBrowser,
           pairingCodeHash: pairingCodeHash(this.#deps.pairingKey, pairingCode),
@@ -85,7 +86,11 @@ export class Nodes {
         action: 'node.pairing_created',
         targetType: 'node',
         targetId: nodeId,
-        details: { allowSystem: body.allowSystem, allowBrowser: body.allowBrowser },
+        details: {
+          allowSystem: body.allowSystem,
+          allowBrowser: body.allowBrowser,
+          ...(body.tags.length > 0 && { tags: body.tags }),
+        },
       });
       return row?.expiresAt as Date;
     });

@@ -53,7 +53,7 @@ export function statusSql(heartbeatSeconds: number): SQL<NodeStatus> {
 export async function listNodes(
   tx: Transaction,
   tenantId: string,
-  status: NodeStatus | undefined,
+  { status, tag }: { status?: NodeStatus | undefined; tag?: string | undefined },
   heartbeatSeconds: number,
   limit: number,
   before: string | undefined,
@@ -67,6 +67,7 @@ export async function listNodes(
         eq(nodes.tenantId, tenantId),
         status === 'revoked' ? isNotNull(nodes.revokedAt) : isNull(nodes.revokedAt),
         status === undefined || status === 'revoked' ? undefined : sql`${state} = ${status}`,
+        tag === undefined ? undefined : sql`${nodes.tags} @> array[${tag}]`,
         before === undefined ? undefined : lt(nodes.id, before),
       ),
     )
@@ -87,6 +88,7 @@ export function presentNode(row: NodeRow, status: NodeStatus): PresentedNode {
   return {
     id: row.id,
     name: row.name,
+    tags: row.tags,
     status,
     allowSystem: row.allowSystem,
     allowBrowser: row.allowBrowser,
@@ -157,30 +159,6 @@ export async function requireUsableNode(
        SELECT FROM nodes WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL AND paired_at IS NOT NULL
          AND (allow_system OR $3 <> 'system') AND (allow_browser OR $3 <> 'browser') FOR KEY SHARE) usable`,
     [tenantId, nodeId, gate ?? 'none'],
-  );
-}
-
-/** Maximum number of node names in an error message. */
-const maxNamesShown = 20;
-
-/** Returns the id of the paired node with this name. @throws AppError `not_found` that lists the existing names. */
-export async function findNodeByName(tx: Transaction, tenantId: string, name: string): Promise<string> {
-  const { rows } = await tx.query<{ id: string; name: string; paired: boolean; found: boolean; total: number }>(
-    'find_node_by_name',
-    `SELECT id, name, paired_at IS NOT NULL AS paired, name = $2 AS found, count(*) OVER ()::int AS total
-     FROM nodes WHERE tenant_id = $1 AND revoked_at IS NULL AND (paired_at IS NOT NULL OR name = $2)
-     ORDER BY name = $2 DESC, paired_at IS NOT NULL DESC, name LIMIT $3`,
-    [tenantId, name, maxNamesShown],
-  );
-  const [first] = rows;
-  if (first?.found === true && first.paired) return first.id;
-  if (first?.found === true)
-    throw new AppError('not_found', `The node "${name}" is not paired yet; enter its code on the device first.`);
-  const known = rows.map((row) => `"${row.name}"`).join(', ');
-  const more = (first?.total ?? 0) > rows.length ? ` and ${(first?.total ?? 0) - rows.length} more` : '';
-  throw new AppError(
-    'not_found',
-    `There is no node with the name "${name}" in this workspace; ${known === '' ? 'it has no paired nodes' : `its nodes are ${known}${more}`}.`,
   );
 }
 

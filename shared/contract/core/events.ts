@@ -65,7 +65,9 @@ export const workspaceEvent = named(
         id: id.describe('Id of the node'),
         name: z.string().describe('Name of the node'),
         status: z.enum(['online', 'offline', 'pending', 'revoked']).describe('Status of the node after the change'),
-        change: z.enum(['created', 'paired', 'online', 'offline', 'renamed', 'revoked']).describe('Kind of the change'),
+        change: z
+          .enum(['created', 'paired', 'online', 'offline', 'renamed', 'changed', 'revoked'])
+          .describe('Kind of the change; `changed`: its tags or what the workspace allows on it'),
       }),
     ),
     callEvent,

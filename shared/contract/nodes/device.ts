@@ -131,6 +131,24 @@ export const deviceFacts = named(
     .describe('Device information of a heartbeat; each field is optional'),
 );
 
+/** Maximum number of tags of a node. */
+export const maxNodeTags = 20;
+
+export const nodeTag = z
+  .string()
+  .normalize()
+  .regex(
+    /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._:-]{0,49}$/u,
+    'must have 1 to 50 letters, digits or . _ : -, and start with a letter or a digit',
+  )
+  .meta({ example: 'office' });
+
+export const nodeTags = z
+  .array(nodeTag)
+  .max(maxNodeTags)
+  .refine((tags) => new Set(tags).size === tags.length, 'must not contain a tag twice')
+  .describe('Tags, in upper or lower case as given; steps can select a node by one of its tags');
+
 export const node = named(
   'Node',
   z.object({
@@ -138,6 +156,7 @@ export const node = named(
     name: z
       .string()
       .describe('Name, unique among the paired nodes of the workspace; steps can select the node by name'),
+    tags: z.array(z.string()).describe('Tags; steps can select a node by one of its tags'),
     status: z.enum(nodeStatuses).describe('`pending` until the companion connects for the first time after pairing'),
     allowSystem: z.boolean().describe('Whether the workspace allows `system.*` commands on the node'),
     allowBrowser: z.boolean().describe('Whether the workspace allows `browser.*` commands on the node'),

@@ -9,6 +9,8 @@ import {
   deviceFacts,
   node,
   nodeFacts,
+  nodeTag,
+  nodeTags,
   nodeCommandStatuses,
   nodeCommand,
   hubPace,
@@ -28,7 +30,15 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes',
     summary: 'List companion nodes',
     description: 'Revoked nodes are listed only with `status=revoked`.',
-    query: listQuery.extend({ status: z.enum(nodeStatuses).optional() }),
+    query: listQuery
+      .extend({
+        status: z.enum(nodeStatuses).optional(),
+        tag: nodeTag.optional().describe('Only nodes with this tag; not together with `status=revoked`'),
+      })
+      .refine(({ status, tag: wanted }) => wanted === undefined || status !== 'revoked', {
+        path: ['tag'],
+        message: 'must not be given together with status=revoked',
+      }),
     response: page(node),
   },
   createAutomationNode: {
@@ -43,6 +53,7 @@ export const nodes = defineResource({
       name: name
         .optional()
         .describe('Name, unique among the nodes of the workspace; the name that the device reports when omitted'),
+      tags: nodeTags.default([]),
       allowSystem: z.boolean().default(false).describe('Whether the workspace allows `system.*` commands on the node'),
       allowBrowser: z
         .boolean()
@@ -127,17 +138,18 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes/{id}',
     summary: 'Update a node',
     description:
-      'Changes the name or the allowed commands. After a rename, workflows that select the node by name (`node`) fail until they use the new name; workflows that use `nodeId` are not affected.',
+      'Changes the name, the tags or the allowed commands. `tags` replaces all tags. After a rename, workflows that select the node by name (`node`) fail until they use the new name; workflows that use `nodeId` are not affected.',
     params: idParams,
     body: z
       .strictObject({
         name: name.optional().describe('Name, unique among the nodes of the workspace, 1 to 200 characters'),
+        tags: nodeTags.optional(),
         allowSystem: z.boolean().optional().describe('Whether the workspace allows `system.*` commands on the node'),
         allowBrowser: z.boolean().optional().describe('Whether the workspace allows `browser.*` commands on the node'),
       })
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
-        'must have at least one of name, allowSystem, allowBrowser',
+        'must have at least one of name, tags, allowSystem, allowBrowser',
       )
       .meta({ example: { name: 'front desk', allowBrowser: true } }),
     response: node,

@@ -4,6 +4,7 @@ import type { Json } from './components.ts';
 const byName: Record<string, unknown> = {
   when: '{{payload.urgent}}',
   name: 'Invoice reminder',
+  tag: 'office',
   title: 'Send the reminder?',
   message: 'The invoice is a week late.',
   summary: 'Reminds customers of late invoices.',

@@ -36,7 +36,7 @@ async function createScenario() {
   );
   const events = { publish: async () => undefined } as unknown as Events;
   const commands = new NodeCommands({ db, events, dispatch: () => undefined });
-  const port = nodePort(commands);
+  const port = nodePort(commands, 15);
   const request = {
     id,
     tenantId,

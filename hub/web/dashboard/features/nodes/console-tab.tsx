@@ -38,7 +38,7 @@ const firstSkill = 'node.ping';
 /** The schema of a skill without the choice of its node, which the page makes. */
 function formSchema({ input }: Skill): JsonSchema {
   const schema = input as JsonSchema;
-  const { nodeId: _id, node: _name, ...properties } = schema.properties ?? {};
+  const { nodeId: _id, node: _name, nodeTag: _tag, ...properties } = schema.properties ?? {};
   return { ...schema, properties };
 }
 

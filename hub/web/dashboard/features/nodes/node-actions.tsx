@@ -8,6 +8,7 @@ import { keyOf, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { reread } from '../../app/live-updates.tsx';
 import { useIsAdmin } from '../../app/session.tsx';
+import { fieldErrors } from '../../forms/field-errors.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
@@ -26,20 +27,30 @@ export function useUpdateNode(onDone?: () => void) {
   });
 }
 
-function RenameDialog({ node, onClose }: { node: Node; onClose: () => void }) {
+/** Tags as they are typed, between spaces or commas. */
+const tagsOf = (text: string) => [...new Set(text.split(/[\s,،]+/u).filter((tag) => tag !== ''))];
+
+function EditDialog({ node, onClose }: { node: Node; onClose: () => void }) {
   const { words } = useLanguage();
   const { nodes, common } = words;
   const [name, setName] = useState(node.name);
-  const rename = useUpdateNode(() => {
-    showToast(nodes.renamed);
+  const [tagText, setTagText] = useState(node.tags.join(' '));
+  const tags = tagsOf(tagText);
+  const update = useUpdateNode(() => {
+    showToast(nodes.saved);
     onClose();
   });
+  const tagsError = fieldErrors(update.error)('tags');
+  const changes = {
+    ...(name.trim() === node.name ? {} : { name: name.trim() }),
+    ...(tags.join(' ') === node.tags.join(' ') ? {} : { tags }),
+  };
   return (
-    <Dialog title={nodes.rename} onClose={onClose}>
+    <Dialog title={nodes.edit} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          rename.start({ params: { id: node.id }, body: { name: name.trim() } });
+          update.start({ params: { id: node.id }, body: changes });
         }}
       >
         <Field label={nodes.name} hint={nodes.renameHint}>
@@ -55,14 +66,28 @@ function RenameDialog({ node, onClose }: { node: Node; onClose: () => void }) {
             />
           )}
         </Field>
-        <ErrorNote error={rename.error} />
+        <Field label={nodes.tags} hint={nodes.tagsHint} error={tagsError} isOptional>
+          {(attributes) => (
+            <Input
+              {...attributes}
+              value={tagText}
+              maxLength={2_000}
+              dir="auto"
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              onChange={({ target }) => setTagText(target.value)}
+            />
+          )}
+        </Field>
+        {tagsError === null && <ErrorNote error={update.error} />}
         <div className="mt-4 flex justify-end gap-2">
           <Button onClick={onClose}>{common.cancel}</Button>
           <Button
             type="submit"
             variant="primary"
-            isBusy={rename.isPending}
-            disabled={name.trim() === '' || name.trim() === node.name}
+            isBusy={update.isPending}
+            disabled={name.trim() === '' || Object.keys(changes).length === 0}
           >
             {common.save}
           </Button>
@@ -103,7 +128,7 @@ export function NodeActions({ node }: { node: Node }) {
   const { words } = useLanguage();
   const { nodes, common } = words;
   const isAdmin = useIsAdmin();
-  const [open, setOpen] = useState<'rename' | 'revoke' | null>(null);
+  const [open, setOpen] = useState<'edit' | 'revoke' | null>(null);
   if (node.status === 'revoked') return null;
   const reason = isAdmin ? {} : { disabled: true, title: common.notAllowed };
   const isPending = node.status === 'pending' && node.pairedAt === null;
@@ -114,13 +139,13 @@ export function NodeActions({ node }: { node: Node }) {
           {nodes.tryCommand}
         </ButtonLink>
       )}
-      <Button onClick={() => setOpen('rename')} {...reason}>
-        {nodes.rename}
+      <Button onClick={() => setOpen('edit')} {...reason}>
+        {nodes.edit}
       </Button>
       <Button variant="danger" onClick={() => setOpen('revoke')} {...reason}>
         {isPending ? nodes.deleteCode : nodes.revoke}
       </Button>
-      {open === 'rename' && <RenameDialog node={node} onClose={() => setOpen(null)} />}
+      {open === 'edit' && <EditDialog node={node} onClose={() => setOpen(null)} />}
       {open === 'revoke' && <RevokeDialog node={node} onClose={() => setOpen(null)} />}
     </>
   );

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import type { Node } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage, useWords } from '../../app/language.tsx';
@@ -20,6 +21,27 @@ export function NodeStatusPills({ node }: { node: Node }) {
       {node.paused && <Pill tone="warning">{nodes.paused}</Pill>}
       {node.audit !== null && node.audit.brokenAt !== null && <Pill tone="danger">{nodes.logBroken}</Pill>}
     </span>
+  );
+}
+
+/** The tags of a node. Each leads to the nodes that have it. */
+export function NodeTags({ node }: { node: Node }) {
+  const { nodes } = useWords();
+  if (node.tags.length === 0) return null;
+  return (
+    <ul aria-label={nodes.tags} className="flex flex-wrap gap-1.5">
+      {node.tags.map((tag) => (
+        <li key={tag}>
+          <Link
+            to="/nodes"
+            search={{ tag }}
+            className="rounded-sm bg-surface-muted px-1.5 py-0.5 text-sm font-normal text-text no-underline wrap-anywhere hover:underline"
+          >
+            <bdi>{visibleLine(tag)}</bdi>
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }
 

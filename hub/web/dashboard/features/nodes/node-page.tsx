@@ -14,7 +14,7 @@ import { RelativeTime } from '../../ui/time.tsx';
 import { CommandsTab } from './commands-tab.tsx';
 import { ConsoleTab } from './console-tab.tsx';
 import { NodeActions } from './node-actions.tsx';
-import { NodeStatusPills, systemName } from './node-labels.tsx';
+import { NodeStatusPills, NodeTags, systemName } from './node-labels.tsx';
 import { OverviewTab } from './overview-tab.tsx';
 import { PermissionsTab } from './permissions-tab.tsx';
 
@@ -68,7 +68,12 @@ export function NodePage() {
         <Page
           title={visibleLine(data.name)}
           crumbs={[{ label: common.nodes, link: { to: '/nodes' } }]}
-          aside={<NodeStatusPills node={data} />}
+          aside={
+            <>
+              <NodeStatusPills node={data} />
+              <NodeTags node={data} />
+            </>
+          }
           meta={<Meta node={data} />}
           actions={<NodeActions node={data} />}
         >

@@ -32,9 +32,16 @@ export interface NodesSearch {
   cursor?: string;
   /** Only nodes in this status. */
   status?: NodeStatus;
+  /** Only nodes with this tag. */
+  tag?: string;
 }
 
-export function readNodesSearch({ status, cursor }: Record<string, unknown>): NodesSearch {
+export function readNodesSearch({ status, tag, cursor }: Record<string, unknown>): NodesSearch {
   const known = nodeStatuses.find((name) => name === status);
-  return { ...(known === undefined ? {} : { status: known }), ...(typeof cursor === 'string' ? { cursor } : {}) };
+  return {
+    ...(known === undefined ? {} : { status: known }),
+    // A tag of digits is a number in an address. Revoked nodes are not found by tag.
+    ...((typeof tag === 'string' || typeof tag === 'number') && known !== 'revoked' ? { tag: String(tag) } : {}),
+    ...(typeof cursor === 'string' ? { cursor } : {}),
+  };
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { X } from 'lucide-react';
 import { useState } from 'react';
 import type { Node } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
@@ -13,7 +14,7 @@ import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { PairDialog } from '../start/pair-dialog.tsx';
-import { NodeStatusPills, PowersAtAGlance, systemName } from './node-labels.tsx';
+import { NodeStatusPills, NodeTags, PowersAtAGlance, systemName } from './node-labels.tsx';
 import { nodeStatuses } from './node-search.ts';
 import type { NodeStatus } from './node-search.ts';
 import { Pager, StackedCell, StackedRow, StackedTable } from './stacked-table.tsx';
@@ -59,6 +60,7 @@ function NodeRow({ node, waiting }: { node: Node; waiting: { runs: number; appro
           </TextLink>
         </div>
         {device !== null && <bdi className="text-sm text-text-muted">{visibleLine(device.name)}</bdi>}
+        <NodeTags node={node} />
       </div>
       <StackedCell label={nodes.status}>
         <NodeStatusPills node={node} />
@@ -121,9 +123,9 @@ export function NodesPage() {
   const { nodes, common } = words;
   const isAdmin = useIsAdmin();
   const navigate = useNavigate({ from: '/nodes' });
-  const { status, cursor } = useSearch({ from: '/nodes' });
+  const { status, tag, cursor } = useSearch({ from: '/nodes' });
   const waitingFor = useWaiting();
-  const filter = status === undefined ? {} : { status };
+  const filter = { ...(status === undefined ? {} : { status }), ...(tag === undefined ? {} : { tag }) };
   const list = useQuery({
     ...query('listAutomationNodes', {
       query: { limit: pageRows, ...filter, ...(cursor === undefined ? {} : { cursor }) },
@@ -133,14 +135,20 @@ export function NodesPage() {
   return (
     <Page title={common.nodes} meta={nodes.about} actions={isAdmin && <PairButton />}>
       <Card>
-        <div className="border-b px-3.5 py-2">
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b px-3.5 py-2">
           <Select
             aria-label={nodes.filter}
             className="w-auto!"
             value={status ?? ''}
             onChange={({ target }) =>
               background(
-                navigate({ search: target.value === '' ? {} : { status: target.value as NodeStatus }, replace: true }),
+                navigate({
+                  search: {
+                    ...(target.value === '' ? {} : { status: target.value as NodeStatus }),
+                    ...(tag === undefined || target.value === 'revoked' ? {} : { tag }),
+                  },
+                  replace: true,
+                }),
               )
             }
           >
@@ -151,12 +159,22 @@ export function NodesPage() {
               </option>
             ))}
           </Select>
+          {tag !== undefined && (
+            <Button
+              size="small"
+              title={nodes.allTags}
+              onClick={() => background(navigate({ search: status === undefined ? {} : { status }, replace: true }))}
+            >
+              {nodes.withTag} <bdi>{visibleLine(tag)}</bdi> <X size={14} aria-hidden />
+              <span className="sr-only">{nodes.allTags}</span>
+            </Button>
+          )}
         </div>
         <Loaded of={list}>
           {({ data: rows, meta }) => (
             <>
               {rows.length === 0 &&
-                (status === undefined ? (
+                (status === undefined && tag === undefined ? (
                   <Empty title={nodes.empty}>
                     <p className="mb-3">{isAdmin ? nodes.emptyText : nodes.emptyForAgents}</p>
                     {isAdmin && <PairButton />}

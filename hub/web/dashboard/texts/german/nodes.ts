@@ -6,11 +6,13 @@ export const nodes: typeof english = {
   pair: 'Maschine koppeln…',
   filter: 'Status',
   allButRevoked: 'Alle außer widerrufenen',
+  withTag: 'Tag',
+  allTags: 'Rechner mit beliebigen Tags zeigen',
   empty: 'Noch ist keine Maschine gekoppelt',
   emptyText:
     'Koppeln Sie eine Maschine, um Bilder ihres Bildschirms aufzunehmen, ihre Dateien zu lesen, Programme auszuführen oder einen Browser zu verwenden.',
   emptyForAgents: 'Ein Admin des Arbeitsbereichs koppelt Maschinen.',
-  emptyFilter: 'Kein Rechner hat diesen Status.',
+  emptyFilter: 'Kein Rechner passt zum Filter.',
   name: 'Name',
   status: 'Status',
   system: 'System',
@@ -36,10 +38,13 @@ export const nodes: typeof english = {
   seen: 'gesehen',
   neverSeen: 'noch nicht gesehen',
   tryCommand: 'Befehl ausprobieren…',
-  rename: 'Umbenennen…',
+  edit: 'Name und Tags…',
   renameHint:
     'Workflows, die den Rechner über seinen Namen wählen, brauchen den neuen Namen. Workflows mit seiner ID sind nicht betroffen.',
-  renamed: 'Der Rechner hat einen neuen Namen.',
+  tags: 'Tags',
+  tagsHint:
+    'Durch Leerzeichen getrennt. Ein Workflow, der einen Tag wählt, läuft auf einem der Rechner mit diesem Tag, etwa büro oder drucker.',
+  saved: 'Der Rechner ist geändert.',
   revoke: 'Widerrufen',
   revokeTitle: '{name} widerrufen?',
   revokeText:

@@ -4,11 +4,11 @@ import { useAction } from '../../../app/api.ts';
 import type { Answer } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { reread } from '../../../app/live-updates.tsx';
+import { fieldErrors } from '../../../forms/field-errors.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error.tsx';
 import { ChoiceField, NumberField, TextField } from '../parts/controls.tsx';
-import { fieldErrors } from '../parts/field-errors.ts';
 
 type Trunk = Answer<'getSipStatus'>;
 

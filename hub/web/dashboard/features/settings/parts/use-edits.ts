@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { ApiError } from '../../../../../../shared/client/client.ts';
 import { useWords } from '../../../app/language.tsx';
+import { fieldErrors, isWithin } from '../../../forms/field-errors.ts';
 import { showToast } from '../../../ui/toasts.tsx';
-import { fieldErrors, isWithin } from './field-errors.ts';
 
 /** Attempts to save an object that others change at the same time. */
 const maxAttempts = 3;

@@ -2,13 +2,13 @@ import { useState } from 'react';
 import { useAction } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { useSession } from '../../../app/session.tsx';
+import { fieldErrors } from '../../../forms/field-errors.ts';
 import { Button } from '../../../ui/button.tsx';
 import { ErrorNote } from '../../../ui/error.tsx';
 import { Section } from '../../../ui/layout.tsx';
 import { showToast } from '../../../ui/toasts.tsx';
 import { CommandLine } from '../../start/command-line.tsx';
 import { TextField } from '../parts/controls.tsx';
-import { fieldErrors } from '../parts/field-errors.ts';
 
 /** A word of a line for a shell. */
 const shellWord = (word: string) =>

@@ -4,9 +4,9 @@ import { useAction } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { reread } from '../../../app/live-updates.tsx';
 import { useTenantId } from '../../../app/session.tsx';
+import { fieldErrors } from '../../../forms/field-errors.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { NumberField } from '../parts/controls.tsx';
-import { fieldErrors } from '../parts/field-errors.ts';
 import { SecretOnce } from '../parts/secret-once.tsx';
 import type { Webhook } from './webhook.ts';
 

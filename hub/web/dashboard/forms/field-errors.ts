@@ -1,4 +1,4 @@
-import { ApiError } from '../../../../../../shared/client/client.ts';
+import { ApiError } from '../../../../shared/client/client.ts';
 
 /** Whether the path of a problem is a field of the body or a part of that field. */
 export const isWithin = (path: string, field: string) =>
