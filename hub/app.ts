@@ -88,7 +88,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const core = createCore(platform, config, workspaceLimits);
   const { identity, limits } = core;
   const intake = runQueue?.intake ?? null;
-  const nodes = createNodes(platform, config, { limits, dispatch, intake });
+  const nodes = createNodes(stack, platform, config, { limits, dispatch, intake });
   const ai = createAi(stack, platform, config);
   const calls = createCalls(stack, platform, config, { limits, events: core.events, identity });
   const chat = createChat(stack, platform, config, { limits });

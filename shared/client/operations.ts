@@ -7728,6 +7728,10 @@ export interface Operations {
         /** Id of the artifact */
         id: string;
       };
+      query?: {
+        /** Maximum width in pixels: returns a small WebP copy of a picture. Files that are no pictures, and pictures of which the hub cannot make a copy, are returned as they are */
+        w?: '320' | '640';
+      };
     };
     answer: Bytes;
   };

@@ -5,6 +5,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { encode } from 'fast-png';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
 import { Database } from '../../hub/platform/db/database.ts';
@@ -198,6 +199,37 @@ describe('an upload in pieces', () => {
     expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
     expect((await again({})).status).toBe(401);
     expect(await database.query('select 1 from artifact_uploads where command_id = $1', [commandId])).toEqual([]);
+  });
+
+  test('is returned as a small copy where it is a picture and a width is given', async () => {
+    const device = await pair();
+    const { runId, commandId } = await device.take();
+    const whole = Buffer.from(encode({ width: 1_280, height: 800, channels: 3, data: randomBytes(1_280 * 800 * 3) }));
+    const facts = factsOf(whole, 'image/png');
+    expect((await put(device, commandId, whole, 0, whole.length, { facts })).body).toMatchObject({ complete: true });
+    await complete(device, commandId, { status: 'succeeded', output: readReply(whole), uploads: ['file.bin'] });
+    const output = (await settled(runId)).stepsResultJson[0]?.output as Record<string, string>;
+    const read = async (query: string, headers: Record<string, string> = { 'x-api-key': workspace.key }) => {
+      const response = await fetch(`${hub.url}/v1/automations/artifacts/${output['artifactId']}${query}`, { headers });
+      return { response, bytes: Buffer.from(await response.arrayBuffer()) };
+    };
+    const { response, bytes } = await read('?w=320');
+    expect(response.headers.get('content-type')).toBe('image/webp');
+    expect(bytes.subarray(8, 12).toString()).toBe('WEBP');
+    expect(bytes.length).toBeLessThan(whole.length / 10);
+    const etag = response.headers.get('etag') as string;
+    const again = { 'if-none-match': etag, 'cache-control': 'max-age=0', 'x-api-key': workspace.key };
+    expect((await read('?w=320', again)).response.status).toBe(304);
+    for (const other of ['', '?w=640']) {
+      const { response: changed } = await read(other, again);
+      expect(changed.status).toBe(200);
+      expect(changed.headers.get('etag')).not.toBe(etag);
+    }
+    const part = await read('?w=320', { range: 'bytes=8-11', 'x-api-key': workspace.key });
+    expect([part.response.status, part.bytes.toString()]).toEqual([206, 'WEBP']);
+    expect((await read('?w=99999')).response.status).toBe(400);
+    const elsewhere = await hub.workspace();
+    expect((await read('?w=320', { 'x-api-key': elsewhere.key })).response.status).toBe(404);
   });
 
   test('keeps the bytes that arrived before its connection was interrupted', async () => {

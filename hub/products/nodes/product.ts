@@ -5,7 +5,14 @@ import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
-import { ArtifactQuota, ArtifactUploads, Artifacts, foldArtifactUsage, removeOrphanBlobs } from './artifacts/index.ts';
+import {
+  ArtifactQuota,
+  ArtifactUploads,
+  Artifacts,
+  Thumbnails,
+  foldArtifactUsage,
+  removeOrphanBlobs,
+} from './artifacts/index.ts';
 import { NodeCommands, Reachability } from './commands/index.ts';
 import { DevicePolls, NodeChannels } from './connections/index.ts';
 import { DeviceSecrets, Devices, NodeHistory } from './devices/index.ts';
@@ -38,7 +45,9 @@ export interface NodesProduct extends Product {
   announce(servesDevices: boolean): Promise<Reachability>;
 }
 
+/** @param stack ends the process that makes small copies of pictures. */
 export function createNodes(
+  stack: AsyncDisposableStack,
   { db, events, cursors, rateLimiter, secrets, blobs, logger }: Platform,
   settings: NodesSettings,
   { limits, dispatch, intake }: NodesDependencies,
@@ -77,7 +86,7 @@ export function createNodes(
         quota,
         partials: blobs.partials,
       }),
-      ...artifactRoutes(artifacts),
+      ...artifactRoutes(artifacts, stack.use(new Thumbnails(logger))),
     ],
     sockets: [new NodeChannels({ devices, polls, results, events, logger }).route],
     longPolls: [pollRoute(polls)],

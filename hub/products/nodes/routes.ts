@@ -11,7 +11,7 @@ import { mediaType, readChunks } from '../../platform/http/routing/body.ts';
 import { implement } from '../../platform/http/routing/implement.ts';
 import type { RawExchange } from '../../platform/http/routing/implement.ts';
 import { setNearestLimitHeaders } from '../../platform/http/routing/limited-calls.ts';
-import type { ArtifactContent, ArtifactQuota, ArtifactUploads, Artifacts } from './artifacts/index.ts';
+import type { ArtifactContent, ArtifactQuota, ArtifactUploads, Artifacts, Thumbnails } from './artifacts/index.ts';
 import type { PollResult, WaitingPoll } from './commands/index.ts';
 import type { DevicePolls } from './connections/index.ts';
 import type { Devices, NodeHistory } from './devices/index.ts';
@@ -154,10 +154,13 @@ function rangeOf(request: RawExchange['request'], bytes: number): { start: numbe
   return range ?? null;
 }
 
-export const artifactRoutes = (artifacts: Artifacts) =>
+export const artifactRoutes = (artifacts: Artifacts, thumbnails: Thumbnails) =>
   implement(artifactsResource, {
-    getAutomationArtifact: async ({ principal, params, accessRevoked, raw }) =>
-      sendArtifact(await artifacts.find(principal.tenantId, params.id), raw, accessRevoked),
+    async getAutomationArtifact({ principal, params, query, signal, accessRevoked, raw }) {
+      const artifact = await artifacts.find(principal.tenantId, params.id);
+      const wanted = query.w === undefined ? artifact : await thumbnails.reduce(artifact, Number(query.w), signal);
+      return sendArtifact(wanted, raw, accessRevoked);
+    },
     readAutomationCommandFile: async ({ principal, params, accessRevoked, raw }) =>
       sendArtifact(await artifacts.findForCommand(principal, params.commandId, params.artifactId), raw, accessRevoked),
   });

@@ -15,6 +15,14 @@ export const artifacts = defineResource({
     description:
       'Artifacts are screenshots, recordings and files. The response has the content type of the artifact. Supports `Range: bytes=`.',
     params: idParams,
+    query: z.strictObject({
+      w: z
+        .enum(['320', '640'], 'must be 320 or 640')
+        .optional()
+        .describe(
+          'Maximum width in pixels: returns a small WebP copy of a picture. Files that are no pictures, and pictures of which the hub cannot make a copy, are returned as they are',
+        ),
+    }),
     response: z.unknown(),
     binaryResponse: '*/*',
     ranges: true,

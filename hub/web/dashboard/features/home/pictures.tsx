@@ -61,7 +61,7 @@ export function Pictures() {
           <li key={id} className="min-w-0">
             <Link to="/runs/$runId" params={{ runId }} className="block text-text-muted no-underline hover:underline">
               <img
-                src={`/v1/automations/artifacts/${id}`}
+                src={`/v1/automations/artifacts/${id}?w=640`}
                 alt={format(texts.pictureOf, { node: nameOf(nodeId) })}
                 loading="lazy"
                 decoding="async"

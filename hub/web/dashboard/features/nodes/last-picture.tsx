@@ -26,7 +26,7 @@ export function LastPicture({ nodeId }: { nodeId: string }) {
     <Section title={nodes.lastPicture}>
       <a href={`/v1/automations/artifacts/${picture.id}`} target="_blank" rel="noreferrer">
         <img
-          src={`/v1/automations/artifacts/${picture.id}`}
+          src={`/v1/automations/artifacts/${picture.id}?w=640`}
           alt={nodes.screenPicture}
           width={picture.width ?? undefined}
           height={picture.height ?? undefined}

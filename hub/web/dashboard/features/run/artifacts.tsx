@@ -45,7 +45,8 @@ function kindOf({ contentType }: RunArtifact): Kind {
   return contentType.startsWith('audio/') ? 'audio' : 'file';
 }
 
-const urlOf = ({ id }: RunArtifact) => addressOf('', 'getAutomationArtifact', { params: { id } }).url;
+const urlOf = ({ id }: RunArtifact, width?: '320' | '640') =>
+  addressOf('', 'getAutomationArtifact', { params: { id }, query: width === undefined ? {} : { w: width } }).url;
 
 /** What is known of an artifact, such as "screen.png · 1280 × 800 · 18 kB". */
 export function useArtifactFacts(): (artifact: RunArtifact) => string {
@@ -73,13 +74,21 @@ function FileLink({ artifact }: { artifact: RunArtifact }) {
 }
 
 /** A picture; when its content is gone or broken, its file instead. */
-function Picture({ artifact, className }: { artifact: RunArtifact; className: string }) {
+function Picture({
+  artifact,
+  maxWidth,
+  className,
+}: {
+  artifact: RunArtifact;
+  maxWidth?: '320' | '640';
+  className: string;
+}) {
   const { words, format } = useLanguage();
   const [isBroken, setBroken] = useState(false);
   if (isBroken) return <span className="text-sm text-text-muted">{words.run.pictureGone}</span>;
   return (
     <img
-      src={urlOf(artifact)}
+      src={urlOf(artifact, maxWidth)}
       alt={format(words.run.pictureOf, { name: visibleLine(artifact.name) })}
       loading="lazy"
       decoding="async"
@@ -109,7 +118,7 @@ function Thumbnail({ artifact, onOpen }: { artifact: RunArtifact; onOpen: () => 
       className="block max-w-full"
     >
       {kind === 'picture' ? (
-        <Picture artifact={artifact} className={frame} />
+        <Picture artifact={artifact} maxWidth="320" className={frame} />
       ) : (
         <video preload="metadata" muted playsInline src={urlOf(artifact)} className={frame} />
       )}
