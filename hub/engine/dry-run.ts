@@ -1,13 +1,13 @@
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { DryRun } from '../../shared/contract/automations/workflows.ts';
-import { nodeSelection } from '../../shared/contract/nodes/skill-input.ts';
-import type { NodeSelection } from '../../shared/contract/nodes/skill-input.ts';
 import { AppError } from '../../shared/errors.ts';
 import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import { schemaMessage } from '../../shared/issue-messages.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import { nodeSelection } from '../../shared/node-selection.ts';
+import type { NodeSelection } from '../../shared/node-selection.ts';
 import { RenderBudget, TemplateError, isTruthy, renderKnownTemplates } from '../../shared/template.ts';
 import type { KnownScope } from '../../shared/template.ts';
 import { describeEffect } from './skill.ts';

@@ -1,13 +1,13 @@
 import { deviceInput } from '../../shared/commands/define.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
-import { nodeSelection } from '../../shared/contract/nodes/skill-input.ts';
 import { AppError } from '../../shared/errors.ts';
 import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import { schemaMessage } from '../../shared/issue-messages.ts';
 import { canonicalJson, toStorableJson } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import { nodeSelection } from '../../shared/node-selection.ts';
 import { approvalSeconds, askApproval, openApproval, settledApproval } from './approval-gate.ts';
 import { hashOf } from './call.ts';
 import type { Asked, CallOutcome, CallSite } from './call.ts';

@@ -212,11 +212,13 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
         stepsJson: [
           { type: 'skill', skillId: 'node.ping', input: { node: 'my-machne' } },
           { type: 'skill', skillId: 'node.ping', input: { node: '{{payload.node}}' } },
+          { type: 'skill', skillId: 'node.ping', input: { nodeTag: 'ofice' } },
         ],
       },
     });
     await using tab = await open(`/app/workflows/${id}`);
     const { page } = tab;
+    await page.getByRole('link', { name: 'on a node with the tag ofice' }).waitFor();
     await page.getByRole('button', { name: 'Run…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Preview' }).click();
@@ -225,6 +227,8 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     const steps = await dialog.getByRole('listitem').allInnerTexts();
     expect(steps[0]).toContain('on my-machne');
     expect(steps[1]).not.toContain('no node');
+    expect(steps[2]).toContain('on a node with the tag ofice');
+    expect(steps[2]).toContain('There is no paired node with the tag "ofice"');
     expect(tab.complaints).toEqual([]);
   });
 

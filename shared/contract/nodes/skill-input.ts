@@ -21,17 +21,6 @@ export const nodeSkillInput = {
     .describe('Maximum time to wait for an offline node, in milliseconds'),
 };
 
-/** How the input of a node skill selects its node. */
-export type NodeSelection = { id: string } | { name: string } | { tag: string };
-
-/** The first selection of an input that may be incomplete; null without one. */
-export function nodeSelection(input: Record<string, unknown>): NodeSelection | null {
-  const { nodeId, node, nodeTag: tag } = input;
-  if (typeof nodeId === 'string') return { id: nodeId };
-  if (typeof node === 'string') return { name: node };
-  return typeof tag === 'string' ? { tag } : null;
-}
-
 /** Requires exactly one selector. The check also runs while other fields contain unresolved templates. */
 export const selectsOneNode = <Input extends z.ZodObject>(input: Input): Input => {
   const has = (value: object, name: string) => (value as Record<string, unknown>)[name] !== undefined;

@@ -1,25 +1,24 @@
 import type { DryRun } from '../../../../../shared/client/operations.ts';
+import { nodeSelection } from '../../../../../shared/node-selection.ts';
+import type { NodeSelection } from '../../../../../shared/node-selection.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 import { shortId, useNodeNames } from '../../ui/object-links.tsx';
 import { Pill } from '../../ui/status.tsx';
 
-type NodeOfStep = { id: string; name?: undefined } | { name: string; id?: undefined };
-
 /** The node that the input of a step selects; null without one. */
-function nodeOf(input: DryRun['steps'][number]['input']): NodeOfStep | null {
+function selectionOf(input: DryRun['steps'][number]['input']): NodeSelection | null {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return null;
-  const { node, nodeId } = input;
-  if (typeof node === 'string') return { name: node };
-  return typeof nodeId === 'string' ? { id: nodeId } : null;
+  return nodeSelection(input);
 }
 
-function OnNode({ node, names }: { node: NodeOfStep | null; names: ReadonlyMap<string, string> }) {
+function OnNode({ node, names }: { node: NodeSelection | null; names: ReadonlyMap<string, string> }) {
   const { words, format } = useLanguage();
   const isolate = useIsolate();
   if (node === null) return null;
-  const name = node.name ?? names.get(node.id) ?? shortId(node.id);
+  if ('tag' in node) return <> · {format(words.runs.previewTag, { tag: isolate(visibleLine(node.tag)) })}</>;
+  const name = 'name' in node ? node.name : (names.get(node.id) ?? shortId(node.id));
   return <> · {format(words.runs.previewNode, { node: isolate(visibleLine(name)) })}</>;
 }
 
@@ -27,7 +26,7 @@ function OnNode({ node, names }: { node: NodeOfStep | null; names: ReadonlyMap<s
 export function DryRunResult({ result: { runnable, steps } }: { result: DryRun }) {
   const { words, format } = useLanguage();
   const texts = words.runs;
-  const names = useNodeNames(steps.some(({ input }) => nodeOf(input)?.id !== undefined));
+  const names = useNodeNames(steps.some(({ input }) => 'id' in (selectionOf(input) ?? {})));
   return (
     <section className="mb-3 rounded-(--radius-medium) border p-3" role="status">
       <h3 className="mb-1">{texts.previewTitle}</h3>
@@ -38,7 +37,7 @@ export function DryRunResult({ result: { runnable, steps } }: { result: DryRun }
         {steps.map(({ index, id, type, skillId, input, effect, willRun, needsApproval, problems, unresolved }) => (
           <li key={index} className="wrap-anywhere">
             <code>{visibleLine(id ?? skillId ?? type)}</code> {visibleLine(effect)}
-            <OnNode node={nodeOf(input)} names={names} />{' '}
+            <OnNode node={selectionOf(input)} names={names} />{' '}
             {willRun !== 'yes' && (
               <Pill tone="neutral">{willRun === 'no' ? texts.previewSkips : texts.previewMaySkip}</Pill>
             )}{' '}

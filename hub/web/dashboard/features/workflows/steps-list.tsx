@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { JsonObject, Step } from '../../../../../shared/client/operations.ts';
+import { nodeSelection } from '../../../../../shared/node-selection.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -27,11 +28,12 @@ function summaryOf(step: Step): string {
   }
 }
 
-/** The node of a step: an id, a name or a template. */
+/** The node of a step: an id, a name, a tag or a template. */
 function NodeOf({ input }: { input: JsonObject }) {
   const { words, format } = useLanguage();
-  const { onNode } = words.workflows;
-  const id = typeof input['nodeId'] === 'string' && !input['nodeId'].includes('{{') ? input['nodeId'] : null;
+  const { onNode, onNodeWithTag } = words.workflows;
+  const selection = nodeSelection(input);
+  const id = selection !== null && 'id' in selection && !selection.id.includes('{{') ? selection.id : null;
   const node = useQuery({
     ...query('getAutomationNode', { params: { id: id ?? '' } }),
     enabled: id !== null,
@@ -44,8 +46,19 @@ function NodeOf({ input }: { input: JsonObject }) {
         {format(onNode, { node: visibleLine(node.data?.name ?? id.slice(0, 13)) })}
       </TextLink>
     );
-  const name = input['node'] ?? input['nodeName'] ?? input['nodeId'];
-  return typeof name === 'string' ? <span>{format(onNode, { node: visibleLine(name) })}</span> : null;
+  if (selection === null) return null;
+  if (!('tag' in selection)) {
+    const name = 'name' in selection ? selection.name : selection.id;
+    return <span>{format(onNode, { node: visibleLine(name) })}</span>;
+  }
+  const { tag } = selection;
+  const text = format(onNodeWithTag, { tag: visibleLine(tag) });
+  if (tag.includes('{{')) return <span>{text}</span>;
+  return (
+    <TextLink to="/nodes" search={{ tag }}>
+      {text}
+    </TextLink>
+  );
 }
 
 function Options({ step }: { step: Step }) {

@@ -166,6 +166,7 @@ export const runs: typeof english = {
   previewSkips: 'يُتخطى',
   previewMaySkip: 'قد يُتخطى',
   previewNode: 'على {node}',
+  previewTag: 'على جهاز يحمل الوسم {tag}',
   previewApproval: 'يحتاج إلى موافقة',
   previewUnknown: 'يُعرف أثناء التشغيل فقط: {names}',
 };

@@ -68,6 +68,7 @@ export const workflows: typeof english = {
     deliver: 'رسالة',
   },
   onNode: 'على {node}',
+  onNodeWithTag: 'على جهاز يحمل الوسم {tag}',
   approvers: 'أصحاب الموافقة: {names}',
   retry: 'عدد المحاولات حتى {count}',
   delay: 'بعد {time}',

@@ -167,6 +167,7 @@ export const runs = {
   previewSkips: 'is skipped',
   previewMaySkip: 'may be skipped',
   previewNode: 'on {node}',
+  previewTag: 'on a node with the tag {tag}',
   previewApproval: 'needs an approval',
   previewUnknown: 'Known only during the run: {names}',
 };

@@ -60,6 +60,7 @@ export const workflows = {
   when: 'Only if',
   stepType: { skill: 'Skill', log: 'Log line', approval: 'Approval', agent: 'AI agent', deliver: 'Message' },
   onNode: 'on {node}',
+  onNodeWithTag: 'on a node with the tag {tag}',
   approvers: 'Approvers: {names}',
   retry: 'up to {count} attempts',
   delay: 'after {time}',

@@ -171,6 +171,7 @@ export const runs: typeof english = {
   previewSkips: 'wird übersprungen',
   previewMaySkip: 'wird vielleicht übersprungen',
   previewNode: 'auf {node}',
+  previewTag: 'auf einem Rechner mit dem Tag {tag}',
   previewApproval: 'braucht eine Genehmigung',
   previewUnknown: 'Erst während des Laufs bekannt: {names}',
 };

@@ -75,6 +75,7 @@ export const workflows: typeof english = {
     deliver: 'Nachricht',
   },
   onNode: 'auf {node}',
+  onNodeWithTag: 'auf einem Rechner mit dem Tag {tag}',
   approvers: 'Genehmigende: {names}',
   retry: 'bis zu {count} Versuche',
   delay: 'nach {time}',
