@@ -23,15 +23,22 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
   const open = (path: string, options: Partial<Parameters<typeof openDashboard>[2]> = {}) =>
     openDashboard(browser, path, { hubUrl: hub.url, session, ...options });
 
-  test('a link to a page of the dashboard opens that page after the sign-in, with its filters', async () => {
-    await using tab = await open('/app/runs?status=failed', { session: null });
+  test.each([
+    ['with a filter', '/app/runs?status=failed', 'Runs'],
+    ['with special characters', '/app/runs?q=a*b%20(c)', 'Runs'],
+    ['with a long cursor', `/app/nodes?cursor=${'x'.repeat(2_000)}`, 'Nodes'],
+  ])('a link %s opens its page after the sign-in', async (_which, path, title) => {
+    await using tab = await open(path, { session: null });
     const { page } = tab;
     await page.getByLabel('Email').fill(ann.email);
     await page.getByLabel('Password', { exact: true }).fill(ann.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
-    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/app/runs?status=failed');
-    expect(tab.complaints).toEqual([]);
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    const { pathname, searchParams } = new URL(page.url());
+    const wanted = new URL(path, hub.url);
+    expect([pathname, [...searchParams].flat()[1]]).toEqual([wanted.pathname, [...wanted.searchParams].flat()[1]]);
+    // The hub does not know this cursor.
+    if (!path.includes('cursor')) expect(tab.complaints).toEqual([]);
   });
 
   test('the page of the hub leads signed-in users to the dashboard', async () => {
@@ -66,6 +73,52 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(tab.complaints).toEqual([]);
+  });
+
+  test('? lists the keys of the pages, and is a character in a field', async () => {
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await dialog.getByText('Next and previous row').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.keyboard.press('Control+k');
+    const search = page.getByRole('combobox', { name: 'Search' });
+    await search.pressSequentially('who?');
+    expect(await search.inputValue()).toBe('who?');
+    expect(await dialog.count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a dialog whose script an upgrade has removed says so, and the page stays', async () => {
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
+    await page.route(/shortcuts-dialog/, (route) => route.fulfill({ status: 404 }));
+    await page.keyboard.press('?');
+    await page.getByRole('button', { name: 'Reload' }).waitFor();
+    expect(await page.getByRole('heading', { level: 1, name: 'Runs' }).count()).toBe(1);
+  });
+
+  test('offline, a banner says so, and changes that were missed appear when the browser is online again', async () => {
+    const api = hub.client(session);
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: { name: 'while offline', stepsJson: [{ type: 'log', message: 'x' }] },
+    });
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
+    await page.context().setOffline(true);
+    const banner = page.getByText('No live updates at the moment.');
+    await banner.waitFor();
+    await api.call('runAutomationWorkflow', { params: { id } });
+    await page.context().setOffline(false);
+    await banner.waitFor({ state: 'hidden' });
+    const row = page.getByRole('link', { name: 'while offline' }).first();
+    await expect.poll(() => row.isVisible(), { timeout: 60_000 }).toBe(true);
   });
 
   test('a session that ends opens a sign-in dialog over the page, and nothing typed is lost', async () => {

@@ -4,10 +4,14 @@ import { followStream } from './follow-stream.ts';
 describe('followed streams', () => {
   let stop: AbortController;
   let page: EventTarget & { hidden: boolean };
+  let browser: EventTarget;
   beforeEach(() => {
     vi.useFakeTimers();
     page = Object.assign(new EventTarget(), { hidden: false });
     vi.stubGlobal('document', page);
+    browser = new EventTarget();
+    vi.stubGlobal('addEventListener', browser.addEventListener.bind(browser));
+    vi.stubGlobal('removeEventListener', browser.removeEventListener.bind(browser));
     stop = new AbortController();
   });
   afterEach(() => {
@@ -24,8 +28,10 @@ describe('followed streams', () => {
       opened.push(Math.round((performance.now() - startedAt) / 1_000));
       return Promise.resolve(new Response(body(signal)));
     };
-    const done = followStream({ open, onEvent: () => undefined }, stop.signal);
-    return { opened, done };
+    const states: boolean[] = [];
+    const onConnected = (isConnected: boolean) => states.push(isConnected);
+    const done = followStream({ open, onEvent: () => undefined, onConnected }, stop.signal);
+    return { opened, states, done };
   }
 
   test('streams that end immediately are opened with growing pauses', async () => {
@@ -77,6 +83,43 @@ describe('followed streams', () => {
     stop.abort();
     await vi.advanceTimersByTimeAsync(0);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('a browser that goes offline has no stream, and opens one immediately when it is online again', async () => {
+    let isOffline = false;
+    const { opened, states } = follow((signal) => {
+      if (isOffline) throw new TypeError('no network');
+      return endless(signal, 15_000);
+    });
+    await vi.advanceTimersByTimeAsync(3_000);
+    isOffline = true;
+    browser.dispatchEvent(new Event('offline'));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(states).toEqual([true, false]);
+    await vi.advanceTimersByTimeAsync(30_000);
+    const before = opened.length;
+    isOffline = false;
+    browser.dispatchEvent(new Event('online'));
+    await vi.advanceTimersByTimeAsync(0);
+    expect([opened.length, states.at(-1)]).toEqual([before + 1, true]);
+  });
+
+  test('a hub that does not respond is tried again every 1.5 seconds', async () => {
+    const { opened } = follow(() => {
+      throw new TypeError('no connection');
+    });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(opened.length).toBeGreaterThanOrEqual(40);
+    expect(opened.length).toBeLessThanOrEqual(45);
+  });
+
+  test('after the machine slept, a new stream is opened immediately', async () => {
+    const { opened, states } = follow((signal) => endless(signal, 15_000));
+    await vi.advanceTimersByTimeAsync(5_000);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(opened).toHaveLength(2);
+    expect(states).toEqual([true, true]);
   });
 
   test('following ends immediately during a pause', async () => {

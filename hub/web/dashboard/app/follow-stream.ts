@@ -10,10 +10,17 @@ const silenceMs = 45_000;
 const shortLifeMs = 5_000;
 /** Least time between two streams. */
 const minPauseMs = 1_000;
+/** Longest time between two attempts to reach a hub that does not respond. A page is correct 2 seconds after it does. */
+const maxUnreachableMs = 1_500;
+/** The clock is read this often, and a larger step means that the machine slept: its connections are dead. */
+const clockMs = 2_000;
+const sleptMs = 10_000;
 
 /** Milliseconds before the next stream. `failures` counts the streams in a row that failed. */
 export function pauseAfter(failures: number, error: unknown): number {
-  return failures === 0 ? minPauseMs : Math.max(minPauseMs, retryDelay(failures - 1, error));
+  if (failures === 0) return minPauseMs;
+  const delay = Math.max(minPauseMs, retryDelay(failures - 1, error));
+  return error instanceof TypeError ? Math.min(maxUnreachableMs, delay) : delay;
 }
 
 export interface FollowedStream {
@@ -26,6 +33,8 @@ export interface FollowedStream {
 }
 
 const pageHidden = new Error('The page is hidden.');
+const connectionLost = new TypeError('The browser is offline.');
+const machineSlept = new Error('The machine slept.');
 
 /** Waits until the page is visible. @returns for how long it was hidden, in milliseconds. */
 async function untilVisible(signal: AbortSignal): Promise<number> {
@@ -55,6 +64,14 @@ async function readStream(
   const stopIfHidden = () => document.hidden && aborter.abort(pageHidden);
   signal.addEventListener('abort', stop);
   document.addEventListener('visibilitychange', stopIfHidden);
+  const loseConnection = () => aborter.abort(connectionLost);
+  addEventListener('offline', loseConnection);
+  let readAt = Date.now();
+  const clock = setInterval(() => {
+    const now = Date.now();
+    if (now - readAt > sleptMs) aborter.abort(machineSlept);
+    readAt = now;
+  }, clockMs);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const noteSign = () => {
     clearTimeout(timer);
@@ -76,7 +93,25 @@ async function readStream(
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
     document.removeEventListener('visibilitychange', stopIfHidden);
+    removeEventListener('offline', loseConnection);
+    clearInterval(clock);
   }
+}
+
+/** Waits for a time. Ends early when the browser is online again, or `signal` aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((done) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      removeEventListener('online', end);
+      done();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+    addEventListener('online', end);
+  });
 }
 
 /**
@@ -95,19 +130,11 @@ export async function followStream(stream: FollowedStream, signal: AbortSignal):
       error = failure;
     }
     if (signal.aborted) return;
-    if (error === pageHidden) continue;
+    if (error === pageHidden || error === machineSlept) continue;
     const isFailed = error !== null || performance.now() - openedAt < shortLifeMs;
     failures = isFailed ? failures + 1 : 0;
     if (isFailed) stream.onConnected?.(false);
     noteFailure(error);
-    await new Promise<void>((done) => {
-      const end = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        done();
-      };
-      const timer = setTimeout(end, pauseAfter(failures, error));
-      signal.addEventListener('abort', end);
-    });
+    await pause(pauseAfter(failures, error), signal);
   }
 }

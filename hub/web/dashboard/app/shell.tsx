@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
+import { CatchBoundary, Link, Outlet } from '@tanstack/react-router';
 import { Menu, Search, X } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { visibleLine } from '../../../../shared/visible-text.ts';
+import { background } from '../../../../shared/web/background.ts';
 import { IconButton } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error.tsx';
 import { Toasts } from '../ui/toasts.tsx';
@@ -11,8 +12,8 @@ import { languageNames, useLanguage } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
 import { liveState } from './live-events.ts';
 import { Navigation } from './navigation.tsx';
+import { PageError } from './page-states.tsx';
 import { useChooseLanguage } from './preferences.ts';
-import { SearchDialog } from './search-dialog.tsx';
 import { useSession } from './session.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 import { useStore } from './use-store.ts';
@@ -84,6 +85,21 @@ function UserMenu() {
   );
 }
 
+const loadSearch = () => import('./search-dialog.tsx');
+const SearchDialog = lazy(() => loadSearch().then((module) => ({ default: module.SearchDialog })));
+const ShortcutsDialog = lazy(() =>
+  import('./shortcuts-dialog.tsx').then((module) => ({ default: module.ShortcutsDialog })),
+);
+/** The search is loaded after the page, so that it opens immediately. */
+const loadSearchAfterMs = 2_000;
+
+/** Whether a key is text for an element, or another dialog is open. */
+const takesText = (target: EventTarget | null) =>
+  (target instanceof HTMLElement && (target.isContentEditable || target.closest('input, textarea, select') !== null)) ||
+  document.querySelector('dialog[open]') !== null;
+
+const hasOwnShortcuts = (path: string) => path.startsWith('/app/inbox');
+
 /** The frame around every page: navigation, search, user, messages. */
 export function Shell() {
   const { words } = useLanguage();
@@ -92,8 +108,18 @@ export function Shell() {
   const { isConnected } = useStore(liveState);
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [isSearching, setSearching] = useState(false);
+  const [showsShortcuts, setShowsShortcuts] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => background(loadSearch().catch(() => undefined)), loadSearchAfterMs);
+    return () => clearTimeout(timer);
+  }, []);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      if (event.key === '?' && !takesText(event.target) && !hasOwnShortcuts(location.pathname)) {
+        event.preventDefault();
+        setShowsShortcuts(true);
+        return;
+      }
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
         return;
       event.preventDefault();
@@ -160,9 +186,15 @@ export function Shell() {
             {common.offline}
           </p>
         )}
+        {/* After an upgrade of the hub, the script of a dialog may be gone. */}
+        <CatchBoundary getResetKey={() => `${isSearching}${showsShortcuts}`} errorComponent={PageError}>
+          <Suspense>
+            {showsShortcuts && <ShortcutsDialog onClose={() => setShowsShortcuts(false)} />}
+            {isSearching && <SearchDialog onClose={() => setSearching(false)} />}
+          </Suspense>
+        </CatchBoundary>
         <Outlet />
       </main>
-      {isSearching && <SearchDialog onClose={() => setSearching(false)} />}
       <SignInDialog />
       <Toasts />
     </div>

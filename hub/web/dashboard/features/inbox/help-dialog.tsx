@@ -4,13 +4,15 @@ import { useStore } from '../../app/use-store.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { Switch } from '../../ui/form.tsx';
+import { KeyList } from '../../ui/key-list.tsx';
+import type { KeyEntry } from '../../ui/key-list.tsx';
 
 /** The keys of the inbox, and how a message is sent. */
 export function HelpDialog({ onClose }: { onClose: () => void }) {
   const { inbox } = useLanguage().words;
   const { enterSends } = useStore(preferences);
   const { store, error } = useStorePreferences();
-  const keys: readonly (readonly [keys: readonly string[], label: string])[] = [
+  const keys: readonly KeyEntry[] = [
     [['J', 'K'], inbox.keyMove],
     [['Home', 'End'], inbox.keyEnds],
     [['R'], inbox.keyReply],
@@ -33,20 +35,7 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
   ];
   return (
     <Dialog title={inbox.shortcuts} onClose={onClose}>
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1.5">
-        {keys.map(([names, label]) => (
-          <div key={`${names.join()} ${label}`} className="contents">
-            <dt className="flex gap-1">
-              {names.map((name) => (
-                <kbd key={name} className="rounded-(--radius-small) border bg-surface-muted px-1.5">
-                  {name}
-                </kbd>
-              ))}
-            </dt>
-            <dd>{label}</dd>
-          </div>
-        ))}
-      </dl>
+      <KeyList entries={keys} />
       <div className="mt-4 flex items-center gap-3 border-t pt-3">
         <div className="min-w-0 grow">
           <p className="font-semibold">{inbox.enterSends}</p>

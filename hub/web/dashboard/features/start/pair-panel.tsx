@@ -43,7 +43,12 @@ function Code({ pairing: { pairingCode, pairingUri, expiresAt, powers } }: { pai
         <div>
           <p className="text-sm text-text-muted">{texts.code}</p>
           <p className="flex items-center gap-2">
-            <code dir="ltr" aria-label={texts.code} className="text-[2rem]! leading-tight font-semibold tracking-wide">
+            <code
+              dir="ltr"
+              data-testid="pairing-code"
+              aria-label={texts.code}
+              className="text-[2rem]! leading-tight font-semibold tracking-wide"
+            >
               {pairingCode}
             </code>
             <CopyButton text={pairingCode} />
