@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { VisitorFrame } from '../../shared/contract/chat/live.ts';
 import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
@@ -398,6 +399,35 @@ describe('the answer is cancelled while the model generates it', () => {
       leaseAiTurn(hub.database, one.conversationId, { seconds: 2 }),
     );
     expect(await scene.publicMessages(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
+  });
+
+  test('if another process claims the turn: the request to the model ends at the next renewal of the lease', async () => {
+    const requested = Promise.withResolvers<void>();
+    const answer = model.answer;
+    model.answer = (request) => {
+      model.answer = answer;
+      return (async function* pieces() {
+        yield '{"action":"answer","reason":"","sources":[],"reply":"A late answer';
+        requested.resolve();
+        // Four times as long as the interval of renewals, so that only a renewal ends the request before its answer.
+        for (let piece = 0; piece < 200 && !request.isGone; piece += 1) {
+          yield '.';
+          await delay(100);
+        }
+        yield '"}';
+      })();
+    };
+    const visitor = await scene.visitor();
+    const frames = await framesOf(visitor);
+    await scene.sendAs(visitor, 'When do you open?');
+    await requested.promise;
+    await leaseAiTurn(hub.database, visitor.conversationId, { minutes: 5 });
+    await expect.poll(() => deltasOf(frames).at(-1)?.dropped).toBe(true);
+    await expect.poll(() => model.requests.map(({ isGone }) => isGone)).toEqual([true]);
+    // As if the other process had stopped: its lease expires, and the turn is claimed again.
+    await expireAiTurnLeases(hub.database, scene.tenantId);
+    await scene.settled();
+    expect(await scene.publicMessages(visitor)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
   });
 
   test('if the AI agent is switched off', async () => {
