@@ -1,11 +1,16 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import { Client as Postgres } from 'pg';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { inheritedEnv } from '../../test/fixtures/processes.ts';
 import { testSecrets } from '../../test/fixtures/secrets.ts';
 import { unawaited } from '../../test/fixtures/unawaited.ts';
 import { Database } from '../platform/db/database.ts';
@@ -158,6 +163,58 @@ class Worker {
       .splice(0)
       .flatMap(({ data, notBefore }) => (notBefore === null || notBefore.getTime() <= Date.now() ? [data.runId] : []));
   }
+}
+
+const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href);
+
+/**
+ * Starts another process whose clock differs from that of the database, and which claims and admits the runs that the
+ * test names. The clock of this process must not move: ids never go back, so later ids would stay ahead.
+ * @returns a function that resolves to whether a run began.
+ */
+async function startWithWrongClock(offsetMs: number): Promise<(runId: string) => Promise<boolean>> {
+  const program = `
+    const RealDate = Date;
+    globalThis.Date = class extends RealDate {
+      constructor(...parts) {
+        super(...(parts.length === 0 ? [RealDate.now() + ${offsetMs}] : parts));
+      }
+      static now() {
+        return RealDate.now() + ${offsetMs};
+      }
+    };
+    const { createInterface } = await import('node:readline');
+    const { Database } = await import(${urlOf('hub/platform/db/database.ts')});
+    const { admitClaimed } = await import(${urlOf('hub/engine/admit-claimed.ts')});
+    const { Claims } = await import(${urlOf('hub/engine/claims.ts')});
+    await using db = new Database({
+      url: ${JSON.stringify(database.url)},
+      maxConnections: 2,
+      applicationName: 'test',
+      onError: () => undefined,
+    });
+    await db.prove();
+    const claims = new Claims(db);
+    console.log('ready');
+    for await (const runId of createInterface({ input: process.stdin })) {
+      const { began } = await admitClaimed(db, await claims.claim(runId));
+      console.log(began ? 'began' : 'waits');
+    }`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { env: inheritedEnv() });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const read = async (...expected: string[]) => {
+    const { value } = await lines.next();
+    if (!expected.includes(value as string)) throw new Error(`the process printed ${value}: ${stderr}`);
+    return value as string;
+  };
+  await read('ready');
+  return async (runId) => {
+    child.stdin.write(`${runId}\n`);
+    return (await read('began', 'waits')) === 'began';
+  };
 }
 
 const runsOf = (dispatched: PromisedJob[]) =>
@@ -560,6 +617,37 @@ describe('limits by time', () => {
     ]);
     expect(dispatched.map(({ data, notBefore }) => [data.runId, notBefore])).toEqual([[ofOther[0], timer?.[1]]]);
     worker.release(ofOne[0] as string);
+  });
+
+  test.each([
+    ['ahead', 3_600_000],
+    ['behind', -3_600_000],
+  ])('count by the clock of the database in a process whose clock is an hour %s', async (_direction, offsetMs) => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxRunsPerMinute: 1, onLimit: 'queue' });
+    const [first, second, third] = (await accept(tenantId, id, 3)) as [string, string, string];
+    const admit = await startWithWrongClock(offsetMs);
+    const worker = new Worker();
+    await worker.take([first]);
+    expect(await admit(second)).toBe(false);
+    const [start] = await database.query<{ at: Date }>(
+      'select max(last_at) as at from run_starts where scope_id = $1 and count > 0',
+      [id],
+    );
+    expect((await rowsOf(id)).find((row) => row.id === second)).toMatchObject({
+      waits_for: 'max_runs_per_minute',
+      wake_at: new Date((start?.at.getTime() ?? 0) + 60_000),
+      started_at: null,
+    });
+    // A minute later there is capacity for one run.
+    await database.query(
+      `update run_starts set last_at = last_at - interval '1 minute', slice_at = slice_at - interval '1 minute' where scope_id = $1`,
+      [id],
+    );
+    await database.query('update runs set wake_at = now() where id = $1', [second]);
+    expect(await admit(second)).toBe(true);
+    expect(await admit(third)).toBe(false);
+    worker.release(first);
   });
 
   test('count what began before they were set, once', async () => {

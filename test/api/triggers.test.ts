@@ -123,6 +123,17 @@ describe('schedules', () => {
     await run(id);
   });
 
+  test('a limit of runs per minute counts the last minute of the database, if the clock of the process is behind', async () => {
+    const limits = { maxRunsPerMinute: 1, onLimit: 'drop' };
+    const { id } = await create({ type: 'manual' }, { limits });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 7_200_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const first = await run(id);
+    await expect(run(id)).rejects.toMatchObject({ code: 'workflow_limit_reached' });
+    await ageQueuedRun(hub.database, first, { minutes: 2 });
+    await run(id);
+  });
+
   test('a new name keeps the next fire, a new schedule replaces it', async () => {
     const workflow = await create({
       type: 'schedule',
