@@ -102,6 +102,25 @@ const insertMany = (count: number, prefix: string) =>
 const numbered = (prefix: string, count: number, from = 1) =>
   Array.from({ length: count }, (_, index) => `${prefix}${index + from}`);
 
+/** Inserts the next node of a subscriber, `n1` and so on, and waits until the subscriber receives its event. */
+async function add({ names }: Pick<ReturnType<typeof read>, 'names'>): Promise<string> {
+  const name = `n${names().length + 1}`;
+  await insertNode(database, name);
+  await expect.poll(() => names().at(-1)).toBe(name);
+  return name;
+}
+
+/**
+ * Adds events until the position of a subscriber lists no open transaction of the whole cluster: that proves that no
+ * earlier event commits later. Returns their names.
+ */
+async function addUntilNoneOpen(reader: ReturnType<typeof read>): Promise<string[]> {
+  const added: string[] = [];
+  do added.push(await add(reader));
+  while (decodePosition(reader.received.at(-1)?.id as string)?.seen.endsWith(':') !== true);
+  return added;
+}
+
 describe('the events of a workspace', () => {
   test('include a transaction that commits after a later one, both for connected and for resuming subscribers', async () => {
     const reader = read({});
@@ -211,17 +230,9 @@ describe('the events of a workspace', () => {
   test('send reset only to a subscriber that resumes before the oldest retained event', async () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
-    const add = async () => {
-      const count = reader.names().length + 1;
-      await insertNode(database, `n${count}`);
-      await expect.poll(() => reader.names().length).toBe(count);
-      return count;
-    };
-    // A position without open transactions in the whole cluster proves that no earlier event commits later.
-    let edge = await add();
-    while (edge < 3 || decodePosition(reader.received[edge]?.id as string)?.seen.endsWith(':') !== true)
-      edge = await add();
-    for (let index = 0; index < 10; index += 1) await add();
+    let edge = 0;
+    while (edge < 3) edge += (await addUntilNoneOpen(reader)).length;
+    for (let index = 0; index < 10; index += 1) await add(reader);
     await trimWorkspaceEvents(db, { count: 10, hours: 24 });
     const kept = await database.query('SELECT 1 FROM workspace_events WHERE tenant_id = $1', [tenantId]);
     expect(kept.length).toBe(10);
@@ -235,6 +246,67 @@ describe('the events of a workspace', () => {
     const back = read({ process: 1, lastEventId: outdated.received[0]?.id });
     await expect.poll(back.names).toEqual(['next']);
     expect([...reader.received, ...atEdge.received].map(({ event }) => event)).not.toContain('reset');
+  });
+
+  test('that are deleted cause a reset for a subscriber that missed one, even if a later transaction wrote it first', async () => {
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    const [early, late] = [await connect(), await connect()];
+    await early.query('BEGIN; SELECT pg_current_xact_id()');
+    await late.query('BEGIN');
+    await insertNode(late, 'of the later transaction');
+    await insertNode(early, 'of the earlier transaction');
+    await early.query('COMMIT');
+    await expect.poll(reader.names).toEqual(['of the earlier transaction']);
+    const missesLate = reader.received.at(-1)?.id;
+    await late.query('COMMIT');
+    await expect.poll(() => reader.names().length).toBe(2);
+    const later = await addUntilNoneOpen(reader);
+    await trimWorkspaceEvents(db, { count: later.length, hours: 24 });
+    const kept = await database.query<{ name: string }>(
+      `SELECT data->>'name' AS name FROM workspace_events WHERE tenant_id = $1 ORDER BY seq`,
+      [tenantId],
+    );
+    expect(kept.map(({ name }) => name)).toEqual(later);
+    await untilOlderTransactionsEnd(database, tenantId);
+    const outdated = read({ process: 1, lastEventId: missesLate });
+    await expect.poll(() => outdated.received.map(({ event }) => event)).toEqual(['reset']);
+    const complete = read({ process: 1, lastEventId: reader.received.at(-1)?.id });
+    await insertNode(database, 'next');
+    await expect.poll(complete.names).toEqual(['next']);
+    expect(complete.received.map(({ event }) => event)).not.toContain('reset');
+  });
+
+  test('remain readable until the same transaction that deletes them records the deletion', async () => {
+    // Creates the record that the test locks.
+    await insertNode(database, 'first');
+    await trimWorkspaceEvents(db, { count: 0, hours: 24 });
+    await untilOlderTransactionsEnd(database, tenantId);
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    const before = await addUntilNoneOpen(reader);
+    const lastEventId = reader.received.at(-1)?.id;
+    await insertNode(database, 'deleted');
+    await insertNode(database, 'retained');
+    await expect.poll(() => reader.names().slice(before.length)).toEqual(['deleted', 'retained']);
+    const lock = await connect();
+    await lock.query('BEGIN');
+    await lock.query('SELECT FROM workspace_event_floors WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
+    const trimming = trimWorkspaceEvents(db, { count: 1, hours: 24 });
+    await expect
+      .poll(() =>
+        database.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%workspace_event_floors%'`,
+        ),
+      )
+      .toHaveLength(1);
+    const during = read({ process: 1, lastEventId });
+    await expect.poll(during.names).toEqual(['deleted', 'retained']);
+    await lock.query('COMMIT');
+    await trimming;
+    await untilOlderTransactionsEnd(database, tenantId);
+    const after = read({ process: 1, lastEventId });
+    await expect.poll(() => after.received.map(({ event }) => event)).toEqual(['reset']);
   });
 
   test('are retained for the given number of hours', async () => {
