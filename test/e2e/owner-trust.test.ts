@@ -3,6 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, symlinkSync, 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ControlClient } from '../../node-agent/runtime/control/client.ts';
+import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { AuditVerdict, Prompt } from '../../shared/companion/state.ts';
 import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
@@ -51,9 +53,9 @@ const statusOf = (companion: TestCompanion) =>
     'status',
   );
 
-/** Runs `settings accept` at a terminal, types an answer, and returns what the terminal shows. */
-function acceptAtTerminal({ home }: TestCompanion, answer: string): string {
-  const command = [process.execPath, resolve('node-agent/runtime/cli.ts'), '--data-folder', home, 'settings', 'accept'];
+/** Runs a command at a terminal, types an answer, and returns what the terminal shows. */
+function atTerminal({ home }: TestCompanion, args: string[], answer: string): string {
+  const command = [process.execPath, resolve('node-agent/runtime/cli.ts'), '--data-folder', home, ...args];
   const { stdout } = spawnSync('script', ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'], {
     input: `${answer}\n`,
     encoding: 'utf8',
@@ -212,9 +214,11 @@ describe('an approved program that stops the companion, changes its files and ki
       changes: expect.arrayContaining(['capture.screen: false → true']) as string[],
     });
     expect((await run(companion, 'node.files_list', { path: '/etc' })).error?.code).toBe('outside_shared_folders');
-    expect(acceptAtTerminal(companion, 'no')).toMatch(/capture\.screen: false → true[^]*Nothing was changed/);
+    expect(atTerminal(companion, ['settings', 'accept'], 'no')).toMatch(
+      /capture\.screen: false → true[^]*Nothing was changed/,
+    );
     expect((await json<Status>(companion, 'status')).settings.capture.screen).toBe(false);
-    expect(acceptAtTerminal(companion, 'yes')).toContain('settings.json is in force');
+    expect(atTerminal(companion, ['settings', 'accept'], 'yes')).toContain('settings.json is in force');
     expect((await json<Status>(companion, 'status')).settings.capture.screen).toBe(true);
   });
 
@@ -340,6 +344,31 @@ test('sharing a folder excludes hidden files and key stores, and sharing a home 
   expect((await run(companion, 'node.files_read', key)).status).toBe('succeeded');
 });
 
+test('sharing the root folder, also by a link to it, needs a confirmation, and never shares the data folder', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: [] });
+  const link = join(companion.shared, 'everything');
+  symlinkSync('/', link);
+  const sharedFolders = async () =>
+    (await json<{ settings: { sharedFolders: string[] } }>(companion, 'status')).settings.sharedFolders;
+  const meaning = expect.stringContaining('all files of this machine') as string;
+  for (const path of ['/', '//', link])
+    expect(await companion.cli('share', path)).toMatchObject({ code: 2, stderr: meaning });
+  expect(atTerminal(companion, ['share', '/'], 'y')).toMatch(/all files of this machine[^]*Nothing was changed\./);
+  // Whichever program sends the change: the companion refuses it without the confirmation.
+  using client = (await ControlClient.open(new DataFolder(companion.home))) as ControlClient;
+  for (const path of ['/', link])
+    await expect(client.call('change', { change: 'share', path })).rejects.toThrow(
+      / contains all of your files, .* --yes$/,
+    );
+  expect(await sharedFolders()).toEqual([companion.shared]);
+  const read = (path: string) => run(companion, 'node.files_read', { path });
+  expect((await read('/etc/passwd')).error?.code).toBe('outside_shared_folders');
+  expect(atTerminal(companion, ['share', '/'], 'yes')).toContain('Workflows may list and read / now.');
+  expect(await sharedFolders()).toEqual([companion.shared, '/']);
+  expect((await read('/etc/passwd')).status).toBe('succeeded');
+  expect((await read(join(companion.home, 'settings.json'))).error?.code).toBe('outside_shared_folders');
+});
+
 test('turning off prompts requires a confirmation that explains the consequence', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   const system = async () =>
@@ -353,6 +382,32 @@ test('turning off prompts requires a confirmation that explains the consequence'
   expect(await companion.cli('ask', 'off')).toMatchObject({ code: 2, stderr: meaning });
   expect(await system()).toMatchObject({ allowed: true, ask: true });
   expect(await companion.cli('allow', 'system', '--no-ask', '--yes')).toMatchObject({ code: 0 });
+  expect(await system()).toMatchObject({ allowed: true, ask: false });
+});
+
+test('allowing programs turns prompts on again after `ask off`, unless the owner confirms --no-ask again', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: [] });
+  const system = async () =>
+    (await json<{ settings: { system: { allowed: boolean; ask: boolean } } }>(companion, 'status')).settings.system;
+  await companion.cli('allow', 'system');
+  expect(await companion.cli('ask', 'off', '--yes')).toMatchObject({
+    code: 0,
+    stdout: 'You are not asked any more.\n',
+  });
+  expect(await system()).toMatchObject({ allowed: true, ask: false });
+  expect((await run(companion, 'system.run', { argv: ['true'] })).status).toBe('succeeded');
+  const withPrompts = expect.stringContaining('You are asked before each program that no rule decides') as string;
+  for (const options of [[], ['--for', '1h'], ['--ask'], ['--yes']]) {
+    await companion.cli('ask', 'off', '--yes');
+    expect(await companion.cli('allow', 'system', ...options)).toMatchObject({ code: 0, stdout: withPrompts });
+    expect(await system()).toMatchObject({ allowed: true, ask: true });
+  }
+  const runId = await begin(companion, 'system.run', { argv: ['true'] });
+  await expect.poll(() => json<Prompt[]>(companion, 'prompts')).toHaveLength(1);
+  const [prompt] = await json<Prompt[]>(companion, 'prompts');
+  await companion.cli('answer', prompt?.id as string, 'deny');
+  expect((await settled(runId)).error?.code).toBe('denied_by_device');
+  await companion.cli('allow', 'system', '--no-ask', '--yes');
   expect(await system()).toMatchObject({ allowed: true, ask: false });
 });
 
