@@ -67,6 +67,53 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       expect(await dialog.getByRole('timer').textContent()).toMatch(/^[12]:\d\d left, then it is denied$/);
     });
 
+    test('shows the origin of the command as text, and what the hub does not state', async () => {
+      const hostile = '<img src="http://evil.example/x.png">\u202Egpj';
+      const prompt = makePrompt({
+        origin: {
+          workspace: { id: crypto.randomUUID(), name: hostile },
+          workflow: { id: crypto.randomUUID(), name: 'Nightly report' },
+          run: { id: '01a20753-0000-7000-8000-000000000001', step: { index: 2, name: 'pack' } },
+          startedBy: { kind: 'schedule', name: 'every night' },
+          approvedBy: { kind: 'key', id: '1', name: 'key of the office', at: '2026-11-27T09:00:00.000Z' },
+          reason: 'The report of November',
+        },
+      });
+      companion.state.prompts = [prompt];
+      await using opened = await host.open(companion);
+      const dialog = opened.page.getByRole('alertdialog', { name: 'May this program run?' });
+      await dialog.waitFor();
+      const origin = async () => {
+        const facts = await dialog.locator('.facts.exact > dt, .facts.exact > dd').allTextContents();
+        return facts.slice(facts.indexOf('Time limit') + 2, facts.indexOf('Input'));
+      };
+      expect(await origin()).toEqual([
+        'Workspace',
+        '<img src="http://evil.example/x.png">⟨U+202E⟩gpj',
+        'Workflow',
+        'Nightly report',
+        'Run',
+        '01a20753-0000-7000-8000-000000000001, step 3 (pack)',
+        'Started by',
+        'every night (schedule)',
+        'Approved by',
+        'key of the office (API key)',
+        'Reason',
+        'The report of November',
+      ]);
+      expect(await dialog.locator('img').count()).toBe(0);
+      // A prompt of an older hub.
+      companion.updateState((state) => (state.prompts = [{ ...prompt, origin: null, approvedBy: null }]));
+      await expect
+        .poll(origin)
+        .toEqual(
+          ['Workspace', 'Workflow', 'Run', 'Started by', 'Approved by', 'Reason'].flatMap((name) => [
+            name,
+            'not stated by the hub',
+          ]),
+        );
+    });
+
     test.each([
       { width: 980, height: 720 },
       { width: 480, height: 800 },

@@ -75,11 +75,11 @@ function behind(client: ControlClient, app: CompanionStandIn): WindowBackend {
 }
 
 describe.skipIf(browser === null)('the window with a real companion (needs Chromium)', () => {
-  test('pairs the companion, allows a power, answers a prompt, shows the command in the log, and pauses', async () => {
+  test('pairs the companion, allows a power, answers a prompt with its origin, shows the command in the log, and pauses', async () => {
     const home = mkdtempSync(join(tmpdir(), 'outrigger-window-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
     await using hub = await startHub();
-    const workspace = await hub.workspace();
+    const workspace = await hub.workspace('Boats');
     await using host = await startWindowHost(browser?.path as string);
     using client = await startUnpaired(new DataFolder(join(home, 'data')));
     await using opened = await host.open(behind(client, new CompanionStandIn()));
@@ -108,6 +108,7 @@ describe.skipIf(browser === null)('the window with a real companion (needs Chrom
         stepsJson: [
           {
             type: 'skill',
+            name: 'greet',
             skillId: 'system.run',
             input: { nodeId, argv: ['echo', 'two words'], cwd: home } as never,
           },
@@ -120,11 +121,27 @@ describe.skipIf(browser === null)('the window with a real companion (needs Chrom
     const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
     await workspace.session.call('decideAutomationApproval', {
       params: { id: data[0]?.id as string },
-      body: { decision: 'approved' },
+      body: { decision: 'approved', note: 'To greet the crew' },
     });
     const dialog = page.getByRole('alertdialog', { name: 'May this program run?' });
     await dialog.waitFor();
     expect(await dialog.locator('.argv li').allTextContents()).toEqual(['"echo"', '"two words"']);
+    const facts = await dialog.locator('.facts.exact > dt, .facts.exact > dd').allTextContents();
+    const origin = facts.slice(facts.indexOf('Workspace'), facts.indexOf('Input'));
+    expect(origin).toEqual([
+      'Workspace',
+      'Boats',
+      'Workflow',
+      'asks',
+      'Run',
+      `${runId}, step 1 (greet)`,
+      'Started by',
+      'test (API key)',
+      'Approved by',
+      `${workspace.email} (user)`,
+      'Reason',
+      'To greet the crew',
+    ]);
     const allow = page.getByRole('button', { name: 'Allow once' });
     await expect.poll(() => allow.getAttribute('aria-disabled')).toBe('false');
     await allow.click();
@@ -143,6 +160,11 @@ describe.skipIf(browser === null)('the window with a real companion (needs Chrom
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await expect.poll(status).toContain('Paused');
     expect((await client.call('state', {})).settings.paused).toBe(true);
+    await page.getByRole('tab', { name: 'Overview' }).click();
+    const programs = page.locator('.tile', { hasText: 'Programs' });
+    expect(await programs.textContent()).toBe('ProgramsPaused');
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await expect.poll(() => programs.textContent()).toBe('ProgramsAsks you first');
     expect(opened.complaints).toEqual([]);
   });
 });

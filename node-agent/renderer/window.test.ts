@@ -139,6 +139,36 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     expect(companion.of('picture')).toContainEqual({ commandId: companion.history[0]?.commandId });
   });
 
+  test('shows on the overview that no allowed power can be used while the companion is paused', async () => {
+    companion.state.settings.browser.allowed = true;
+    companion.state.settings.until = { browser: minutesAgo(-60) };
+    companion.state.settings.system = { ...companion.state.settings.system, allowed: true, ask: true };
+    companion.hubAllows.set('system', true);
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    const tiles = () => page.locator('.tile').allTextContents();
+    const usable = () => page.locator('.tile.on .tile-name').allTextContents();
+    const whileAllowed = [
+      'ScreenAllowed',
+      'CameraOff',
+      'MicrophoneOff',
+      'Files1 folder',
+      'ProgramsAsks you first',
+      expect.stringMatching(/^BrowserUntil .*\d/) as string,
+    ];
+    await expect.poll(tiles).toEqual(whileAllowed);
+    expect(await usable()).toEqual(['Screen', 'Files', 'Programs', 'Browser']);
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await expect
+      .poll(tiles)
+      .toEqual(['ScreenPaused', 'CameraOff', 'MicrophoneOff', 'FilesPaused', 'ProgramsPaused', 'BrowserPaused']);
+    expect(await usable()).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await expect.poll(tiles).toEqual(whileAllowed);
+    expect(await usable()).toEqual(['Screen', 'Files', 'Programs', 'Browser']);
+  });
+
   test('lists the commands of the last day with their summary, outcome, approver and duration', async () => {
     await using opened = await host.open(companion);
     await show(opened.page, 'Activity');
