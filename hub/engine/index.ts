@@ -42,7 +42,7 @@ export {
 export { Resumption } from './resumption.ts';
 export { waitsText } from './store.ts';
 export { RunTrace } from './run-trace.ts';
-export type { EndedRun } from './run-rows.ts';
+export type { EndedRun, RerunChanges } from './run-rows.ts';
 export { maxOutputBytes, untilAborted } from './direct-call.ts';
 export { outputBytesOf } from './run-outputs.ts';
 export { describeSkill, describeSkills, isKnownPattern } from './skill-catalog.ts';

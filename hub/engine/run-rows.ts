@@ -1,4 +1,5 @@
 import type { RunStatus } from '../../shared/contract/automations/run-status.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { readNow } from '../platform/db/clock.ts';
 import { TransactionConflict } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
@@ -135,12 +136,22 @@ export interface EndedRun {
   environment: 'live' | 'test';
   requested_by: string[];
   attempt: number;
+  workflow_id: string;
+  workflow_version: number;
   /** The latest attempt of its flow. */
   latest_run_id: string;
   /** Whether it is about to be removed, and its steps were already: nobody knows any more what it did. */
   is_bare: boolean;
   /** The first step that did not succeed; the last one when all did. */
   first_open: number;
+}
+
+/** What a new attempt has instead of the values of the run before it. */
+export interface RerunChanges {
+  workflowVersion?: number;
+  payload?: JsonObject;
+  /** Users and keys that wrote what the earlier run did. */
+  authoredBy?: string[];
 }
 
 /**
@@ -155,7 +166,7 @@ export async function lockForRetry(tx: Transaction, tenantId: string, runIds: re
   );
   const { rows } = await tx.query<EndedRun>(
     'read_for_retry',
-    `SELECT r.id, r.flow_id, r.status, r.trigger, r.environment, r.requested_by, r.attempt,
+    `SELECT r.id, r.flow_id, r.status, r.trigger, r.environment, r.requested_by, r.attempt, r.workflow_id, r.workflow_version,
        (SELECT latest.id FROM runs latest WHERE latest.flow_id = r.flow_id ORDER BY latest.attempt DESC LIMIT 1) AS latest_run_id,
        r.next_step > 0 AND NOT EXISTS (SELECT 1 FROM run_steps s WHERE s.run_id = r.id) AS is_bare,
        coalesce((SELECT min(i) FROM generate_series(0, jsonb_array_length(v.steps) - 1) i WHERE NOT EXISTS (
@@ -172,16 +183,19 @@ export async function lockForRetry(tx: Transaction, tenantId: string, runIds: re
  */
 export async function insertRetries(
   tx: Transaction,
-  retries: readonly { run: EndedRun; fromStep: number }[],
+  retries: readonly { run: EndedRun; fromStep: number; changes: RerunChanges }[],
   caller: RunCaller,
 ): Promise<Map<string, { runId: string; job: PromisedJob }>> {
   if (retries.length === 0) return new Map();
   const traceParent = currentTraceParent();
-  const prepared = retries.map(({ run, fromStep }) => ({
+  const prepared = retries.map(({ run, fromStep, changes }) => ({
     id: newId(),
     old_id: run.id,
     flow_id: run.flow_id,
     from_step: fromStep,
+    workflow_version: changes.workflowVersion ?? null,
+    payload: changes.payload ?? null,
+    authored_by: changes.authoredBy ?? null,
     trace_parent: traceParent,
     environment: caller.environment === 'test' ? 'test' : run.environment,
     requested_by: [
@@ -194,12 +208,12 @@ export async function insertRetries(
   const { rows } = await tx.query<{ id: string; job_id: string; data: PromisedJob['data'] }>(
     'insert_retries',
     `WITH given AS (
-       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[], trace_parent text)
+       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[], trace_parent text, workflow_version int, payload jsonb, authored_by text[])
      ), flow AS (
        UPDATE flows SET revision = revision + 1, updated_at = now() FROM given WHERE flows.id = given.flow_id
      ), run AS (
        INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, depth, requested_by, authored_by, trace_parent, attempt, next_step, wake_at, queued_at)
-       SELECT g.id, r.tenant_id, r.workflow_id, r.workflow_version, r.flow_id, 'queued', r.trigger, r.context, r.payload, g.environment, r.depth, g.requested_by, r.authored_by, g.trace_parent, r.attempt + 1, g.from_step, now(), now()
+       SELECT g.id, r.tenant_id, r.workflow_id, coalesce(g.workflow_version, r.workflow_version), r.flow_id, 'queued', r.trigger, r.context, coalesce(g.payload, r.payload), g.environment, r.depth, g.requested_by, coalesce(g.authored_by, r.authored_by), g.trace_parent, r.attempt + 1, g.from_step, now(), now()
        FROM given g JOIN runs r ON r.id = g.old_id
      ), step AS (
        INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, input, input_omitted, error, started_at, finished_at)

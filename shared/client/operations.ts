@@ -6601,6 +6601,10 @@ export interface Operations {
       body?: {
         /** Index of the first step to run, 0 to 199 */
         fromStep?: number;
+        /** Input instead of that of the run. It must match the `inputs` of the version. Steps before `fromStep` keep their outputs, which came from the earlier input */
+        payload?: Record<string, unknown>;
+        /** Version instead of that of the run. Its steps before `fromStep` must be the same */
+        workflowVersion?: number;
       };
     };
     answer: Run;

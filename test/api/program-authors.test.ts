@@ -143,6 +143,28 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     ]);
   });
 
+  test('nor do the authors of the version and the input with which it is replayed', async () => {
+    const log: StepInput = { type: 'log', message: 'x' };
+    const id = await create(author.session, [log, failing]);
+    const first = await start(id, workspace.session);
+    await settled(first);
+    const second = await addMember();
+    await second.session.call('updateAutomationWorkflow', {
+      params: { id },
+      body: { stepsJson: [log, program('{{payload.argv}}')] as never },
+    });
+    const { id: replay } = await starter.session.call('replayAutomationRun', {
+      params: { id: first },
+      body: { fromStep: 1, workflowVersion: 2, payload: { argv: ['true'] } },
+    });
+    expect(await verdicts(replay, author, second, starter, other)).toEqual([
+      'approver_required',
+      'approver_required',
+      'approver_required',
+      'approved',
+    ]);
+  });
+
   test('when a run of another workflow starts the run, also over two further runs', async () => {
     const inner = await create(author.session, [program()]);
     const middle = await create(other.session, [spawn(inner)]);

@@ -193,6 +193,41 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
+  test('a replay can have another input and the newest version of the workflow', async () => {
+    const runId = await start([log('in {{payload.city}}'), log('{{payload.missing}}')], {
+      body: { payload: { city: 'Kiel' } },
+    });
+    const { workflowId } = await settledRun(workspace.api, runId);
+    await workspace.api.call('updateAutomationWorkflow', {
+      params: { id: workflowId },
+      body: { stepsJson: [log('other'), log('mended {{payload.city}}')] as never },
+    });
+    await using tab = await open(`/app/runs/${runId}`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Replay…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Replay this run' });
+    await dialog.getByLabel('Version').selectOption('Version 2, the newest');
+    await dialog.getByRole('button', { name: 'Change the input…' }).click();
+    const field = dialog.getByRole('textbox', { name: 'Payload' });
+    expect(JSON.parse(await field.inputValue())).toEqual({ city: 'Kiel' });
+    await field.fill('{ "city": ');
+    expect(await dialog.getByRole('button', { name: 'Start replay' }).isDisabled()).toBe(true);
+    await field.fill('{ "city": "Oslo" }');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    // Step 2 is chosen, and step 1 of version 2 differs.
+    await dialog.getByRole('button', { name: 'Start replay' }).click();
+    await dialog.getByText('the step at 0 of version 2 differs from that of the run').waitFor();
+    await dialog.getByLabel('Start at').selectOption({ index: 0 });
+    await dialog.getByRole('button', { name: 'Start replay' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await status(page, 'Succeeded').waitFor();
+    await expect.poll(() => page.url()).not.toContain(runId);
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    expect(
+      await workspace.api.call('getAutomationRun', { params: { id }, query: { include: 'inputs' } }),
+    ).toMatchObject({ workflowVersion: 2, payload: { city: 'Oslo' } });
+  });
+
   test('a failed run of an older version says so, and offers the newer version with the same input', async () => {
     const runId = await start([skill('node.ping', { node: 'no-such-pc' }, { name: 'Ping' })], {
       body: { payload: { city: 'Kiel' }, context: 'by hand' },

@@ -478,10 +478,21 @@ export const runs = defineResource({
     path: '/v1/automations/runs/{id}/replay',
     summary: 'Replay an ended run from any step',
     description:
-      'Creates a new run in the same flow with the same version and inputs, whatever the final status of the run. Steps before `fromStep` keep their outputs. The environment is the same as for a retry.',
+      'Creates a new run in the same flow, whatever the final status of the run, with the same version and input unless `workflowVersion` or `payload` is given. Steps before `fromStep` keep their outputs. The environment is the same as for a retry.',
     params: idParams,
     body: z.strictObject({
       fromStep: z.int().min(0).max(199).default(0).describe('Index of the first step to run, 0 to 199'),
+      payload: jsonObject
+        .optional()
+        .describe(
+          'Input instead of that of the run. It must match the `inputs` of the version. Steps before `fromStep` keep their outputs, which came from the earlier input',
+        ),
+      workflowVersion: z
+        .int()
+        .min(1)
+        .max(2_147_483_647)
+        .optional()
+        .describe('Version instead of that of the run. Its steps before `fromStep` must be the same'),
     }),
     bodyOptional: true,
     response: run,

@@ -255,5 +255,5 @@ test('a run whose steps were dropped with their month cannot be retried from a l
       ).outcomes.get(bare),
     );
   expect(await again(asRetry())).toMatchObject({ refusal: { code: 'run_not_retryable' } });
-  expect(await again(asReplay(0))).toMatchObject({ runId: expect.any(String) });
+  expect(await again(asReplay({ fromStep: 0 }))).toMatchObject({ runId: expect.any(String) });
 });

@@ -1,12 +1,15 @@
+import type { z } from 'zod';
 import { finalRunStatuses } from '../../../../shared/contract/automations/run-status.ts';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
+import type { runs as resource } from '../../../../shared/contract/automations/runs.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { insertRetries, lockForRetry } from '../../../engine/index.ts';
-import type { EndedRun, PromisedJob, RunCaller } from '../../../engine/index.ts';
+import type { EndedRun, PromisedJob, RerunChanges, RunCaller } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { recordAudits } from '../../core/audit/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
 import type { QueueCapacity } from './queue-capacity.ts';
+import { replayChanges } from './replay-changes.ts';
 
 /** How ended runs are run again. */
 export interface RerunPlan {
@@ -18,7 +21,11 @@ export interface RerunPlan {
   fromStep: number | undefined;
   /** Path of the step in the request. */
   field: string;
+  /** What the new run has instead of the values of the run. @throws AppError `validation_failed`. */
+  changesOf?: (tx: Transaction, tenantId: string, run: EndedRun) => Promise<RerunChanges>;
 }
+
+export type ReplayBody = z.output<typeof resource.replayAutomationRun.body>;
 
 /** The new run, or the refusal; `latest` when the run already has a newer attempt. */
 export type RerunOutcome = { runId: string } | { refusal: AppError; latest?: string };
@@ -35,10 +42,11 @@ export const asRetry = (fromStep?: number): RerunPlan => ({
   },
 });
 
-export const asReplay = (fromStep: number): RerunPlan => ({
+export const asReplay = ({ fromStep, ...options }: ReplayBody): RerunPlan => ({
   action: 'run.replayed',
   fromStep,
   field: 'body.fromStep',
+  changesOf: (tx, tenantId, run) => replayChanges(tx, tenantId, run, fromStep, options),
   assertAllowed({ status }) {
     if (!isFinal(status))
       throw new AppError('run_not_retryable', `The run is ${status}; only a run that has ended can be replayed.`);
@@ -59,13 +67,15 @@ export async function rerunRuns(
 ): Promise<{ outcomes: Map<string, RerunOutcome>; jobs: PromisedJob[] }> {
   const found = new Map((await lockForRetry(tx, tenantId, runIds)).map((run) => [run.id, run]));
   const outcomes = new Map<string, RerunOutcome>();
-  const requested: { run: EndedRun; fromStep: number }[] = [];
+  const requested: { run: EndedRun; fromStep: number; changes: RerunChanges }[] = [];
   for (const id of runIds) {
     const run = found.get(id);
     try {
       if (run === undefined) throw notFound('run', id);
       if (caller.environment === 'test' && run.environment === 'live') throw testKeyNotAllowed('live runs');
-      requested.push({ run, fromStep: firstStepOf(run, plan) });
+      const fromStep = firstStepOf(run, plan);
+      const changes = (await plan.changesOf?.(tx, tenantId, run)) ?? {};
+      requested.push({ run, fromStep, changes });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const isOld = run !== undefined && run.latest_run_id !== id;
@@ -80,13 +90,18 @@ export async function rerunRuns(
   const inserted = await insertRetries(tx, retries, caller);
   await recordAudits(
     tx,
-    retries.map(({ run, fromStep }) => ({
+    retries.map(({ run, fromStep, changes }) => ({
       tenantId,
       actor: caller.actor,
       action: plan.action,
       targetType: 'run',
       targetId: run.id,
-      details: { as: inserted.get(run.id)?.runId ?? null, fromStep },
+      details: {
+        as: inserted.get(run.id)?.runId ?? null,
+        fromStep,
+        ...(changes.workflowVersion === undefined ? {} : { workflowVersion: changes.workflowVersion }),
+        ...(changes.payload === undefined ? {} : { changedPayload: true }),
+      },
     })),
   );
   for (const [id, { runId }] of inserted) outcomes.set(id, { runId });

@@ -74,7 +74,7 @@ export function runRoutes(runs: Runs) {
     retryAutomationRun: ({ principal, params, query }) =>
       runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),
     replayAutomationRun: ({ principal, params, body }) =>
-      runs.replay(principal.tenantId, params.id, body.fromStep, runCallerOf(principal)),
+      runs.replay(principal.tenantId, params.id, body, runCallerOf(principal)),
     async streamAutomationRun({ principal: { tenantId }, params, query, signal, headers, raw: { response } }) {
       const runId = params.id.toLowerCase();
       // An unknown run must be answered with 404 before the stream starts.

@@ -21,7 +21,7 @@ import { QueueCapacity } from './queue-capacity.ts';
 import type { RunQueue } from './queue-capacity.ts';
 import { RunReader } from './reader.ts';
 import { asReplay, asRetry, rerunRuns } from './rerun.ts';
-import type { RerunPlan } from './rerun.ts';
+import type { ReplayBody, RerunPlan } from './rerun.ts';
 import { RunArtifacts } from './run-artifacts.ts';
 import { readRunEstimate, readRunList } from './run-list.ts';
 import type { RunEstimateQuery, RunListQuery } from './run-list.ts';
@@ -179,12 +179,12 @@ export class Runs {
   }
 
   /**
-   * Runs an ended run rerun from any step that it reached, as the next attempt of its flow.
-   * @throws AppError `not_found`, or `run_not_retryable` when the run has not ended or is not the latest attempt of its
-   * flow.
+   * Runs an ended run again from any step that it reached, as the next attempt of its flow.
+   * @throws AppError `not_found`, `validation_failed` for a step, input or version that does not fit, or
+   * `run_not_retryable` when the run has not ended or is not the latest attempt of its flow.
    */
-  replay(tenantId: string, runId: string, fromStep: number, caller: RunCaller): Promise<Run> {
-    return this.#rerun(tenantId, runId, caller, asReplay(fromStep));
+  replay(tenantId: string, runId: string, body: ReplayBody, caller: RunCaller): Promise<Run> {
+    return this.#rerun(tenantId, runId, caller, asReplay(body));
   }
 
   /** Queues the next attempts of several flows. A run that can't be retried does not affect the others. */

@@ -29,7 +29,7 @@ const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
   validateSearch: parseRunSearch,
-  component: lazyPage(['run', 'approvals'], () => import('../features/run/run-page.tsx'), 'RunPage'),
+  component: lazyPage(['run', 'runs', 'approvals'], () => import('../features/run/run-page.tsx'), 'RunPage'),
 });
 const approvals = createRoute({
   getParentRoute: () => root,

@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { background } from '../../../../../shared/web/background.ts';
-import { client, useAction } from '../../app/api.ts';
+import { useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import type { Run } from './run-model.ts';
-import { runQuery } from './use-run.ts';
+import { runInputQuery, runQuery } from './use-run.ts';
 
 /** Runs the newest version of the workflow with the input of a run, from the first step. */
 export function NewerRun({ run, version, onClose }: { run: Run; version: number; onClose: () => void }) {
@@ -24,10 +24,7 @@ export function NewerRun({ run, version, onClose }: { run: Run; version: number;
   });
   const start = useMutation({
     mutationFn: async () => {
-      const { payload, context } = await client.call('getAutomationRun', {
-        params: { id: run.id },
-        query: { include: 'inputs' },
-      });
+      const { payload, context } = await cache.fetchQuery(runInputQuery(run.id));
       const body = { ...(payload === null ? {} : { payload }), ...(context === null ? {} : { context }) };
       await action.run({ params, body });
     },

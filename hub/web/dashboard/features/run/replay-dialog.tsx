@@ -1,15 +1,19 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { JsonObject } from '../../../../../shared/client/operations.ts';
 import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { fieldErrors } from '../../forms/field-errors.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { Field, Select } from '../../ui/form.tsx';
+import { JsonField } from '../runs/payload-field.tsx';
 import { useStepName } from './names.tsx';
 import { effectOf } from './rerun-effects.ts';
 import { lastRerunStep } from './run-model.ts';
 import type { Run } from './run-model.ts';
+import { runInputQuery } from './use-run.ts';
 
 /** Effects that the dialog lists one by one. */
 const listedEffects = 30;
@@ -50,6 +54,65 @@ function Effects({ run, from }: { run: Run; from: number }) {
   );
 }
 
+/** The newest version of the workflow; null until it is read, and for a deleted workflow. */
+function useNewestVersion(run: Run): number | null {
+  const { data } = useQuery({
+    ...query('getAutomationWorkflow', { params: { id: run.workflowId } }),
+    retry: false,
+    staleTime: 0,
+  });
+  return data?.version ?? null;
+}
+
+/** Reads the input of the run, to change it. */
+function ChangeInput({ run, onRead }: { run: Run; onRead: (payload: JsonObject) => void }) {
+  const { replayWords: texts } = useLanguage().words.run;
+  const cache = useQueryClient();
+  const read = useMutation({
+    mutationFn: () => cache.fetchQuery(runInputQuery(run.id)),
+    onSuccess: ({ payload }) => onRead(payload ?? {}),
+  });
+  return (
+    <>
+      <Button size="small" isBusy={read.isPending} onClick={() => read.mutate()}>
+        {texts.changeInput}
+      </Button>
+      <ErrorNote error={read.error} />
+    </>
+  );
+}
+
+function ChangedInput({
+  run,
+  isKept,
+  problem,
+  onChange,
+  onKeep,
+}: {
+  run: Run;
+  /** Whether earlier steps keep results that came from the input of the run. */
+  isKept: boolean;
+  problem: string;
+  onChange: (payload: JsonObject | null) => void;
+  onKeep: () => void;
+}) {
+  const { replayWords: texts } = useLanguage().words.run;
+  const { data } = useQuery(runInputQuery(run.id));
+  return (
+    <div className="mb-3">
+      <JsonField
+        value={data?.payload ?? {}}
+        onChange={onChange}
+        problem={problem}
+        hint={isKept ? texts.inputKept : texts.inputHint}
+      />
+      <Button size="small" onClick={onKeep}>
+        {texts.keepInput}
+      </Button>
+    </div>
+  );
+}
+
 /** Starts the run again from a step that the user chooses, after it named what will happen again. */
 export function ReplayDialog({
   run,
@@ -68,11 +131,30 @@ export function ReplayDialog({
   const stepName = useStepName();
   const last = lastRerunStep(run);
   const [chosen, setChosen] = useState(Math.min(from, last));
+  const [version, setVersion] = useState(run.workflowVersion);
+  /** The changed input; undefined for that of the run, null while its text is not valid. */
+  const [payload, setPayload] = useState<JsonObject | null | undefined>(undefined);
   const action = useAction('replayAutomationRun', { onDone: ({ id }) => onStarted(id) });
+  const newest = useNewestVersion(run);
+  const errorOf = fieldErrors(action.error);
+  const payloadProblem = errorOf('payload');
+  const fieldProblems = [payloadProblem, errorOf('fromStep'), errorOf('workflowVersion')].filter(
+    (text) => text !== null,
+  );
   return (
-    <Dialog title={texts.title} onClose={onClose}>
-      <p className="mb-3 text-text-muted">{format(texts.text, { version: run.workflowVersion })}</p>
-      <Field label={texts.from} hint={texts.fromHint}>
+    <Dialog title={texts.title} isWide={payload !== undefined} onClose={onClose}>
+      <p className="mb-3 text-text-muted">{texts.text}</p>
+      {newest !== null && newest !== run.workflowVersion && (
+        <Field label={texts.version} hint={texts.versionHint} error={errorOf('workflowVersion')}>
+          {(attributes) => (
+            <Select {...attributes} value={version} onChange={(event) => setVersion(Number(event.target.value))}>
+              <option value={run.workflowVersion}>{format(texts.sameVersion, { version: run.workflowVersion })}</option>
+              <option value={newest}>{format(texts.newestVersion, { version: newest })}</option>
+            </Select>
+          )}
+        </Field>
+      )}
+      <Field label={texts.from} hint={texts.fromHint} error={errorOf('fromStep')}>
         {(attributes) => (
           <Select {...attributes} value={chosen} onChange={(event) => setChosen(Number(event.target.value))}>
             {run.stepsResultJson.slice(0, last + 1).map((step) => (
@@ -83,14 +165,40 @@ export function ReplayDialog({
           </Select>
         )}
       </Field>
+      {payload === undefined ? (
+        <p className="mb-3">
+          <ChangeInput run={run} onRead={setPayload} />
+        </p>
+      ) : (
+        <ChangedInput
+          run={run}
+          isKept={chosen > 0}
+          problem={payloadProblem ?? ''}
+          onChange={(value) => {
+            setPayload(value);
+            action.reset();
+          }}
+          onKeep={() => setPayload(undefined)}
+        />
+      )}
       <Effects run={run} from={chosen} />
-      <ErrorNote error={action.error} />
+      {fieldProblems.length === 0 && <ErrorNote error={action.error} />}
       <div className="mt-4 flex justify-end gap-2">
         <Button onClick={onClose}>{words.common.cancel}</Button>
         <Button
           variant="primary"
           isBusy={action.isPending}
-          onClick={() => action.start({ params: { id: run.id }, body: { fromStep: chosen } })}
+          disabled={payload === null}
+          onClick={() =>
+            action.start({
+              params: { id: run.id },
+              body: {
+                fromStep: chosen,
+                ...(version === run.workflowVersion ? {} : { workflowVersion: version }),
+                ...(payload === undefined || payload === null ? {} : { payload }),
+              },
+            })
+          }
         >
           {texts.start}
         </Button>

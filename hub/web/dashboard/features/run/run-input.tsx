@@ -1,23 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { client, keyOf } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Section } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import type { Run } from './run-model.ts';
+import { runInputQuery } from './use-run.ts';
 import { JsonValueView, TextView } from './value-view.tsx';
 
-/** What the run was started with. The inputs of all steps come with it, so only these two parts are kept. */
+/** What the run was started with. */
 export function RunInput({ run }: { run: Run }) {
   const { words } = useLanguage();
-  const input = { params: { id: run.id }, query: { include: 'inputs' } };
-  const result = useQuery({
-    queryKey: keyOf('getAutomationRun', input),
-    queryFn: async ({ signal }) => {
-      const { payload, context } = await client.call('getAutomationRun', input, { signal });
-      return { payload, context };
-    },
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const result = useQuery(runInputQuery(run.id));
   return (
     <Section title={words.run.runInput}>
       <Loaded of={result}>

@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { keyOf, query } from '../../app/api.ts';
+import { client, keyOf, query } from '../../app/api.ts';
 import { useRereads, useWorkspaceEvents } from '../../app/live-updates.tsx';
 import { hubNow } from '../../app/now.ts';
 import { isFinal } from './run-model.ts';
@@ -47,3 +47,15 @@ export function useClock(isRunning: boolean): number {
   }, [isRunning]);
   return now;
 }
+
+/** What a run was started with, which never changes. The inputs of all steps come with it, so only these parts are kept. */
+export const runInputQuery = (runId: string) =>
+  queryOptions({
+    queryKey: [...keyOf('getAutomationRun', { params: { id: runId } }), 'input'] as const,
+    queryFn: async ({ signal }) => {
+      const input = { params: { id: runId }, query: { include: 'inputs' } };
+      const { payload, context } = await client.call('getAutomationRun', input, { signal });
+      return { payload, context };
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });

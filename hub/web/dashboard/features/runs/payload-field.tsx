@@ -50,7 +50,8 @@ export function PayloadField({ inputs, value, onChange, problems }: PayloadField
   );
 }
 
-function JsonField({
+/** A payload as JSON. `onChange` is called with null while the text is not a JSON object. */
+export function JsonField({
   value,
   onChange,
   problem,

@@ -211,7 +211,16 @@ export const run: typeof english = {
   },
   replayWords: {
     title: 'Diesen Lauf wiederholen',
-    text: 'Ein neuer Lauf beginnt mit Version {version} und derselben Eingabe. Frühere Schritte behalten ihr Ergebnis.',
+    text: 'Ein neuer Lauf startet. Frühere Schritte behalten ihre Ergebnisse.',
+    version: 'Version',
+    versionHint: 'Die Schritte vor dem ersten, der erneut läuft, müssen gleich sein.',
+    sameVersion: 'Version {version}, wie zuvor',
+    newestVersion: 'Version {version}, die neueste',
+    changeInput: 'Eingabe ändern…',
+    keepInput: 'Dieselbe Eingabe verwenden',
+    inputHint: 'Die Eingabe des neuen Laufs als JSON-Objekt.',
+    inputKept:
+      'Die Eingabe des neuen Laufs als JSON-Objekt. Frühere Schritte behalten Ergebnisse, die aus der alten Eingabe kamen.',
     from: 'Beginnen bei',
     fromHint: 'Ab hier laufen die Schritte noch einmal.',
     option: '{position}. {name}',
