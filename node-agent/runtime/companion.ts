@@ -417,6 +417,8 @@ export class Companion {
     const settings = folder.settingsOrPause();
     this.#audit.checkForChanges();
     const reportsLog = this.#isAnchored;
+    // An earlier hub does not know the field, and its pages belong to no run.
+    const browserRuns = isShort ? [] : this.#dispatcher.browserRuns.slice(0, maxBrowserRuns);
     const [facts, permissions] = await Promise.all([
       this.#facts.read(signal),
       this.#permissions.readPermissions(settings, signal),
@@ -441,8 +443,7 @@ export class Companion {
                   ...describeDevice(settings, identity.name, this.#options.host?.offer.captures),
                   powers: describeDevicePowers(settings, permissions, folder.now()),
                 },
-                // An earlier hub ignores the field, and its pages belong to no run.
-                browserRuns: this.#dispatcher.browserRuns.slice(0, maxBrowserRuns),
+                browserRuns,
               }),
         },
       },
@@ -460,6 +461,7 @@ export class Companion {
     this.#hubAllows = { system: body.allowSystem, browser: body.allowBrowser };
     this.#options.onChange?.();
     for (const id of body.withdrawn) this.#withdraw(id);
+    this.#dispatcher.confirmRuns(browserRuns.filter((id) => !body.endedRuns.includes(id)));
     await this.#dispatcher.endRuns(body.endedRuns);
   }
 

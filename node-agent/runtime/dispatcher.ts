@@ -213,6 +213,11 @@ export class Dispatcher implements AsyncDisposable {
     return this.#browser.runIds;
   }
 
+  /** Restarts the idle time-out of the browser pages of runs that the hub confirmed as open. */
+  confirmRuns(runIds: readonly string[]): void {
+    this.#browser.confirmRuns(runIds);
+  }
+
   /** Closes the browser pages of runs that have ended. */
   endRuns(runIds: readonly string[]): Promise<void> {
     return this.#browser.endRuns(runIds);

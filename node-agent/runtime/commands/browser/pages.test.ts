@@ -22,6 +22,7 @@ import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { findPageBrowser } from '../../../../test/fixtures/page-browser.ts';
 import { AuditLog } from '../../audit.ts';
+import { Companion } from '../../companion.ts';
 import { DataFolder } from '../../data-folder.ts';
 import { Dispatcher } from '../../dispatcher.ts';
 import { Journal } from '../../journal.ts';
@@ -527,6 +528,70 @@ describe.skipIf(browser === null)('the browser (needs Chrome, Edge or Chromium)'
       expect(await send(run, 'content', { pageId: again['pageId'] as string })).toMatchObject({ code: 'page_closed' });
       expect((await open(run, '/')).output['pageId']).not.toBe(again['pageId']);
     });
+
+    test('an idle page stays open while the hub confirms its run, and closes when the hub does not answer', async () => {
+      const data = new DataFolder(join(home, 'idle'));
+      await changeSettings(data, { change: 'allow', power: 'browser', withoutSandbox: process.getuid?.() === 0 });
+      await data.changeSettings((current) => {
+        current.browser.executablePath = browser?.path;
+      });
+      const runId = randomUUID();
+      const heartbeats: string[][] = [];
+      let isReachable = true;
+      const hub = createServer((request, response) => {
+        let text = '';
+        request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        request.on('end', () => {
+          const isHeartbeat = request.url?.endsWith('/heartbeat') === true;
+          if (isHeartbeat) heartbeats.push((JSON.parse(text) as { browserRuns: string[] }).browserRuns);
+          response.writeHead(isReachable ? 200 : 503, { 'content-type': 'application/json' });
+          const answer = { commands: [], withdrawn: [], endedRuns: [], hub: { pollSeconds: 1, heartbeatSeconds: 1 } };
+          response.end(JSON.stringify(answer));
+        });
+      });
+      await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+      const idle = new BrowserSession(data.browserProfile, { runPageIdleMs: 4_000 });
+      const stop = new AbortController();
+      const companion = new Companion({
+        folder: data,
+        identity: {
+          nodeId: randomUUID(),
+          deviceSecret: 'x',
+          hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+          pairedAt: '2026-01-01T00:00:00Z',
+        },
+        signal: stop.signal,
+        onEvent: () => undefined,
+        browser: idle,
+      }).run();
+      try {
+        const owner = { key: `run ${runId}`, runId };
+        const { id } = await idle.withPage(
+          data.settingsInForce().browser,
+          owner,
+          { opens: true },
+          async (entry) => entry,
+        );
+        const opened = heartbeats.length;
+        // Heartbeats follow each other in at least 0.8 s, so that these take longer than the limit.
+        await expect.poll(() => heartbeats.length - opened, { timeout: 60_000 }).toBeGreaterThan(8);
+        expect(heartbeats.at(-1)).toEqual([runId]);
+        expect(idle.find(owner, id).closedWhy).toBeNull();
+        isReachable = false;
+        await expect.poll(() => idle.runIds, { timeout: 60_000 }).toEqual([]);
+        expect(() => idle.find(owner, id)).toThrow(
+          expect.objectContaining({
+            code: 'page_closed',
+            message: expect.stringContaining('the hub did not confirm its run') as string,
+          }),
+        );
+      } finally {
+        stop.abort();
+        await companion;
+        hub.closeAllConnections();
+        hub.close();
+      }
+    }, 180_000);
 
     test('the number of open pages of all runs is limited', async () => {
       const [one, other] = [runOf(), runOf()];

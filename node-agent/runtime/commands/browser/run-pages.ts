@@ -86,6 +86,8 @@ export class RunPages {
   /** Whether a page has started a download that the browser has not reported yet. */
   expectsDownload = false;
   touchedAt = performance.now();
+  /** When the hub last confirmed the run as open; 0 before that. */
+  confirmedAt = 0;
   readonly #reasons = new Map<string, string>();
   /** Original file names of downloads, by the name of the artifact. */
   readonly #downloadNames = new Map<string, string>();

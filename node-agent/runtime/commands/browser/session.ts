@@ -19,8 +19,6 @@ import { targetIdOf, Windows } from './windows.ts';
 /** Shortest time between two requests that store the credentials of the filter in a browser, in milliseconds. */
 const credentialsIntervalMs = 1_000;
 const reapIntervalMs = 1_000;
-/** Idle time-out of the pages of a run. */
-const maxRunPageIdleMs = 24 * 60 * 60 * 1000;
 /** Limit of kept owners. Owners without pages are kept so that a command learns why its page was closed. */
 const maxOwners = 200;
 /** A page that shows this many dialogs in one second, or during one command, is closed. */
@@ -35,6 +33,11 @@ export interface BrowserLimits {
    */
   maxHeapGrowthBytes: number;
   maxDownloadBytes: number;
+  /**
+   * Idle time-out of the pages of a run, in milliseconds. It counts from the last command on the page, or from the last
+   * time that the hub confirmed the run as open.
+   */
+  runPageIdleMs: number;
   /** How long a command waits for windows and downloads that its page requested, in milliseconds. */
   openedMs: number;
 }
@@ -42,6 +45,7 @@ export interface BrowserLimits {
 const defaultLimits: BrowserLimits = {
   maxHeapGrowthBytes: Math.min(512 * 1024 * 1024, getHeapStatistics().heap_size_limit / 2),
   maxDownloadBytes,
+  runPageIdleMs: 24 * 60 * 60 * 1000,
   openedMs: 5_000,
 };
 
@@ -166,6 +170,12 @@ export class BrowserSession implements AsyncDisposable {
     return [...this.#owners.values()].flatMap(({ owner, open, downloads }) =>
       owner.runId !== null && open.size + downloads.length > 0 ? [owner.runId] : [],
     );
+  }
+
+  /** Restarts the idle time-out of the pages of runs that the hub confirmed as open. */
+  confirmRuns(runIds: readonly string[]): void {
+    for (const pages of this.#owners.values())
+      if (pages.owner.runId !== null && runIds.includes(pages.owner.runId)) pages.confirmedAt = performance.now();
   }
 
   /** Closes the pages of ended runs. */
@@ -581,10 +591,16 @@ export class BrowserSession implements AsyncDisposable {
     browser.windows.check();
     const idleSeconds = this.#settings?.idleSeconds ?? 300;
     const now = performance.now();
-    const limitMs = ({ pages }: OpenPage) => (pages.owner.runId === null ? idleSeconds * 1000 : maxRunPageIdleMs);
-    const idle = this.#entries().filter((entry) => entry.busy === 0 && now - entry.usedAt > limitMs(entry));
+    const limitMs = ({ pages }: OpenPage) =>
+      pages.owner.runId === null ? idleSeconds * 1000 : this.limits.runPageIdleMs;
+    const idle = this.#entries().filter(
+      (entry) => entry.busy === 0 && now - Math.max(entry.usedAt, entry.pages.confirmedAt) > limitMs(entry),
+    );
     await Promise.all(
-      idle.map((entry) => this.close(entry, `no command used it for ${Math.round(limitMs(entry) / 1000)} seconds`)),
+      idle.map((entry) => {
+        const unconfirmed = entry.pages.owner.runId === null ? '' : ', and the hub did not confirm its run';
+        return this.close(entry, `no command used it for ${Math.round(limitMs(entry) / 1000)} seconds${unconfirmed}`);
+      }),
     );
     for (const pages of this.#owners.values())
       if (pages.open.size === 0 && now - pages.touchedAt > idleSeconds * 1000)
