@@ -369,6 +369,71 @@ test('sharing the root folder, also by a link to it, needs a confirmation, and n
   expect((await read(join(companion.home, 'settings.json'))).error?.code).toBe('outside_shared_folders');
 });
 
+test('a shared folder excludes key stores by their names, also where they are not hidden', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: [] });
+  const keyStores = ['id_rsa', 'ID_ED25519', 'server.pem', 'Server.PEM', 'passwords.kdbx', 'tls.key', 'mail.p12'];
+  const open = ['id_card.txt', 'keys.txt', 'pem.txt'];
+  for (const name of [...keyStores, ...open]) writeFileSync(join(companion.shared, name), name);
+  mkdirSync(join(companion.shared, 'Keychains'));
+  writeFileSync(join(companion.shared, 'Keychains', 'login'), 'a key');
+  const read = (name: string) => run(companion, 'node.files_read', { path: join(companion.shared, name) });
+  const listed = async () => {
+    const { stepsResultJson } = await run(companion, 'node.files_list', { path: companion.shared });
+    const { entries } = (stepsResultJson[0]?.output ?? {}) as unknown as { entries: { name: string }[] };
+    return entries.map(({ name }) => name).toSorted();
+  };
+  expect(await listed()).toEqual(open);
+  for (const name of [...keyStores, join('Keychains', 'login')])
+    expect((await read(name)).error, name).toMatchObject({ code: 'protected_path' });
+  for (const name of open) expect((await read(name)).status, name).toBe('succeeded');
+  expect(await companion.cli('share', companion.shared, '--include-hidden')).toMatchObject({ code: 0 });
+  expect(await listed()).toEqual([...keyStores, ...open, 'Keychains'].toSorted());
+  for (const name of keyStores) expect((await read(name)).status, name).toBe('succeeded');
+});
+
+test('what the owner shares, allows, denies and pauses is kept when the companion is killed', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
+  writeFileSync(join(companion.shared, '.hidden'), 'hidden');
+  const read = () => run(companion, 'node.files_read', { path: join(companion.shared, '.hidden') });
+  const settings = async () => {
+    const { settings: found, running } = await json<{ settings: object; running: { edited: object | null } | null }>(
+      companion,
+      'status',
+    );
+    expect(running?.edited ?? null).toBeNull();
+    return found;
+  };
+  for (const args of [
+    ['share', companion.shared, '--include-hidden'],
+    ['allow', 'camera', '--for', '8h'],
+    ['deny', 'system'],
+    ['rules', 'deny', 'rm **'],
+    ['variables', 'allow', 'API_TOKEN'],
+    ['pause'],
+  ])
+    expect(await companion.cli(...args), args.join(' ')).toMatchObject({ code: 0 });
+  const before = await settings();
+  expect(before).toMatchObject({
+    paused: true,
+    sharedFolders: [companion.shared],
+    files: { hidden: [companion.shared] },
+    capture: { camera: true },
+    until: { camera: expect.any(String) as string },
+    system: { allowed: false, rules: [{ decision: 'deny', pattern: 'rm **' }], variables: ['API_TOKEN'] },
+  });
+  await companion.stop('SIGKILL');
+  expect(await settings()).toEqual(before);
+  await companion.start();
+  expect(await settings()).toEqual(before);
+  expect((await read()).error?.code).toBe('paused');
+  expect(await companion.cli('resume')).toMatchObject({ code: 0 });
+  await companion.stop('SIGKILL');
+  await companion.start();
+  expect(await settings()).toEqual({ ...before, paused: false });
+  expect((await read()).status).toBe('succeeded');
+  expect((await run(companion, 'system.run', { argv: ['true'] })).error?.code).toBe('denied_by_device');
+});
+
 test('turning off prompts requires a confirmation that explains the consequence', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   const system = async () =>
