@@ -37,9 +37,10 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 /** Runs the command line as the owner does. Returns its output and exit code. */
-const runCli = (...args: string[]) =>
+const runCli = (...args: string[]) => runCliWith({}, ...args);
+const runCliWith = (env: Record<string, string>, ...args: string[]) =>
   promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], {
-    env: { ...inheritedEnv(), OUTRIGGER_COMPANION_HOME: join(home, 'data') },
+    env: { ...inheritedEnv(), OUTRIGGER_COMPANION_HOME: join(home, 'data'), ...env },
     timeout: 120_000,
   }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
@@ -85,6 +86,30 @@ test('status names shared folders that a link now leads elsewhere, with a remedy
   );
   expect(stdout).toMatch(/^MOVED {6}.*\/project leads to another folder now, so rule [-\da-f]{36} permits nothing/m);
   expect((await runCli('rules')).stdout).toContain('leads to another folder now, so it permits nothing');
+});
+
+test.each([
+  ['Asia/Kolkata', '+05:30'],
+  ['Pacific/Marquesas', '-09:30'],
+  ['UTC', '+00:00'],
+])('times are printed in the local time of the reader, with its offset: %s', async (zone, offset) => {
+  const cli = (...args: string[]) => runCliWith({ TZ: zone }, ...args);
+  const allowed = (await cli('allow', 'camera', '--for', '8h')).stdout;
+  const { until } = (JSON.parse((await cli('status', '--json')).stdout) as { settings: { until: { camera: string } } })
+    .settings;
+  const [{ time }] = JSON.parse((await cli('audit', '--limit', '1', '--json')).stdout) as [{ time: string }];
+  const status = (await cli('status')).stdout;
+  const audit = (await cli('audit', '--limit', '1')).stdout;
+  for (const [text, iso] of [
+    [allowed, until.camera],
+    [status, until.camera],
+    [audit, time],
+  ] as const) {
+    const [, day, clock, printedOffset] = /(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d:\d\d)/.exec(text) ?? [];
+    expect(printedOffset, text).toBe(offset);
+    // The text has whole seconds.
+    expect(Date.parse(`${day}T${clock}${offset}`), text).toBe(Math.floor(Date.parse(iso) / 1000) * 1000);
+  }
 });
 
 test('audit verify ends the command that repairs the log with a line break', async () => {
