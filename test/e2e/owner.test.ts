@@ -178,6 +178,26 @@ describe('an owner who turned on prompts', () => {
     expect((await settled(await begin({ argv: ['echo', 'fine'] }))).status).toBe('succeeded');
   });
 
+  test('is asked about at most 16 commands at the same time, and the next one is refused', async () => {
+    await cli('allow', 'system', '--ask');
+    const runs: string[] = [];
+    for (let number = 1; number <= 16; number += 1) runs.push(await begin({ argv: ['echo', `waiting ${number}`] }));
+    await expect.poll(async () => (await prompts()).length).toBe(16);
+    expect(await settled(await begin({ argv: ['echo', 'one too many'] }))).toMatchObject({
+      status: 'failed',
+      error: { code: 'denied_by_device', message: "16 commands already wait for an answer of this machine's owner." },
+    });
+    const waiting = new Map((await prompts()).map(({ id, argv }) => [argv[1], id]));
+    expect(new Set(waiting.keys())).toEqual(new Set(runs.map((_run, index) => `waiting ${index + 1}`)));
+    // After an answer, another command can wait.
+    await cli('answer', waiting.get('waiting 1') as string, 'once');
+    expect((await settled(runs[0] as string)).status).toBe('succeeded');
+    await begin({ argv: ['echo', 'next'] });
+    await expect.poll(async () => (await prompts()).map(({ argv }) => argv[1])).toContain('next');
+    await cli('pause');
+    for (const run of runs.slice(1)) expect(await settled(run)).toMatchObject({ error: { code: 'paused' } });
+  });
+
   test('pauses during a prompt, which fails the command and removes the prompt', async () => {
     await cli('allow', 'system', '--ask');
     const runId = await begin({ argv: ['echo', 'paused'] });
