@@ -588,12 +588,29 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
   });
 
+  test('keeps cookies and the storage of sites when the companion restarts', async () => {
+    await using restarted = await startCompanion(hub, workspace, { allow: ['browser'] });
+    const keep = "document.cookie = 'kept=yes; max-age=3600'; localStorage.setItem('kept', 'yes')";
+    const kept = '[document.cookie, localStorage.getItem("kept")]';
+    const atStart = { ...open, input: { url: `${base}/` } };
+    const first = await run(restarted, [
+      atStart,
+      browser('evaluate', { expression: kept }),
+      browser('evaluate', { expression: `(() => { ${keep} })()` }),
+    ]);
+    expect(first).toMatchObject({ status: 'succeeded' });
+    expect(outputs(first)[1]).toMatchObject({ value: ['', null] });
+    expect(await restarted.stop()).toBe(0);
+    await restarted.start();
+    const second = await run(restarted, [atStart, browser('evaluate', { expression: kept })]);
+    expect(outputs(second)[1]).toMatchObject({ value: ['kept=yes', 'yes'] });
+    await restarted.stop();
+    await expect.poll(() => processesWith(`--user-data-dir=${join(restarted.home, 'browser-profile')}`)).toEqual([]);
+  });
+
   test('ends when the companion is killed, and starts again with its profile', async () => {
     await using killed = await startCompanion(hub, workspace, { allow: ['browser'] });
-    await run(killed, [
-      { ...open, input: { url: `${base}/` } },
-      browser('evaluate', { expression: "(document.cookie = 'kept=yes; max-age=3600', 1)" }),
-    ]);
+    await run(killed, [{ ...open, input: { url: `${base}/` } }]);
     const profile = join(killed.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
     await killed.stop('SIGKILL');
