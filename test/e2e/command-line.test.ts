@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { permissionSummaries } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
@@ -80,6 +81,17 @@ test('a command without an existing workspace fails with instructions to create 
     code: 0,
     stdout: expect.stringMatching(/\/sign-in\?code=[\w-]+&to=%2Fapp%2Fruns%3Fstatus%3Dfailed$/m) as string,
   });
+});
+
+test('token create --help lists each permission with its meaning', async () => {
+  const { code, stdout } = await cli('token', 'create', '--help');
+  expect(code).toBe(0);
+  const listed = stdout
+    .slice(stdout.indexOf('\nPermissions:\n'))
+    .split('\n')
+    .filter((line) => line.startsWith('  '))
+    .map((line) => line.trim().split(/\s{2,}/));
+  expect(listed).toEqual(Object.entries(permissionSummaries));
 });
 
 test('invalid values get the error of the API, in one line that names the value', async () => {
