@@ -181,6 +181,42 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       expect(companion.of('answerPrompt')).toEqual([{ promptId: prompt.id, answer }]);
     });
 
+    test('warns of interpreters whose code is in their arguments, and of no other program', async () => {
+      await using opened = await host.open(companion);
+      const dialog = opened.page.getByRole('alertdialog', { name: 'May this program run?' });
+      for (const [index, [name, ...argv]] of [
+        ['sh', 'sh', '-c', 'rm -rf ~'],
+        ['bash', '/bin/bash', '-lc', 'true'],
+        ['sh', 'env', 'sh', '-c', 'true'],
+        ['zsh', '/usr/bin/env', '-S', 'zsh -c true'],
+        ['sh', 'env', 'A=1', 'sh', '-c', 'true'],
+        ['dash', 'sudo', '-u', 'ann', 'nice', '-n', '5', 'dash', '-c', 'true'],
+        ['python3.12', 'timeout', '5', 'python3.12', '-c', 'pass'],
+        ['python', 'python', '-Ic', 'pass'],
+        ['node', 'node', '-e', '0'],
+        ['node', 'node', '--input-type=module', '--eval=0'],
+        ['perl', 'perl', '-E', '1'],
+        ['cmd', 'cmd.exe', '/c', 'dir'],
+        [null, 'git', '-c', 'user.name=Ann', 'status'],
+        [null, 'python3', 'report.py'],
+        [null, 'echo', 'sh', '-c', 'true'],
+      ].entries()) {
+        companion.updateState((state) => {
+          state.prompts = [makePrompt({ argv: argv as string[], cwd: `/case/${index}` })];
+        });
+        await dialog.getByText(`/case/${index}`, { exact: true }).waitFor();
+        const text = (await dialog.textContent()) ?? '';
+        const warnings = [
+          ...text.matchAll(/code from its arguments(\S+) runs code that is in its arguments: read all/g),
+        ];
+        expect(
+          warnings.map((warning) => warning[1]),
+          JSON.stringify(argv),
+        ).toEqual(name === null ? [] : [name]);
+      }
+      expect(opened.complaints).toEqual([]);
+    });
+
     test('ignores keys and clicks directly after the dialog appears', async () => {
       await using opened = await host.open(companion);
       const { page } = opened;

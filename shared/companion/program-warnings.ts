@@ -11,19 +11,19 @@ const nameOf = (word: string) => (word.split(/[/\\]/).at(-1) as string).replace(
 
 /** Warnings for the owner about a command line whose arguments contain code. */
 export function programWarnings(argv: readonly string[]): string[] {
-  const warnings: string[] = [];
-  for (const [index, word] of argv.entries()) {
-    const name = nameOf(word);
-    if (
+  // After a starter such as `timeout`, each word can be an option of the starter or the program that it starts.
+  const isStarter = starters.test(nameOf(argv[0] ?? ''));
+  // `env -S` splits a word at its spaces.
+  const words = isStarter ? argv.flatMap((word) => word.split(/\s+/)) : argv;
+  const names = (isStarter ? words : words.slice(0, 1))
+    .map(nameOf)
+    .filter((name, index) =>
       inlineOptions.some(
-        ([program, option]) => program.test(name) && argv.slice(index + 1).some((next) => option.test(next)),
-      )
-    )
-      warnings.push(
-        `${name} runs code that is in its arguments: read all of it. The code can do everything that you can do on this machine.`,
-      );
-    // A later word is a program only after a word that starts other programs.
-    if (!starters.test(name)) break;
-  }
-  return warnings;
+        ([program, option]) => program.test(name) && words.slice(index + 1).some((next) => option.test(next)),
+      ),
+    );
+  return [...new Set(names)].map(
+    (name) =>
+      `${name} runs code that is in its arguments: read all of it. The code can do everything that you can do on this machine.`,
+  );
 }
