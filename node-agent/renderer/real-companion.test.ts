@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,6 +11,7 @@ import { CompanionStandIn } from '../../test/fixtures/companion-stand-in.ts';
 import { startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowBackend } from '../../test/fixtures/companion-window.ts';
 import { startHub } from '../../test/fixtures/hub.ts';
+import type { TestWorkspace } from '../../test/fixtures/hub.ts';
 import { findPageBrowser } from '../../test/fixtures/page-browser.ts';
 import { endsWithThisProcess } from '../../test/fixtures/processes.ts';
 import { settledRun } from '../../test/fixtures/settled-run.ts';
@@ -49,6 +50,21 @@ async function startUnpaired(folder: DataFolder): Promise<ControlClient> {
     () => `the companion does not listen: ${stderr}`,
   );
   return client as unknown as ControlClient;
+}
+
+/** Starts a workflow that runs one program, and approves the program at the hub. Resolves to the ID of the run. */
+async function beginApproved({ api, session }: TestWorkspace, input: object): Promise<string> {
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: { name: 'asks', stepsJson: [{ type: 'skill', skillId: 'system.run', input: input as never }] },
+  });
+  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
+  expect((await settledRun(api, runId)).status).toBe('waiting_approval');
+  const { data } = await api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
+  await session.call('decideAutomationApproval', {
+    params: { id: data[0]?.id as string },
+    body: { decision: 'approved' },
+  });
+  return runId;
 }
 
 /** The companion behind its control channel. Methods of the app are answered by a stand-in. */
@@ -146,7 +162,7 @@ describe.skipIf(browser === null)('the window with a real companion (needs Chrom
     await expect.poll(() => allow.getAttribute('aria-disabled')).toBe('false');
     await allow.click();
     await dialog.waitFor({ state: 'detached' });
-    expect((await run()).status).toBe('succeeded');
+    expect((await settledRun(workspace.api, runId)).status).toBe('succeeded');
 
     await page.getByRole('tab', { name: 'Activity' }).click();
     await expect
@@ -165,6 +181,33 @@ describe.skipIf(browser === null)('the window with a real companion (needs Chrom
     expect(await programs.textContent()).toBe('ProgramsPaused');
     await page.getByRole('button', { name: 'Resume', exact: true }).click();
     await expect.poll(() => programs.textContent()).toBe('ProgramsAsks you first');
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test('Refuse all and pause refuses all waiting commands and pauses the companion', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'outrigger-window-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+    await using hub = await startHub();
+    const workspace = await hub.workspace();
+    await using host = await startWindowHost(browser?.path as string);
+    using client = await startUnpaired(new DataFolder(join(home, 'data')));
+    const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: { allowSystem: true } });
+    await client.call('pair', { code: pairingCode, hub: hub.url, secretInFile: true });
+    await client.call('change', { change: 'allow', power: 'system' });
+    const files = ['first', 'second', 'third'].map((name) => join(home, name));
+    const runIds: string[] = [];
+    for (const file of files) runIds.push(await beginApproved(workspace, { nodeId, argv: ['touch', file], cwd: home }));
+    await expect.poll(async () => (await client.call('state', {})).prompts).toHaveLength(files.length);
+    await using opened = await host.open(behind(client, new CompanionStandIn()));
+    const dialog = opened.page.getByRole('alertdialog', { name: 'May this program run?' });
+    await dialog.getByText('2 more wait').waitFor();
+    await dialog.getByRole('button', { name: 'Refuse all and pause' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    for (const runId of runIds)
+      expect(await settledRun(workspace.api, runId)).toMatchObject({ status: 'failed', error: { code: 'paused' } });
+    expect(await client.call('state', {})).toMatchObject({ prompts: [], settings: { paused: true } });
+    await opened.page.getByRole('status').getByText('Paused').first().waitFor();
+    expect(files.filter((file) => existsSync(file))).toEqual([]);
     expect(opened.complaints).toEqual([]);
   });
 });
