@@ -550,7 +550,7 @@ describe.skipIf(browser === null)('the browser (needs Chrome, Edge or Chromium)'
         });
       });
       await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
-      const idle = new BrowserSession(data.browserProfile, { runPageIdleMs: 4_000 });
+      const idle = new BrowserSession(data.browserProfile, { runPageIdleMs: 8_000 });
       const stop = new AbortController();
       const companion = new Companion({
         folder: data,
@@ -574,7 +574,7 @@ describe.skipIf(browser === null)('the browser (needs Chrome, Edge or Chromium)'
         );
         const opened = heartbeats.length;
         // Heartbeats follow each other in at least 0.8 s, so that these take longer than the limit.
-        await expect.poll(() => heartbeats.length - opened, { timeout: 60_000 }).toBeGreaterThan(8);
+        await expect.poll(() => heartbeats.length - opened, { timeout: 60_000 }).toBeGreaterThan(12);
         expect(heartbeats.at(-1)).toEqual([runId]);
         expect(idle.find(owner, id).closedWhy).toBeNull();
         isReachable = false;
