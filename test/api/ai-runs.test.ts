@@ -158,6 +158,20 @@ describe('a run', () => {
     expect(await runsOf(bare)).toEqual([]);
   });
 
+  test('without a configured model is logged as one line without a stack', async () => {
+    const bare = await hub.workspace();
+    const { body } = await ask({ input: 'x' }, { key: bare.keys.ai as string });
+    const failures = log
+      .split('\n')
+      .filter((line) => line.includes(body.requestId as string))
+      .map((line) => JSON.parse(line) as { level: number; msg: string; err?: unknown })
+      .filter(({ level }) => level >= 50);
+    expect(failures).toHaveLength(1);
+    expect(failures[0]?.msg).toBe(`a request failed: ${body.message}`);
+    expect(failures[0]).not.toHaveProperty('err');
+    expect(JSON.stringify(failures[0])).not.toContain('stack');
+  });
+
   test('is stored when it fails, and the error contains its id', async () => {
     model.reply = () => ({ status: 400 });
     const answer = await ask({ input: 'x' });

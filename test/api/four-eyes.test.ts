@@ -130,11 +130,23 @@ describe('the starter of a run does not decide its named approval', () => {
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
   });
 
-  test('as author of a workflow with a schedule', async () => {
+  test.each(['schedule', 'heartbeat'])('as author of a workflow with a %s', async (type) => {
     const id = await create(author.session, [asked()], {
-      triggerJson: { type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() } },
+      triggerJson: { type, schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() } },
     });
     await passScheduledTime(hub.database, id);
+    expect(await verdicts(await latestOf(id), author, other)).toEqual(onlyOther);
+  });
+
+  test('as author of a workflow that an event of a visitor starts', async () => {
+    const id = await create(author.session, [asked()], {
+      triggerJson: { type: 'event', event: { type: 'message.created' } },
+    });
+    const { siteKey, visitorToken } = await hub
+      .client(workspace.keys.chat)
+      .call('createChatSession', { body: { externalId: 'a visitor' } });
+    const visitor = await hub.client().call('openVisitorSession', { body: { siteKey, token: visitorToken } });
+    await hub.client(visitor.token).call('sendVisitorMessage', { body: { content: 'hello', clientId: 'a' } });
     expect(await verdicts(await latestOf(id), author, other)).toEqual(onlyOther);
   });
 
