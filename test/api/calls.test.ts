@@ -119,6 +119,23 @@ describe('connections', () => {
     ]);
   });
 
+  test('reject a Telnyx key that accepts forged signatures, on creation and rotation', async () => {
+    const problem = 'must be the key of your Telnyx account: this key accepts forged signatures';
+    const { workspace, telnyx } = await scene();
+    // Points of small order on Curve25519, one of them with the sign bit set.
+    for (const hex of ['00'.repeat(32), `01${'00'.repeat(31)}`, `01${'00'.repeat(30)}80`]) {
+      const publicKey = Buffer.from(hex, 'hex').toString('base64');
+      for (const [path, body] of [
+        ['/calls/connections', { provider: 'telnyx', name: 'x', publicKey }],
+        [`/calls/connections/${telnyx.id}/rotate`, { publicKey }],
+      ] as const)
+        expect(await send(hub.url, 'POST', path, { headers: asSession(workspace), body })).toMatchObject({
+          status: 400,
+          body: { code: 'validation_failed', details: [{ path: 'body.publicKey', message: problem }] },
+        });
+    }
+  });
+
   test('reject invalid fields with the problem, are limited, and belong to the admins of their workspace', async () => {
     const create = async (body: object, workspace = acme) => {
       const answer = await send(hub.url, 'POST', '/calls/connections', { headers: asSession(workspace), body });

@@ -1,10 +1,17 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import type { z } from 'zod';
 import { openApiDocument } from '../../hub/platform/http/openapi/document.ts';
+import { voiceSockets } from '../../shared/contract/ai/voice.ts';
 import { operations } from '../../shared/contract/api.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { sipSockets } from '../../shared/contract/calls/sip-socket.ts';
+import { chatSockets } from '../../shared/contract/chat/live.ts';
 import { allowsCaller, productPermissions } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
+import { nodeChannel } from '../../shared/contract/nodes/channel.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
@@ -31,6 +38,7 @@ const document = openApiDocument() as {
 const named = (list: readonly Operation[]) =>
   list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 const params = () => ({ tenantId: workspace.tenantId });
+const sockets: Operation[] = Object.values({ ...voiceSockets, ...sipSockets, ...nodeChannel, ...chatSockets });
 const guarded = operations.filter((operation) => !allowsCaller(operation, 'public', 'pairing'));
 const tokened = operations.filter(
   (operation) => allowsCaller(operation, 'token', 'hook') && operation.permission !== undefined,
@@ -326,6 +334,19 @@ describe('the HTTP layer', () => {
     const replaced = await send(hub.url, 'GET', '/nowhere', { headers: { 'x-request-id': 'a b<script>' } });
     expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     expectError(replaced, 404, 'not_found');
+  });
+
+  test.each(named(sockets))('%s returns the request id when the WebSocket opens', async (_name, operation) => {
+    const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+    const device = { name: 'd', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
+    const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device } });
+    const path = pathOf(operation, { ...params(), id: nodeId });
+    const socket = new WebSocket(`${hub.url.replace('http', 'ws')}${path}`, operation.socket?.protocol, {
+      headers: { ...authorization(operation, workspace, deviceSecret), 'x-request-id': 'my-own.id_1' },
+    });
+    const [response] = (await once(socket, 'upgrade')) as [IncomingMessage];
+    socket.terminate();
+    expect([response.statusCode, response.headers['x-request-id']]).toEqual([101, 'my-own.id_1']);
   });
 
   test('sends security headers and does not reveal the server software', async () => {
