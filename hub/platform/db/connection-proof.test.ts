@@ -1,10 +1,17 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startHub } from '../../../test/fixtures/hub.ts';
 import { startPgBouncer } from '../../../test/fixtures/pgbouncer.ts';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { newId } from '../ids.ts';
+import { startPostgresServer } from '../postgres-server/server.ts';
+import type { PostgresServer } from '../postgres-server/server.ts';
 import { Database } from './database.ts';
+import { migrateDatabase } from './migrate.ts';
 
 let database: TestDatabase;
 const [first, second] = [newId(), newId()];
@@ -71,4 +78,45 @@ test('options in DATABASE_URL that replace those of the hub keep it from startin
   await expect(startHub({ DATABASE_URL: `${database.url}?options=-c%20jit%3Doff` }, database)).rejects.toThrow(
     /must not set "options"/,
   );
+});
+
+describe('on a server where row-level security does not apply to a role of the hub', () => {
+  let server: PostgresServer;
+  let home: string;
+  // Roles belong to the whole server, which other tests use at the same time.
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'outrigger-proof-'));
+    server = await startPostgresServer({ home, onNotice: () => undefined, settings: { fsync: 'off' } });
+    await migrateDatabase(server.url);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    await rm(home, { recursive: true, force: true });
+  });
+  async function startAndStop(): Promise<void> {
+    await using _hub = await startHub({ DATABASE_URL: server.url }, database);
+  }
+
+  test.each([
+    ['outrigger_app', 'ALTER ROLE outrigger_app SUPERUSER', 'ALTER ROLE outrigger_app NOSUPERUSER'],
+    ['outrigger_app', 'ALTER ROLE outrigger_app BYPASSRLS', 'ALTER ROLE outrigger_app NOBYPASSRLS'],
+    ['outrigger_app', 'ALTER TABLE tenants OWNER TO outrigger_app', 'ALTER TABLE tenants OWNER TO outrigger_hub'],
+    ['outrigger_system', 'ALTER ROLE outrigger_system BYPASSRLS', 'ALTER ROLE outrigger_system NOBYPASSRLS'],
+  ])('the hub does not start, and names the role and the remedy (%s: %s)', async (role, change, restore) => {
+    const query = async (text: string) => {
+      const client = new Client({ connectionString: server.superuserUrl });
+      await client.connect();
+      await client.query(text);
+      await client.end();
+    };
+    await query(change);
+    onTestFinished(() => query(restore));
+    await expect(startAndStop()).rejects.toThrow(
+      `Row-level security does not apply to the role ${role}: take SUPERUSER and BYPASSRLS from it, and let it own no table.`,
+    );
+  });
+
+  test('the hub starts once the roles are as the remedy says', async () => {
+    await expect(startAndStop()).resolves.toBeUndefined();
+  });
 });

@@ -6,6 +6,7 @@ import { Database, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { newId } from '../../../platform/ids.ts';
 import { NodeCommands } from './commands.ts';
+import { recordReachable } from './reachability.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -115,4 +116,51 @@ test('a command that its node does not allow fails with denied_by_policy, and is
   expect((await query(db))?.response.commands).toEqual([]);
   expect(await stateOf(refused)).toEqual({ status: 'failed', code: 'denied_by_policy' });
   expect(await stateOf(ping)).toEqual({ status: 'leased', code: null });
+});
+
+test('one sweep ends all expired commands of several batches, except those whose run is locked', async () => {
+  await database.query('DELETE FROM node_commands');
+  await recordReachable(db);
+  const [tenantId, nodeId, workflowId] = [newId(), newId(), newId()];
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'sweep', '{}')`, [tenantId]);
+  await database.query(
+    `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
+    [nodeId, tenantId],
+  );
+  const count = 250;
+  await database.query(
+    `WITH waiting AS (
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at)
+       SELECT gen_random_uuid(), $1, $3, 1, gen_random_uuid(), 'running', '{}', 'live', 1, now() FROM generate_series(1, $4::int) RETURNING id
+     )
+     INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, acts, input, status, timeout_ms, expires_at)
+     SELECT gen_random_uuid(), $1, $2, id, 0, 1, 0, 'node.ping', false, '{}', 'pending', 1000, now() - interval '1 second' FROM waiting`,
+    [tenantId, nodeId, workflowId, count],
+  );
+  const resumed: string[] = [];
+  const commands = new NodeCommands({
+    db,
+    events: { publish: async () => undefined } as unknown as Events,
+    dispatch: (jobs) => resumed.push(...jobs.map(({ data }) => data.runId)),
+  });
+  const statuses = () =>
+    database.query(
+      `SELECT status, error->>'code' AS code, count(*)::int AS count FROM node_commands GROUP BY status, code ORDER BY status`,
+    );
+  // A command of the first batch whose run is locked does not end the sweep.
+  await db.workspace(tenantId, async (tx) => {
+    await tx.query(
+      'lock_first_run',
+      'SELECT FROM runs WHERE id = (SELECT run_id FROM node_commands ORDER BY id LIMIT 1) FOR UPDATE',
+      [],
+    );
+    expect(await commands.sweep()).toBe(count - 1);
+  });
+  expect(await statuses()).toEqual([
+    { status: 'failed', code: 'node_offline', count: count - 1 },
+    { status: 'pending', code: null, count: 1 },
+  ]);
+  expect(await commands.sweep()).toBe(1);
+  expect(await statuses()).toEqual([{ status: 'failed', code: 'node_offline', count }]);
+  expect(new Set(resumed).size).toBe(count);
 });
