@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../fixtures/contract-client.ts';
+import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
-import { startHubProcess } from '../fixtures/processes.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { makeSchedulesDue } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
 test('each schedule fire starts one run, with three hub processes of which one is killed', async () => {
@@ -89,4 +92,55 @@ test('each schedule fire starts one run, with three hub processes of which one i
   );
   expect(ended).toEqual({ failed: 0, runs: ended?.runs, lines: ended?.runs });
   await Promise.all(others.map((hub) => hub.stop()));
+});
+
+test('schedules follow the clock of the database, with a hub process whose clock is a day ahead', async () => {
+  await using database = await acquireDatabase();
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-schedules-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const dayMs = 86_400_000;
+  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32) };
+  const hub = await startHubProcess({
+    ...env,
+    NODE_OPTIONS: `--import=${new URL('../fixtures/clock-ahead.ts', import.meta.url).href}`,
+    CLOCK_AHEAD_MS: String(dayMs),
+  });
+  const token = await cli(env, 'token', 'create', '--product', 'automations');
+  const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token });
+  const create = (schedule: object) =>
+    api.call('createAutomationWorkflow', {
+      body: {
+        name: 'w',
+        stepsJson: [{ type: 'log', message: 'fired' }],
+        triggerJson: { type: 'schedule', schedule } as never,
+      },
+    });
+  const firesOf = async (workflowId: string) =>
+    (await api.call('listAutomationRuns', { query: { workflowId } })).data.map(({ status }) => status);
+  const nextOf = async (id: string) =>
+    Date.parse((await api.call('getAutomationWorkflow', { params: { id } })).nextRunAt ?? '');
+  const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+  // Both times are in the past of the process.
+  const once = await create({ kind: 'at', at: inMs(dayMs / 2) });
+  const hourly = await create({ kind: 'interval', everySeconds: 3_600 });
+  // The first 48 bits of an id are the time of its process.
+  expect(Number.parseInt(once.id.replaceAll('-', '').slice(0, 12), 16)).toBeGreaterThan(Date.now() + dayMs / 2);
+  for (const { id } of [once, hourly]) {
+    expect(await nextOf(id)).toBeGreaterThan(Date.now());
+    expect(await nextOf(id)).toBeLessThan(Date.now() + dayMs);
+  }
+  const past = create({ kind: 'at', at: inMs(-60_000) });
+  await expect(past).rejects.toMatchObject({ code: 'workflow_invalid' });
+
+  const due = await create({ kind: 'interval', everySeconds: 3_600 });
+  for (let fires = 1; fires <= 2; fires += 1) {
+    await makeSchedulesDue(database, [due.id], { seconds: 1 });
+    await expect.poll(() => firesOf(due.id)).toEqual(Array.from({ length: fires }, () => 'succeeded'));
+    expect(await nextOf(due.id)).toBeGreaterThan(Date.now());
+    expect(await nextOf(due.id)).toBeLessThanOrEqual(Date.now() + 3_600_000);
+  }
+  // The passes that fired the due schedule left the others.
+  expect([await firesOf(once.id), await firesOf(hourly.id)]).toEqual([[], []]);
+  expect(await hub.stop()).toBe(0);
 });
