@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { startPostgresServer } from '../../hub/platform/postgres-server/server.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { createClient } from '../fixtures/contract-client.ts';
+import { startCrashingPostgres } from '../fixtures/crashing-postgres.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
@@ -14,49 +12,6 @@ import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 const rounds = 20;
-
-/** Starts a separate PostgreSQL that the test can crash, and that restarts by itself. */
-async function startCrashingPostgres() {
-  const home = await mkdtemp(join(tmpdir(), 'outrigger-crash-'));
-  // A crash loses asynchronous commits that no later synchronous commit has flushed.
-  const server = await startPostgresServer({ home, onNotice: () => undefined, settings: { wal_writer_delay: '10s' } });
-  onTestFinished(async () => {
-    await server[Symbol.asyncDispose]();
-    await rm(home, { recursive: true, force: true });
-  });
-  const query = async <Row>(text: string, values: unknown[] = []): Promise<Row[]> => {
-    const client = new Client({ connectionString: server.superuserUrl, connectionTimeoutMillis: 2_000 });
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return (await client.query(text, values)).rows as Row[];
-    } finally {
-      await client.end();
-    }
-  };
-  const [{ data_directory: folder }] = (await query<{ data_directory: string }>('SHOW data_directory')) as [
-    { data_directory: string },
-  ];
-  return {
-    url: server.url,
-    query,
-    /** Kills all processes of the server, as an immediate shutdown does. Resolves when the server responds again. */
-    async crash(): Promise<void> {
-      const pid = () => Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
-      const before = pid();
-      process.kill(before, 'SIGQUIT');
-      await until(
-        () =>
-          query('SELECT 1').then(
-            () => pid() !== before,
-            () => false,
-          ),
-        () => 'PostgreSQL did not restart after its crash',
-        60_000,
-      );
-    },
-  };
-}
 
 test(`when PostgreSQL crashes ${rounds} times under two hubs, each email of an agent is sent once and each run ends as without a crash`, async () => {
   const postgres = await startCrashingPostgres();
