@@ -257,6 +257,26 @@ test('a turn ends after the current batch when the process stops', async () => {
   await database.query('truncate runs, flows, messages, artifacts, audit_log, memory_entries cascade');
 });
 
+test('a turn removes one batch of each table before the second batch of any, and starts with a random table', async () => {
+  const tables = agedTables({ ...forEver, audit: 365, messages: 30 }).filter(({ days }) => days > 0);
+  const firstTables = new Set<string>();
+  for (let turn = 0; turn < 50 && firstTables.size < 2; turn += 1) {
+    await makeRun(workspaces.plain, 100);
+    await database.query(
+      `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 1001) n`,
+      [workspaces.plain],
+    );
+    const batches: string[] = [];
+    const recorded = tables.map((table) => ({ ...table, onRemoved: async () => void batches.push(table.table) }));
+    await removeAged({ db, logger }, recorded);
+    expect(batches.slice(0, 2).toSorted()).toEqual(['audit_log', 'messages']);
+    expect(batches.slice(2)).toEqual(['audit_log']);
+    firstTables.add(batches[0] as string);
+  }
+  expect(firstTables.size).toBe(2);
+  await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
+});
+
 test('a workspace whose runs cannot be removed does not block the pruning of other workspaces', async () => {
   const keeping = { db, months, blobs, logger, days: 90 };
   const broken = newId();

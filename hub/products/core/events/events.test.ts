@@ -6,6 +6,7 @@ import { untilOlderTransactionsEnd } from '../../../../test/fixtures/older-trans
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../../../test/fixtures/secrets.ts';
+import { duringWriteLock } from '../../../../test/fixtures/write-lock.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { LiveTopics } from '../../../platform/events/live-topics.ts';
 import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
@@ -339,6 +340,40 @@ describe('the events of a workspace', () => {
         return database.query('SELECT 1 FROM workspace_events WHERE tenant_id = ANY($1)', [[gone, later]]);
       })
       .toEqual([]);
+  });
+
+  test('are trimmed in turns that start with a random workspace, and remove one batch of a large one at a time', async () => {
+    await database.query('DELETE FROM workspace_events');
+    const large = tenantId;
+    const batch = 2_000;
+    const add = (id: string, count: number) =>
+      database.query(
+        `INSERT INTO workspace_events (tenant_id, at, type, data) SELECT $1, now() - interval '25 hours', 'run', '{}' FROM generate_series(1, $2::int)`,
+        [id, count],
+      );
+    const small = [newId(), newId()];
+    for (const id of small)
+      await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [id]);
+    const left = async (id: string) =>
+      (await database.query('SELECT 1 FROM workspace_events WHERE tenant_id = $1', [id])).length;
+    await add(large, batch);
+    const firstWorkspaces = new Set<string>();
+    for (let turn = 0; turn < 100 && firstWorkspaces.size < 3; turn += 1) {
+      if ((await left(large)) <= batch) await add(large, batch);
+      for (const id of small) if ((await left(id)) === 0) await add(id, 1);
+      // The process stops during the first removal of the turn.
+      const stopping = new AbortController();
+      await duringWriteLock(database, 'workspace_events', [
+        () => trimWorkspaceEvents(db, { count: 10_000, hours: 24 }, stopping.signal),
+        async () => stopping.abort(),
+      ]);
+      const [ofLarge, ...ofSmall] = await Promise.all([large, ...small].map(left));
+      const trimmed = small.filter((_id, index) => ofSmall[index] === 0);
+      if (ofLarge === batch) trimmed.push(large);
+      expect(trimmed).toHaveLength(1);
+      firstWorkspaces.add(trimmed[0] as string);
+    }
+    expect(firstWorkspaces.size).toBe(3);
   });
 
   test('send reset for the ID of another database, and ready for an invalid ID', async () => {
