@@ -5,6 +5,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { AddressLimit, AddressLimiter } from '../auth/address-limits.ts';
 import { assertSameOrigin, sessionCookieOf } from '../auth/auth.ts';
 import type { OwnHosts } from '../auth/own-hosts.ts';
+import { rateLimitHeaders } from '../routing/errors.ts';
 import { renderNotice } from './page-layout.ts';
 
 /** A request for a page. */
@@ -83,6 +84,7 @@ export function servePages(router: express.Router, pages: readonly Page[], servi
         // Server errors are handled and logged like those of the API.
         if (!(error instanceof AppError) || error.status >= 500) throw error;
         if (error.retryAfterSeconds !== undefined) response.set('Retry-After', String(error.retryAfterSeconds));
+        if (error.status === 429) response.set(rateLimitHeaders(error));
         response.set(linkHeaders);
         const title = error.status === 429 ? 'Too many requests' : 'That did not work';
         response.status(error.status).type('html').send(renderNotice(title, error.message));

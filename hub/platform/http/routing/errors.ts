@@ -74,7 +74,7 @@ export function errorResponseOf(error: unknown, requestId: string, logger: Logge
  * A request limit that was reached replaces the limit of the key in the headers. Other 429 errors, for example of a
  * memory or cost budget, have no number of requests: the headers then continue to show the limit of the key.
  */
-function rateLimitHeaders({ limit, retryAfterSeconds = 1 }: AppError): Record<string, string> {
+export function rateLimitHeaders({ limit, retryAfterSeconds = 1 }: AppError): Record<string, string> {
   return {
     'Retry-After': String(retryAfterSeconds),
     ...(limit === undefined
