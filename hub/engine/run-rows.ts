@@ -118,11 +118,13 @@ export async function countRuns(
     .where(and(ofLine, isNull(runs.finishedAt)))
     .orderBy(asc(runs.id));
   const minuteAgo = new Date((await readNow(tx)).getTime() - 60_000);
+  // An id has the time of the process that made it, whose clock may be behind that of the database.
+  const firstId = idBefore(new Date(Math.min(minuteAgo.getTime(), Date.now() - 60_000)));
   const [recent] = await tx
     .select({ count: sql<number>`count(*)::int` })
     .from(runs)
-    // The index has ids, and an id has the time of the process that made it, whose clock may be ahead.
-    .where(and(ofLine, gt(runs.id, sql`${idBefore(minuteAgo)}::uuid`), gt(runs.queuedAt, minuteAgo)));
+    // The index has ids, and a clock that is ahead made ids that look new.
+    .where(and(ofLine, gt(runs.id, sql`${firstId}::uuid`), gt(runs.queuedAt, minuteAgo)));
   return { open: open.map((row) => row.id), lastMinute: recent?.count ?? 0 };
 }
 

@@ -94,19 +94,24 @@ test('each schedule fire starts one run, with three hub processes of which one i
   await Promise.all(others.map((hub) => hub.stop()));
 });
 
-test('schedules follow the clock of the database, with a hub process whose clock is a day ahead', async () => {
-  await using database = await acquireDatabase();
+/** A hub process whose clock differs from that of the database, and a client. */
+async function startMovedHub(databaseUrl: string, movedMs: number) {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-schedules-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
-  const dayMs = 86_400_000;
-  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32) };
+  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: databaseUrl, SECRET_KEY: 'ab'.repeat(32) };
   const hub = await startHubProcess({
     ...env,
-    NODE_OPTIONS: `--import=${new URL('../fixtures/clock-ahead.ts', import.meta.url).href}`,
-    CLOCK_AHEAD_MS: String(dayMs),
+    NODE_OPTIONS: `--import=${new URL('../fixtures/moved-clock.ts', import.meta.url).href}`,
+    CLOCK_MOVED_MS: String(movedMs),
   });
   const token = await cli(env, 'token', 'create', '--product', 'automations');
-  const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token });
+  return { hub, api: createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token }) };
+}
+
+test('schedules follow the clock of the database, with a hub process whose clock is a day ahead', async () => {
+  await using database = await acquireDatabase();
+  const dayMs = 86_400_000;
+  const { hub, api } = await startMovedHub(database.url, dayMs);
   const create = (schedule: object) =>
     api.call('createAutomationWorkflow', {
       body: {
@@ -142,5 +147,24 @@ test('schedules follow the clock of the database, with a hub process whose clock
   }
   // The passes that fired the due schedule left the others.
   expect([await firesOf(once.id), await firesOf(hourly.id)]).toEqual([[], []]);
+  expect(await hub.stop()).toBe(0);
+});
+
+test('a limit of runs per minute holds in a hub process whose clock is two hours behind', async () => {
+  await using database = await acquireDatabase();
+  const { hub, api } = await startMovedHub(database.url, -7_200_000);
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: {
+      name: 'w',
+      stepsJson: [{ type: 'log', message: 'x' }],
+      limits: { maxRunsPerMinute: 1, onLimit: 'drop' },
+    },
+  });
+  const start = () => api.call('runAutomationWorkflow', { params: { id } });
+  const answer = await start();
+  const runId = 'runId' in answer ? answer.runId : '';
+  // The first 48 bits of an id are the time of its process.
+  expect(Number.parseInt(runId.replaceAll('-', '').slice(0, 12), 16)).toBeLessThan(Date.now() - 3_600_000);
+  await expect(start()).rejects.toMatchObject({ code: 'workflow_limit_reached' });
   expect(await hub.stop()).toBe(0);
 });
