@@ -3430,6 +3430,56 @@ export interface Pack {
   installedVersion: string | null;
 }
 
+export interface PackDetail {
+  /** Lower-case words joined by hyphens, at most 100 characters */
+  id: string;
+  /** Display name, at most 200 characters */
+  name: string;
+  /** Three numbers such as `1.0.0` */
+  version: string;
+  /** Publisher of the pack, at most 200 characters */
+  publisher: string;
+  /** Human-readable summary of what the pack does */
+  summary: string;
+  /** Inputs of a workflow of the pack, as a subset of JSON Schema */
+  inputsSchema: {
+    /** Always `object` */
+    type: 'object';
+    /** Inputs by name */
+    properties: JsonObject;
+    /** Names of the inputs that must be given, at most 50 */
+    required: string[];
+  };
+  /** Every skill that the graph uses */
+  skills: string[];
+  /** Hosts that the pack calls or opens: a name, with a port unless it is the default port, or `inputs.<name>` for the host of an input of format `uri` */
+  hosts: string[];
+  /** Names of inputs that contain a secret */
+  secrets: string[];
+  /** What the pack does on companion nodes */
+  nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
+  /** Trigger and steps of workflows of the pack */
+  graph: {
+    /** As `triggerJson` of a workflow; `{{inputs.<name>}}` inserts an input */
+    trigger: JsonObject;
+    /** As `stepsJson` of a workflow; a step with `ifInput` is omitted when that input is empty */
+    steps: JsonObject[];
+  };
+  /** `shipped`: part of the hub; `hub`: published by the operator for all workspaces; `published`: published by this workspace */
+  source: 'shipped' | 'hub' | 'published';
+  /** Version that this workspace has installed; null when it is not installed */
+  installedVersion: string | null;
+  /** What the pack may do; null for a pack that this hub refuses to install */
+  grants: PackGrants | null;
+  /** Versions of the pack, newest first */
+  versions: {
+    /** Version of the pack */
+    version: string;
+    /** Whether the operator withdrew it, so that it cannot be installed any more */
+    withdrawn: boolean;
+  }[];
+}
+
 /** What a pack may do */
 export interface PackGrants {
   /** Skills that the pack calls */
@@ -6345,6 +6395,8 @@ export interface Operations {
         q?: string;
         /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
+        /** Only workflows that were created from the pack with this id */
+        pack?: string;
         /** `createdAt` and `updatedAt`: newest first. `name`: by the first 60 characters, in any letter case. A cursor is valid for its order only */
         sort?: 'createdAt' | 'updatedAt' | 'name';
       };
@@ -7281,6 +7333,16 @@ export interface Operations {
       };
     };
     answer: PackPage;
+  };
+  /** Get a pack */
+  getAutomationSkillPack: {
+    input: {
+      params: {
+        /** Id of the pack */
+        packId: string;
+      };
+    };
+    answer: PackDetail;
   };
   /** Install a pack */
   installAutomationSkill: {
@@ -8984,6 +9046,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listAutomationSkillCatalog: ['GET', '/v1/automations/skills/catalog'],
   runAutomationSkill: ['POST', '/v1/automations/skills/{skillId}/run'],
   listAutomationSkills: ['GET', '/v1/automations/skills'],
+  getAutomationSkillPack: ['GET', '/v1/automations/skills/packs/{packId}'],
   installAutomationSkill: ['POST', '/v1/automations/skills/install'],
   createAutomationSkillWorkflow: ['POST', '/v1/automations/skills/{packId}/workflow'],
   getAutomationSkillSdk: ['GET', '/v1/automations/skills/sdk'],

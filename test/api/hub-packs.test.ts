@@ -87,6 +87,12 @@ test('a withdrawn version cannot be installed, stays where it is installed, and 
   expect(withdrawnAt).not.toBeNull();
   expect(await operator().call('withdrawHubPack', { params })).toMatchObject({ withdrawnAt });
   for (const each of [workspace, other]) expect(await listed(each, pack.id)).toBeUndefined();
+  const detail = { params: { packId: pack.id } };
+  expect(await workspace.api.call('getAutomationSkillPack', detail)).toMatchObject({
+    installedVersion: '1.0.0',
+    versions: [{ version: '1.0.0', withdrawn: true }],
+  });
+  await expect(other.api.call('getAutomationSkillPack', detail)).rejects.toMatchObject({ code: 'not_found' });
   await expect(other.api.call('installAutomationSkill', { body: { packId: pack.id } })).rejects.toMatchObject({
     code: 'not_found',
   });

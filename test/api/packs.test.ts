@@ -186,10 +186,25 @@ describe('a pack of a workspace', () => {
       body: { name: 'Mine', inputs: { who: 'Ann' } },
     });
     expect(workflow).toMatchObject({ name: 'Mine', stepsJson: [{ message: 'Hello Ann' }] });
+    const params = { packId: 'hello-pack' };
+    expect(await workspace.api.call('getAutomationSkillPack', { params })).toMatchObject({
+      name: 'Newer',
+      version: '1.10.0',
+      installedVersion: '1.9.0',
+      grants: { skills: [{ id: 'log.write' }], hosts: [] },
+      versions: ['1.10.0', '1.9.0', '1.0.0'].map((version) => ({ version, withdrawn: false })),
+    });
+    const madeFrom = async (pack: string) =>
+      (await workspace.api.call('listAutomationWorkflowSummaries', { query: { pack } })).data.map(({ id }) => id);
+    expect(await madeFrom('hello-pack')).toEqual([workflow.id]);
+    expect(await madeFrom('no-such-pack')).toEqual([]);
     const otherWorkspace = await hub.workspace();
     expect(
       (await request('POST', '/v1/automations/skills/install', { packId: 'hello-pack' }, otherWorkspace)).status,
     ).toBe(404);
+    expect((await request('GET', '/v1/automations/skills/packs/hello-pack', undefined, otherWorkspace)).status).toBe(
+      404,
+    );
   });
 
   test.each([

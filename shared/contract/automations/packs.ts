@@ -130,6 +130,23 @@ const pack = named(
 );
 export type Pack = z.output<typeof pack>;
 
+const packDetail = named(
+  'PackDetail',
+  z.object({
+    ...pack.shape,
+    grants: grants.nullable().describe('What the pack may do; null for a pack that this hub refuses to install'),
+    versions: z
+      .array(
+        z.object({
+          version: z.string().meta({ example: '1.0.0' }).describe('Version of the pack'),
+          withdrawn: z.boolean().describe('Whether the operator withdrew it, so that it cannot be installed any more'),
+        }),
+      )
+      .describe('Versions of the pack, newest first'),
+  }),
+);
+export type PackDetail = z.output<typeof packDetail>;
+
 const problem = z.object({
   path: z.string().meta({ example: 'manifest.graph.steps[0].skillId' }).describe('Location in the manifest'),
   message: z.string().describe('What the field must be'),
@@ -164,6 +181,19 @@ export const packs = defineResource({
       'Sorted by pack id, each with its newest version. Includes the packs of the hub and those that the workspace published, without withdrawn versions.',
     query: listQuery,
     response: page(pack),
+  },
+  getAutomationSkillPack: {
+    ...manage,
+    permission: 'automations:read',
+    method: 'GET',
+    path: '/v1/automations/skills/packs/{packId}',
+    compressible: true,
+    summary: 'Get a pack',
+    description:
+      'The newest version of a pack, with all its versions and what it may do. If every version is withdrawn, the installed one. `GET /v1/automations/workflow-summaries?pack=` lists the workflows that were created from it.',
+    params: packParams,
+    response: packDetail,
+    errors: ['not_found'],
   },
   installAutomationSkill: {
     ...manage,

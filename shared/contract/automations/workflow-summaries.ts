@@ -48,6 +48,10 @@ export const workflowSummaries = defineResource({
     query: listQuery.extend({
       q: text(1, 200).optional().describe('Only workflows whose name contains this text, in any letter case'),
       active: z.enum(['true', 'false']).optional(),
+      pack: text(1, 100)
+        .optional()
+        .meta({ example: 'site-uptime-watch' })
+        .describe('Only workflows that were created from the pack with this id'),
       sort: z
         .enum(['createdAt', 'updatedAt', 'name'], 'must be createdAt, updatedAt or name')
         .default('createdAt')

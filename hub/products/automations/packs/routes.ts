@@ -8,6 +8,7 @@ import type { Packs } from './service.ts';
 export const packRoutes = (packs: Packs, hubPacks: HubPacks) =>
   implement(resource, {
     listAutomationSkills: ({ principal, query }) => packs.list(principal.tenantId, query),
+    getAutomationSkillPack: ({ principal, params }) => packs.get(principal.tenantId, params.packId),
     async installAutomationSkill({ principal, body }) {
       const { actor, environment } = runCallerOf(principal);
       if (environment === 'test' && !body.dryRun) throw testKeyNotAllowed('installed packs');

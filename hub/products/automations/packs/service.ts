@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { packManifest, packs as resource } from '../../../../shared/contract/automations/packs.ts';
-import type { Pack, PackGrants, PackManifest } from '../../../../shared/contract/automations/packs.ts';
+import type { Pack, PackDetail, PackGrants, PackManifest } from '../../../../shared/contract/automations/packs.ts';
 import { workflows as workflowResource } from '../../../../shared/contract/automations/workflows.ts';
 import type { Workflow } from '../../../../shared/contract/automations/workflows.ts';
 import { AppError } from '../../../../shared/errors.ts';
@@ -81,6 +81,27 @@ export class Packs {
         nextCursor: rest.length > page.length && last !== undefined ? Buffer.from(last).toString('base64url') : null,
       },
     };
+  }
+
+  /**
+   * The newest version of a pack, or the installed one when every version is withdrawn, with all versions.
+   * @throws AppError `not_found`.
+   */
+  get(tenantId: string, packId: string): Promise<PackDetail> {
+    return this.#deps.db.read(tenantId, async (tx) => {
+      const versions = (await readKnownPacks(tx, tenantId)).filter((pack) => pack.packId === packId);
+      const installs = await readInstalls(tx, tenantId);
+      const shown =
+        versions.find(({ isWithdrawn }) => !isWithdrawn) ??
+        versions.find(({ version }) => version === installs.get(packId));
+      const [found] = shown === undefined ? [] : await readManifests(tx, tenantId, [shown]);
+      if (found === undefined) throw packNotFound(packId);
+      return {
+        ...present(found, installs),
+        grants: checkPack(found.manifest, this.#deps.rules).grants,
+        versions: versions.map(({ version, isWithdrawn }) => ({ version, withdrawn: isWithdrawn })),
+      };
+    });
   }
 
   /** @throws AppError `not_found`, or `pack_invalid` when the graph does more than the pack declares. */
@@ -251,14 +272,13 @@ export class Packs {
         (isInstalled || !pack.isWithdrawn),
     );
     const [found] = known === undefined ? [] : await readManifests(tx, tenantId, [known]);
-    if (found === undefined)
-      throw new AppError(
-        'not_found',
-        `There is no pack ${packId}${version === undefined ? '' : ` ${version}`}. GET /v1/automations/skills lists all packs.`,
-      );
+    if (found === undefined) throw packNotFound(version === undefined ? packId : `${packId} ${version}`);
     return found;
   }
 }
+
+const packNotFound = (name: string) =>
+  new AppError('not_found', `There is no pack ${name}. GET /v1/automations/skills lists all packs.`);
 
 /** @throws AppError `validation_failed` for inputs that would be interpreted as templates. */
 function fill(graph: JsonValue, inputs: JsonObject): { trigger: JsonValue; steps: JsonObject[] } {

@@ -45,7 +45,7 @@ const orders: Record<SummariesQuery['sort'], { key: string; direction: 'ASC' | '
 export async function readWorkflowSummaries(
   { db, cursors }: { db: Database; cursors: Cursors },
   tenantId: string,
-  { q, active, sort, limit, cursor }: SummariesQuery,
+  { q, active, pack, sort, limit, cursor }: SummariesQuery,
 ): Promise<{ data: WorkflowSummary[]; meta: { limit: number; nextCursor: string | null } }> {
   const scope = `workflow-summaries:${sort}:${tenantId}`;
   const [afterKey, afterId] =
@@ -62,6 +62,7 @@ export async function readWorkflowSummaries(
          WHERE w.tenant_id = $1 AND w.deleted_at IS NULL AND w.origin->>'kind' IS DISTINCT FROM 'skill'
            AND ($2::boolean IS NULL OR w.active = $2) AND ($3::text IS NULL OR position(lower($3) IN lower(w.name)) > 0)
            AND ($4::text IS NULL OR (${key}, w.id) ${after} ($4, $5::uuid))
+           AND ($7::text IS NULL OR (w.origin->>'kind' = 'pack' AND w.origin->>'id' = $7))
          ORDER BY ${key} ${direction}, w.id ${direction} LIMIT $6
        ) page
        LEFT JOIN LATERAL (
@@ -69,7 +70,15 @@ export async function readWorkflowSummaries(
          WHERE runs.tenant_id = $1 AND runs.workflow_id = page.id ORDER BY runs.id DESC LIMIT 1
        ) r ON true
        ORDER BY page.sort_key ${direction}, page.id ${direction}`,
-      [tenantId, active === undefined ? null : active === 'true', q ?? null, afterKey, afterId, limit + 1],
+      [
+        tenantId,
+        active === undefined ? null : active === 'true',
+        q ?? null,
+        afterKey,
+        afterId,
+        limit + 1,
+        pack ?? null,
+      ],
     ),
   );
   const shown = rows.slice(0, limit);

@@ -116,6 +116,11 @@ const packs = createRoute({
   path: '/packs',
   component: lazyPage(['packs', 'runs'], () => import('../features/packs/packs-page.tsx'), 'PacksPage'),
 });
+const pack = createRoute({
+  getParentRoute: () => root,
+  path: '/packs/$packId',
+  component: lazyPage(['packs', 'runs'], () => import('../features/packs/pack-page.tsx'), 'PackPage'),
+});
 const knowledge = createRoute({
   getParentRoute: () => root,
   path: '/knowledge',
@@ -163,6 +168,7 @@ export const router = createRouter({
     sessionDetail,
     schedules,
     packs,
+    pack,
     knowledge,
     calls,
     settings,

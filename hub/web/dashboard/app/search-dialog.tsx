@@ -77,7 +77,7 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
             onKeyDown={() => undefined}
           >
             <span className="min-w-0 truncate">{visibleLine(result.title)}</span>
-            <span className="ms-auto text-sm whitespace-nowrap text-text-muted">{common.resultType[result.type]}</span>
+            <span className="ms-auto text-sm whitespace-nowrap text-text-muted">{common.objectType[result.type]}</span>
           </li>
         ))}
       </ul>

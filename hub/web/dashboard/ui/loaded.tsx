@@ -1,7 +1,9 @@
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import type { ComponentProps, ReactNode } from 'react';
 import { useWords } from '../app/language.tsx';
+import type { Words } from '../app/language.tsx';
 import { LoadError } from './error.tsx';
+import { Page } from './layout.tsx';
 
 /** Shows that content loads. It appears late, so that fast responses do not flicker. */
 export function Loading() {
@@ -24,4 +26,25 @@ export function Loaded<Data>({
   if (data !== undefined) return children(data);
   if (error !== null) return <LoadError error={error} onRetry={refetch} />;
   return <Loading />;
+}
+
+/** The page of an object, which `children` renders. Until it is loaded, the title of the page is the type of the object. */
+export function LoadedPage<Data>({
+  of,
+  type,
+  crumbs,
+  children,
+}: {
+  of: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>;
+  type: keyof Words['common']['objectType'];
+  crumbs: ComponentProps<typeof Page>['crumbs'];
+  children: (data: Data) => ReactNode;
+}) {
+  const { objectType } = useWords().common;
+  if (of.data !== undefined) return children(of.data);
+  return (
+    <Page title={objectType[type]} crumbs={crumbs}>
+      <Loaded of={of}>{children}</Loaded>
+    </Page>
+  );
 }

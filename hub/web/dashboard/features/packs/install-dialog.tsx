@@ -23,7 +23,10 @@ export function InstallDialog({ pack: { id, name, version }, onClose }: { pack: 
   });
   const install = useAction('installAutomationSkill', {
     onDone: async () => {
-      await cache.invalidateQueries({ queryKey: ['listAutomationSkills'] });
+      await Promise.all([
+        cache.invalidateQueries({ queryKey: ['listAutomationSkills'] }),
+        cache.invalidateQueries({ queryKey: ['getAutomationSkillPack'] }),
+      ]);
       showToast(format(texts.installDone, { name: visibleLine(name) }));
       onClose();
     },

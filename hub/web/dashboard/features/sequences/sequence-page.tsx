@@ -9,13 +9,8 @@ import { Button } from '../../ui/button.tsx';
 import { Page, Section, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
+import { stepName } from '../workflows/step-name.ts';
 import { RunSequenceDialog } from './run-sequence-dialog.tsx';
-
-/** What a step does, in one line. */
-function nameOf(step: Sequence['steps'][number]): string {
-  const { name, skillId, type } = step as { name?: string; skillId?: string; type: string };
-  return name ?? skillId ?? type;
-}
 
 function Steps({ steps }: { steps: Sequence['steps'] }) {
   const { words, duration, format } = useLanguage();
@@ -26,7 +21,7 @@ function Steps({ steps }: { steps: Sequence['steps'] }) {
         return (
           <li key={index} className="flex flex-wrap items-baseline gap-2">
             <span className="w-6 text-end text-text-muted">{index + 1}</span>
-            <span className="wrap-anywhere">{visibleLine(nameOf(step))}</span>
+            <span className="wrap-anywhere">{visibleLine(stepName(step))}</span>
             {delaySeconds !== undefined && delaySeconds > 0 && (
               <span className="text-sm text-text-muted">
                 {format(words.sequences.wait, { duration: duration(delaySeconds * 1000) })}

@@ -1,7 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Workflow } from '../../../../../shared/client/operations.ts';
 import type { WorkflowInputs } from '../../../../../shared/inputs-schema.ts';
-import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Facts, Section, TextLink } from '../../ui/layout.tsx';
@@ -9,30 +8,10 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { LocalTime, RelativeTime } from '../../ui/time.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 import { useZonedTime } from '../schedules/zoned-time.ts';
+import { InputsList } from './inputs-list.tsx';
 import { StepsList } from './steps-list.tsx';
 import { useTriggerText } from './trigger-text.ts';
 import { documentOf, textOf } from './workflow-document.ts';
-
-function Inputs({ inputs }: { inputs: WorkflowInputs | null }) {
-  const { words } = useLanguage();
-  const properties = Object.entries(inputs?.properties ?? {});
-  if (properties.length === 0) return <p className="text-sm text-text-muted">{words.workflows.noInputs}</p>;
-  const required = new Set(inputs?.required);
-  return (
-    <ul className="flex flex-col gap-1 text-sm">
-      {properties.map(([name, { type, title, description }]) => (
-        <li key={name} className="wrap-anywhere">
-          <code>{visibleLine(name)}</code>{' '}
-          <span className="text-text-muted">
-            {type}
-            {!required.has(name) && `, ${words.common.optional}`}
-            {(description ?? title) !== undefined && ` · ${visibleLine(description ?? title ?? '')}`}
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
-}
 
 /** What starts the workflow and what it does. */
 export function WorkflowOverview({ workflow }: { workflow: Workflow }) {
@@ -80,7 +59,7 @@ export function WorkflowOverview({ workflow }: { workflow: Workflow }) {
           )}
         </Section>
         <Section title={texts.inputsTitle}>
-          <Inputs inputs={inputs as WorkflowInputs | null} />
+          <InputsList inputs={inputs as WorkflowInputs | null} empty={texts.noInputs} />
         </Section>
         <Section title={texts.changed}>
           <Facts

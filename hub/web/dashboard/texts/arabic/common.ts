@@ -37,7 +37,7 @@ export const common: typeof english = {
   searchHint: 'الاسم أو بداية المعرّف أو كلمات من رسالة',
   searchNothing: 'لا يوجد شيء بهذا الاسم أو المعرّف.',
   searchAfterTyping: 'اكتب حرفين على الأقل.',
-  resultType: {
+  objectType: {
     workflow: 'مسار عمل',
     sequence: 'تسلسل',
     agent: 'وكيل ذكاء اصطناعي',
@@ -46,6 +46,9 @@ export const common: typeof english = {
     run: 'عملية تشغيل',
     approval: 'موافقة',
     visitor: 'زائر',
+    session: 'جلسة',
+    schedule: 'جدول زمني',
+    pack: 'حزمة',
     message: 'رسالة',
   },
   you: '{name} · {role}',

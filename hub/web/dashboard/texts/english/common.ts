@@ -35,7 +35,7 @@ export const common = {
   searchHint: 'Name, start of an id, or words of a message',
   searchNothing: 'Nothing has this name or id.',
   searchAfterTyping: 'Type at least two characters.',
-  resultType: {
+  objectType: {
     workflow: 'Workflow',
     sequence: 'Sequence',
     agent: 'AI agent',
@@ -44,6 +44,9 @@ export const common = {
     run: 'Run',
     approval: 'Approval',
     visitor: 'Visitor',
+    session: 'Session',
+    schedule: 'Schedule',
+    pack: 'Pack',
     message: 'Message',
   },
   you: '{name} · {role}',

@@ -37,7 +37,7 @@ export const common: typeof english = {
   searchHint: 'Name, Anfang einer ID oder Wörter einer Nachricht',
   searchNothing: 'Nichts hat diesen Namen oder diese Kennung.',
   searchAfterTyping: 'Geben Sie mindestens zwei Zeichen ein.',
-  resultType: {
+  objectType: {
     workflow: 'Workflow',
     sequence: 'Sequenz',
     agent: 'KI-Agent',
@@ -46,6 +46,9 @@ export const common: typeof english = {
     run: 'Lauf',
     approval: 'Freigabe',
     visitor: 'Besucher',
+    session: 'Sitzung',
+    schedule: 'Zeitplan',
+    pack: 'Paket',
     message: 'Nachricht',
   },
   you: '{name} · {role}',

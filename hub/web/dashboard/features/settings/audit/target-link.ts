@@ -8,6 +8,7 @@ const pages: Record<string, string> = {
   agent: '/agents/',
   sequence: '/sequences/',
   session: '/sessions/',
+  pack: '/packs/',
 };
 /** Objects of which a workspace has one; their id is that of the workspace. */
 export const settingsObjects: Record<string, string> = {
