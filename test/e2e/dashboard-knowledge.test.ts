@@ -121,6 +121,11 @@ describe.skipIf(!canOpenDashboard)(
           await check();
         }
         await page.getByText('Hello <script>alert(1)</script>').waitFor();
+        await page.getByRole('tab', { name: 'JSON' }).click();
+        const json = page.getByLabel('JSON', { exact: true });
+        await json.getByText('"content": "Hello <script>alert(1)</script>"').waitFor();
+        await json.getByText('<b>Late⟨U+202E⟩ reminders</b>').waitFor();
+        await check();
         expect(tab.complaints).toEqual([]);
       },
     );

@@ -119,5 +119,6 @@ describe.skipIf(!canOpenDashboard)('packs in the dashboard (needs Chromium)', ()
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Pack' }).waitFor();
     await page.getByRole('alert').getByText('There is no pack no-such-pack.').waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
   });
 });

@@ -268,6 +268,33 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     await march.getByText(/21:30/).waitFor();
     await page.getByRole('row').filter({ hasText: '1 Apr' }).first().getByText('clock change').waitFor();
     await page.getByText('the time is skipped').waitFor();
+    const time = march.getByText(/03:30/);
+    expect(await time.getAttribute('title')).toMatch(/-03-01 02:30:00.000 UTC$/);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('the page of a schedule shows its rule, its next times, its runs when they start, and its JSON', async () => {
+    const name = '<b>Once\u202e</b>';
+    const id = await create(name, {
+      triggerJson: { type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 15_000).toISOString() } },
+    });
+    await using tab = await open('/app/schedules', { viewport: { width: 320, height: 700 } });
+    const { page } = tab;
+    await page.getByRole('link', { name: '<b>Once⟨U+202E⟩</b>' }).click();
+    await page.waitForURL(`**/app/schedules/${id}`);
+    await page.getByRole('heading', { level: 1, name: '<b>Once⟨U+202E⟩</b>' }).waitFor();
+    await page.getByLabel('JSON', { exact: true }).getByText('"kind": "at"').waitFor();
+    const runs = page.locator('section', { has: page.getByRole('heading', { name: 'Last runs' }) });
+    await runs.getByText('The schedule has not started a run yet.').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await runs.getByText('Succeeded').waitFor();
+    await page.getByText('It has no further times.').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await page.getByRole('main').getByRole('link', { name: 'Workflow', exact: true }).click();
+    await page.waitForURL(`**/app/workflows/${id}`);
+    await page.goto(`${hub.url}/app/schedules/${await create('Manual')}`);
+    await page.getByText('This workflow has no schedule').waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).allInnerTexts()).toEqual(['Manual']);
     expect(tab.complaints).toEqual([]);
   });
 
@@ -283,7 +310,7 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     await using tab = await open('/app/workflows', { colorScheme, viewport: { width, height: 700 } });
     const { page } = tab;
     const paths = ['', `/${id}`, `/${id}/edit`, `/${id}/runs`, `/${id}/versions?version=1`, `/${id}/settings`, '/new'];
-    for (const path of [...paths.map((one) => `/app/workflows${one}`), '/app/schedules']) {
+    for (const path of [...paths.map((one) => `/app/workflows${one}`), '/app/schedules', `/app/schedules/${id}`]) {
       await page.goto(hub.url + path);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expect.poll(() => page.getByText('Loading…').count()).toBe(0);

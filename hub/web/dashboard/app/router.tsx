@@ -111,6 +111,15 @@ const schedules = createRoute({
     'SchedulesPage',
   ),
 });
+const schedule = createRoute({
+  getParentRoute: () => root,
+  path: '/schedules/$workflowId',
+  component: lazyPage(
+    ['schedules', 'workflows'],
+    () => import('../features/schedules/schedule-page.tsx'),
+    'SchedulePage',
+  ),
+});
 const packs = createRoute({
   getParentRoute: () => root,
   path: '/packs',
@@ -167,6 +176,7 @@ export const router = createRouter({
     sessions,
     sessionDetail,
     schedules,
+    schedule,
     packs,
     pack,
     knowledge,

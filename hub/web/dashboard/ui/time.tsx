@@ -30,6 +30,26 @@ export function LocalTime({ at }: { at: string }) {
   );
 }
 
+/** Date and time with the weekday, in a time zone; in that of the reader when omitted. The tooltip has UTC. */
+export function ZonedTime({ at, timeZone }: { at: string; timeZone?: string }) {
+  const { variant, format, words } = useLanguage();
+  const text = new Intl.DateTimeFormat(variant, {
+    weekday: 'short',
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone,
+    timeZoneName: 'short',
+  }).format(new Date(at));
+  return (
+    <time dateTime={at} title={format(words.common.utc, { time: utcOf(at) })}>
+      {text}
+    </time>
+  );
+}
+
 /** Time from one point to another, or until now. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const { duration } = useLanguage();

@@ -1,23 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import type { Schedule, Workflow, WorkflowSummary } from '../../../../../shared/client/operations.ts';
+import type { WorkflowSummary } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { useMediaQuery } from '../../app/use-media-query.ts';
-import { Button } from '../../ui/button.tsx';
-import { Card, Facts, TextLink } from '../../ui/layout.tsx';
+import { Card, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
-import { Cell, Row, Table } from '../../ui/table.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
-import { useScheduleText } from '../workflows/trigger-text.ts';
-import { hasClockChange, readerZone, useZonedTime } from './zoned-time.ts';
-
-const firstTimes = 5;
-const moreTimes = 10;
-/** Times that the API returns at most. */
-const maxTimes = 100;
+import { scheduleOf, ScheduleTimes } from './schedule-times.tsx';
 
 /** Whether an element was near the visible part of the page. Cards further down need no requests yet. */
 function useWasSeen() {
@@ -38,9 +29,6 @@ function useWasSeen() {
   return { ref, wasSeen };
 }
 
-const scheduleOf = ({ triggerJson }: Workflow): Schedule | null =>
-  triggerJson.type === 'schedule' || triggerJson.type === 'heartbeat' ? triggerJson.schedule : null;
-
 /** One scheduled workflow with its rule and its next times. */
 export function ScheduleCard({ workflow }: { workflow: WorkflowSummary }) {
   const { words } = useLanguage();
@@ -56,7 +44,7 @@ export function ScheduleCard({ workflow }: { workflow: WorkflowSummary }) {
       <Card className="p-4">
         <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
           <h2 className="wrap-anywhere">
-            <TextLink to="/workflows/$workflowId/{-$tab}" params={{ workflowId: id }}>
+            <TextLink to="/schedules/$workflowId" params={{ workflowId: id }}>
               {visibleLine(name)}
             </TextLink>
           </h2>
@@ -73,109 +61,10 @@ export function ScheduleCard({ workflow }: { workflow: WorkflowSummary }) {
         <Loaded of={detail}>
           {(loaded) => {
             const schedule = scheduleOf(loaded);
-            return schedule === null ? null : (
-              <Times schedule={schedule} isActive={loaded.active} nextRunAt={loaded.nextRunAt} />
-            );
+            return schedule === null ? null : <ScheduleTimes workflow={loaded} schedule={schedule} />;
           }}
         </Loaded>
       </Card>
     </div>
-  );
-}
-
-/**
- * The time after which the next times are computed. An interval is counted from the last run, which the preview does not
- * know, so it begins one interval before the next run.
- */
-function afterOf(schedule: Schedule, nextRunAt: string | null): { after?: string } {
-  if (schedule.kind !== 'interval' || nextRunAt === null) return {};
-  return { after: new Date(Date.parse(nextRunAt) - schedule.everySeconds * 1000).toISOString() };
-}
-
-function Times({ schedule, isActive, nextRunAt }: { schedule: Schedule; isActive: boolean; nextRunAt: string | null }) {
-  const { words, format, duration } = useLanguage();
-  const texts = words.schedules;
-  const scheduleText = useScheduleText();
-  const zonedTime = useZonedTime();
-  const isWide = useMediaQuery('(min-width: 48rem)');
-  const [count, setCount] = useState(firstTimes);
-  const preview = useQuery({
-    ...query('previewAutomationSchedule', { body: { schedule, count, ...afterOf(schedule, nextRunAt) } }),
-    placeholderData: (previous) => previous,
-  });
-  const isOwnZone = schedule.timezone === readerZone();
-  const { timezone, jitterSeconds, onMissed, maxCatchUp, overlap } = schedule;
-  return (
-    <>
-      <p className="mb-3 wrap-anywhere">{scheduleText(schedule)}</p>
-      <div className="mb-3">
-        <Facts
-          rows={[
-            [texts.missed, format(texts.onMissed[onMissed], { count: maxCatchUp })],
-            [texts.overlap, texts.overlaps[overlap]],
-            ...(jitterSeconds === 0
-              ? []
-              : [[texts.jitter, format(texts.jitterText, { time: duration(jitterSeconds * 1000) })] as const]),
-          ]}
-        />
-      </div>
-      {!isActive && <p className="mb-2 text-sm text-text-muted">{texts.off}</p>}
-      <Loaded of={preview}>
-        {({ fires }) =>
-          fires.length === 0 ? (
-            <p className="text-text-muted">{texts.none}</p>
-          ) : (
-            <>
-              <Table
-                head={[
-                  format(texts.inZone, { zone: timezone }),
-                  ...(isWide && !isOwnZone ? [texts.here] : []),
-                  ...(isWide ? [texts.distance] : []),
-                ]}
-              >
-                {fires.map((at, index) => (
-                  <Row key={at}>
-                    <Cell
-                      className="md:whitespace-nowrap"
-                      note={
-                        isWide ? undefined : (
-                          <>
-                            {!isOwnZone && `${texts.here}: ${zonedTime(at)} · `}
-                            <RelativeTime at={at} />
-                          </>
-                        )
-                      }
-                    >
-                      {zonedTime(at, timezone)}{' '}
-                      {hasClockChange(fires[index - 1], at, timezone) && (
-                        <span title={texts.clockChangeText}>
-                          <Pill tone="warning">{texts.clockChange}</Pill>
-                        </span>
-                      )}
-                    </Cell>
-                    {isWide && !isOwnZone && <Cell className="whitespace-nowrap">{zonedTime(at)}</Cell>}
-                    {isWide && (
-                      <Cell className="whitespace-nowrap text-text-muted">
-                        <RelativeTime at={at} />
-                      </Cell>
-                    )}
-                  </Row>
-                ))}
-              </Table>
-              {fires.length === count && count < maxTimes && (
-                <Button
-                  size="small"
-                  className="mt-2"
-                  isBusy={preview.isFetching}
-                  onClick={() => setCount(Math.min(maxTimes, count + moreTimes))}
-                >
-                  {texts.showMore}
-                </Button>
-              )}
-            </>
-          )
-        }
-      </Loaded>
-    </>
   );
 }

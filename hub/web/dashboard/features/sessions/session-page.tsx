@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { SessionMessage } from '../../../../../shared/client/operations.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
@@ -7,8 +8,10 @@ import { client, keyOf } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Empty, Page, Section, TextLink } from '../../ui/layout.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
+import { LoadedPage } from '../../ui/loaded.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
 import { LocalTime } from '../../ui/time.tsx';
+import { CodeBlock } from '../../ui/value.tsx';
 
 /** Reads a session with its messages page by page, oldest first. */
 function useSessionMessages(id: string) {
@@ -43,51 +46,72 @@ function Message({ message: { role, content, runId, createdAt } }: { message: Se
   );
 }
 
-/** The messages of one session. */
+/** One session: its messages, and the JSON of the API. */
 export function SessionPage() {
   const { words } = useLanguage();
   const texts = words.sessions;
   const { sessionId } = useParams({ from: '/sessions/$sessionId' });
   const session = useSessionMessages(sessionId);
+  const [view, setView] = useState<'messages' | 'json'>('messages');
+  const crumbs = [{ label: words.common.sessions, link: { to: '/sessions' as const } }];
   return (
-    <Loaded of={session}>
+    <LoadedPage of={session} type="session" crumbs={crumbs}>
       {({ pages }) => {
-        const [{ title, key, scope, memorySummary }] = pages as [(typeof pages)[number]];
+        const last = pages.at(-1) as (typeof pages)[number];
+        const { title, key, scope, memorySummary } = last;
         const messages = pages.flatMap(({ transcript }) => transcript.data);
+        const shown = { ...last, transcript: { data: messages, meta: last.transcript.meta } };
+        const more = session.hasNextPage && (
+          <div className="p-3 text-center">
+            <Button isBusy={session.isFetchingNextPage} onClick={() => background(session.fetchNextPage())}>
+              {words.common.more}
+            </Button>
+          </div>
+        );
         return (
           <Page
             title={visibleLine(title === '' ? key : title)}
-            crumbs={[{ label: words.common.sessions, link: { to: '/sessions' } }]}
+            crumbs={crumbs}
             meta={`${texts.scopes[scope]} · ${visibleLine(key)}`}
           >
-            <div className="flex flex-col gap-3.5">
-              {memorySummary !== '' && (
-                <Section title={texts.summary}>
-                  <p className="wrap-anywhere whitespace-pre-wrap">{visibleText(memorySummary)}</p>
-                </Section>
-              )}
-              <Card>
-                {messages.length === 0 ? (
-                  <Empty title={texts.noMessages} />
-                ) : (
-                  <ol aria-label={texts.messages}>
-                    {messages.map((message) => (
-                      <Message key={message.id} message={message} />
-                    ))}
-                  </ol>
+            <Tabs
+              label={texts.parts}
+              tabs={[
+                { name: 'messages', label: texts.messages },
+                { name: 'json', label: texts.json },
+              ]}
+              selected={view}
+              onSelect={setView}
+            />
+            {view === 'json' ? (
+              <>
+                <CodeBlock text={JSON.stringify(shown, null, 2)} label={texts.json} />
+                {more}
+              </>
+            ) : (
+              <div className="flex flex-col gap-3.5">
+                {memorySummary !== '' && (
+                  <Section title={texts.summary}>
+                    <p className="wrap-anywhere whitespace-pre-wrap">{visibleText(memorySummary)}</p>
+                  </Section>
                 )}
-                {session.hasNextPage && (
-                  <div className="p-3 text-center">
-                    <Button isBusy={session.isFetchingNextPage} onClick={() => background(session.fetchNextPage())}>
-                      {words.common.more}
-                    </Button>
-                  </div>
-                )}
-              </Card>
-            </div>
+                <Card>
+                  {messages.length === 0 ? (
+                    <Empty title={texts.noMessages} />
+                  ) : (
+                    <ol aria-label={texts.messages}>
+                      {messages.map((message) => (
+                        <Message key={message.id} message={message} />
+                      ))}
+                    </ol>
+                  )}
+                  {more}
+                </Card>
+              </div>
+            )}
           </Page>
         );
       }}
-    </Loaded>
+    </LoadedPage>
   );
 }

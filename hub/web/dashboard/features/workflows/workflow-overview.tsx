@@ -5,9 +5,8 @@ import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Facts, Section, TextLink } from '../../ui/layout.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { LocalTime, RelativeTime } from '../../ui/time.tsx';
+import { LocalTime, RelativeTime, ZonedTime } from '../../ui/time.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
-import { useZonedTime } from '../schedules/zoned-time.ts';
 import { InputsList } from './inputs-list.tsx';
 import { StepsList } from './steps-list.tsx';
 import { useTriggerText } from './trigger-text.ts';
@@ -20,7 +19,6 @@ export function WorkflowOverview({ workflow }: { workflow: Workflow }) {
   const { view } = useSearch({ from: '/workflows/$workflowId/{-$tab}' });
   const navigate = useNavigate({ from: '/workflows/$workflowId/{-$tab}' });
   const triggerText = useTriggerText();
-  const zonedTime = useZonedTime();
   const { triggerJson, stepsJson, nextRunAt, createdAt, updatedAt, inputs } = workflow;
   return (
     <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">
@@ -51,10 +49,11 @@ export function WorkflowOverview({ workflow }: { workflow: Workflow }) {
           {nextRunAt !== null && (
             <>
               <p className="text-sm text-text-muted">
-                {texts.nextRun}: <RelativeTime at={nextRunAt} /> ·{' '}
-                <time dateTime={nextRunAt}>{zonedTime(nextRunAt)}</time>
+                {texts.nextRun}: <RelativeTime at={nextRunAt} /> · <ZonedTime at={nextRunAt} />
               </p>
-              <TextLink to="/schedules">{words.common.schedules}</TextLink>
+              <TextLink to="/schedules/$workflowId" params={{ workflowId: workflow.id }}>
+                {words.common.objectType.schedule}
+              </TextLink>
             </>
           )}
         </Section>

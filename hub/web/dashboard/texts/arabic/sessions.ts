@@ -9,6 +9,8 @@ export const sessions: typeof english = {
   scope: 'النطاق',
   changed: 'آخر رسالة',
   messages: 'الرسائل',
+  parts: 'أجزاء الجلسة',
+  json: 'JSON',
   noMessages: 'لا توجد رسائل في هذه الجلسة.',
   summary: 'ملخص الرسائل السابقة',
   run: 'عملية التشغيل',

@@ -7,6 +7,8 @@ export const sessions = {
   scope: 'Scope',
   changed: 'Last message',
   messages: 'Messages',
+  parts: 'Parts of the session',
+  json: 'JSON',
   noMessages: 'This session has no messages.',
   summary: 'Summary of earlier messages',
   run: 'Run',

@@ -9,6 +9,8 @@ export const sessions: typeof english = {
   scope: 'Bereich',
   changed: 'Letzte Nachricht',
   messages: 'Nachrichten',
+  parts: 'Teile der Sitzung',
+  json: 'JSON',
   noMessages: 'Diese Sitzung hat keine Nachrichten.',
   summary: 'Zusammenfassung früherer Nachrichten',
   run: 'Lauf',
