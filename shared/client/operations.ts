@@ -2968,6 +2968,16 @@ export interface MemoryEntryPage {
   meta: PageMeta;
 }
 
+/** Whether calls of a model succeed */
+export interface ModelHealth {
+  /** `failing`: calls of the last minute failed; `paused`: its circuit breaker is open, so it is skipped; otherwise `healthy` */
+  state: 'healthy' | 'failing' | 'paused';
+  /** When the first recent call failed, or when the circuit breaker opened; null for a healthy model */
+  since: string | null;
+  /** For a paused model, the time from which one call tries it again; otherwise null */
+  retryAt: string | null;
+}
+
 export interface ModelPrices {
   /** Price of one million input tokens, in millionths of the currency: 1250000 for 1.25 */
   inputMicros: number;
@@ -3014,6 +3024,7 @@ export interface Models {
     apiKeySet: boolean;
     /** Prices of its tokens; null when none are set */
     prices: ModelPrices | null;
+    health: ModelHealth;
   }[];
   /** Ids of models in failover order */
   order: string[];

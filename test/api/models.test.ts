@@ -84,6 +84,7 @@ const breakersOf = (of = workspace) =>
     'SELECT model_id, open_until IS NOT NULL AS is_open, openings FROM model_breakers WHERE tenant_id = $1',
     [of.tenantId],
   );
+const healthOf = async () => (await workspace.api.call('getAutomationModels', {})).models.map(({ health }) => health);
 const halfOpen = () => makeModelBreakersHalfOpen(database, workspace.tenantId);
 
 test('a failing model is skipped by all processes, and a single probe call detects that it recovered', async () => {
@@ -91,6 +92,10 @@ test('a failing model is skipped by all processes, and a single probe call detec
   for (let call = 0; call < 3; call += 1)
     expect(outcomesOf(await invoke(hubs[0]))).toEqual(['alpha http_500', 'alpha http_500', 'beta answered']);
   await expect.poll(() => breakersOf()).toMatchObject([{ model_id: 'first', is_open: true, openings: 1 }]);
+  expect(await healthOf()).toMatchObject([
+    { state: 'paused', since: expect.any(String) as string, retryAt: expect.any(String) as string },
+    { state: 'healthy', since: null, retryAt: null },
+  ]);
   for (const hub of hubs) expect(outcomesOf(await invoke(hub))).toEqual(['alpha breaker_open', 'beta answered']);
   expect(first.requests.length).toBe(6);
 
@@ -101,8 +106,19 @@ test('a failing model is skipped by all processes, and a single probe call detec
   expect(first.requests.length).toBe(7);
   expect(runs.map((run) => outputOf(run).model).toSorted()).toEqual(['alpha', ...Array(5).fill('beta')]);
   await expect.poll(() => breakersOf()).toEqual([]);
+  expect((await healthOf()).map(({ state }) => state)).toEqual(['healthy', 'healthy']);
   first.reply = () => 'an answer';
   expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha answered']);
+});
+
+test('a model with a failed call within the last minute is failing since that call', async () => {
+  first.reply = () => ({ status: 500 });
+  const from = new Date(Date.now() - 1_000).toISOString();
+  await invoke(hubs[0]);
+  await expect.poll(async () => (await healthOf())[0]?.state).toBe('failing');
+  const [health] = await healthOf();
+  expect(health?.retryAt).toBeNull();
+  expect((health?.since ?? '') >= from).toBe(true);
 });
 
 test('a failed probe opens the breaker for longer, and with all breakers open a call fails immediately with the duration', async () => {
@@ -113,10 +129,15 @@ test('a failed probe opens the breaker for longer, and with all breakers open a 
   const failed = await invoke(hubs[1]);
   expect(failed.error?.message).toMatch(/each failed too often: try again in \d s\./);
   expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
+  const [opened] = await healthOf();
   await halfOpen();
   await invoke(hubs[1]);
   expect([first.requests.length, second.requests.length]).toEqual([2, 2]);
   await expect.poll(async () => (await breakersOf()).map((row) => row.openings)).toEqual([2, 2]);
+  expect((await healthOf())[0], 'a failed probe keeps the time of the first opening').toMatchObject({
+    state: 'paused',
+    since: opened?.since,
+  });
 });
 
 test.each([401, 403, 404])(

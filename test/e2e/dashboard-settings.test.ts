@@ -350,6 +350,33 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     expect(tab.complaints).toEqual([]);
   });
 
+  test('each model in use shows whether it is healthy, or since when the hub skips it and when it is tried again', async () => {
+    const { api, jwt } = await hub.workspace();
+    const ofKey = (id: string, apiKey: string) =>
+      ({ id, provider: 'openai-compatible', baseUrl: model.baseUrl, model: id, apiKey }) as const;
+    await api.call('putAutomationModels', {
+      body: { models: [ofKey('wrong', 'no'), ofKey('right', 'k'), ofKey('spare', 'k')], order: ['wrong', 'right'] },
+    });
+    model.reply = ({ headers }) => (headers.authorization === 'Bearer no' ? { status: 401 } : 'OK');
+    const stepsJson = [{ type: 'skill', skillId: 'ai.invoke', input: { input: 'Why?' } }] as never;
+    const { id } = await api.call('createAutomationWorkflow', { body: { name: 'ask', stepsJson } });
+    await api.call('runAutomationWorkflow', { params: { id }, body: {} });
+    await using tab = await open('/models', { session: jwt, viewport: { width: 320, height: 760 } });
+    const { page } = tab;
+    const row = (name: string) => page.getByRole('listitem').filter({ hasText: name });
+    await row('wrong').getByText('Paused', { exact: true }).waitFor();
+    await row('wrong').getByText('Skipped since: ').waitFor();
+    await row('wrong')
+      .getByText(/Tried again: (in|just now|with the next call)/)
+      .waitFor();
+    await row('right').getByText('Healthy').waitFor();
+    await row('spare').getByText('Not in use').waitFor();
+    expect(await page.getByText('Healthy').count()).toBe(1);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('models keep their keys when they are reordered as form or as JSON, and errors are at their field', async () => {
     await workspace.session.call('putAutomationModels', {
       body: {

@@ -84,6 +84,26 @@ export const putModelsBody = named(
   { models: [{ id: 'main', provider: 'openai', model: 'gpt-5', apiKey: 'sk-YOUR-KEY' }], order: ['main'] },
 );
 
+const modelHealth = named(
+  'ModelHealth',
+  z
+    .object({
+      state: z
+        .enum(['healthy', 'failing', 'paused'])
+        .describe(
+          '`failing`: calls of the last minute failed; `paused`: its circuit breaker is open, so it is skipped; otherwise `healthy`',
+        ),
+      since: timestamp
+        .nullable()
+        .describe('When the first recent call failed, or when the circuit breaker opened; null for a healthy model'),
+      retryAt: timestamp
+        .nullable()
+        .describe('For a paused model, the time from which one call tries it again; otherwise null'),
+    })
+    .describe('Whether calls of a model succeed'),
+);
+export type ModelHealth = z.output<typeof modelHealth>;
+
 const models = named(
   'Models',
   z.object({
@@ -94,6 +114,7 @@ const models = named(
           baseUrl: z.string().nullable().describe('URL of the API; null for the default URL of the provider'),
           apiKeySet: z.boolean().describe('Whether an API key is stored; the key is never returned'),
           prices: modelPrices.nullable().describe('Prices of its tokens; null when none are set'),
+          health: modelHealth,
         }),
       )
       .describe('Models of the workspace, at most 20'),

@@ -20,10 +20,15 @@ export interface BreakerView {
   fingerprint: string;
   /** Remaining open time in milliseconds. Null for a closed breaker. */
   openMs: number | null;
+  /** When the next call may be sent. Null for a closed breaker. */
+  openUntil: string | null;
+  openedAt: string | null;
   /** Whether a probe is in progress. */
   isProbed: boolean;
   /** Whether the model failed within the last minute. */
   isTroubled: boolean;
+  /** The first of the recent calls that failed, in milliseconds of the epoch. */
+  failedAt: number | null;
 }
 
 /** Lease of a probe, longer than any call. It frees the probe of a crashed process. */
@@ -60,6 +65,7 @@ interface Row {
   recent: BreakerState['recent'];
   openings: number;
   open_until: number | null;
+  opened_at: number | null;
   probe_until: number | null;
   notified_at: number | null;
   now: number;
@@ -86,7 +92,7 @@ export function writeObservation(
         ),
         tx.query<Row>(
           'lock_model_breaker',
-          `SELECT fingerprint, recent, openings, ${inMs('open_until')}, ${inMs('probe_until')}, ${inMs('notified_at')},
+          `SELECT fingerprint, recent, openings, ${inMs('open_until')}, ${inMs('opened_at')}, ${inMs('probe_until')}, ${inMs('notified_at')},
              extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
            FROM model_breakers WHERE scope = $1 AND model_id = $2 FOR UPDATE`,
           rowKey,
@@ -101,6 +107,7 @@ export function writeObservation(
               recent: row.recent,
               openings: row.openings,
               openUntil: row.open_until,
+              openedAt: row.opened_at,
               probeUntil: row.probe_until,
               notifiedAt: row.notified_at,
             }
@@ -116,7 +123,7 @@ export function writeObservation(
           `UPDATE model_breakers SET fingerprint = $3, recent = $4::jsonb, openings = $5, open_until = ${toInstant('$6')},
              probe_until = ${toInstant('$7')}, notified_at = ${toInstant('$8')}, troubled_until = ${toInstant('$9')},
              notified_status = CASE WHEN $10 THEN $11 ELSE notified_status END, mail_due_at = CASE WHEN $10 THEN now() ELSE mail_due_at END,
-             updated_at = now()
+             opened_at = ${toInstant('$12')}, updated_at = now()
            WHERE scope = $1 AND model_id = $2`,
           [
             ...rowKey,
@@ -129,6 +136,7 @@ export function writeObservation(
             Number.isFinite(troubledAt) ? troubledAt + windowMs : null,
             mails,
             refusedStatus,
+            state.openedAt,
           ],
         );
         if (mails) await audit(tx, key, refusedStatus);

@@ -10,6 +10,8 @@ export interface BreakerState {
   recent: { at: number; calls: number; failed: number }[];
   openings: number;
   openUntil: number | null;
+  /** When the breaker opened; kept while its probes fail. */
+  openedAt: number | null;
   probeUntil: number | null;
   /** When the admins were last notified that the model refuses calls. */
   notifiedAt: number | null;
@@ -39,6 +41,7 @@ export const closedState = (): BreakerState => ({
   recent: [],
   openings: 0,
   openUntil: null,
+  openedAt: null,
   probeUntil: null,
   notifiedAt: null,
 });
@@ -89,5 +92,12 @@ export function observe(
 function openAgain(state: BreakerState, now: number): BreakerState {
   const openings = state.openings + 1;
   const openMs = Math.min(maxOpenMs, firstOpenMs * 2 ** Math.min(openings - 1, 10));
-  return { ...state, recent: [], openings, openUntil: now + openMs, probeUntil: null };
+  return {
+    ...state,
+    recent: [],
+    openings,
+    openUntil: now + openMs,
+    openedAt: state.openedAt ?? now,
+    probeUntil: null,
+  };
 }

@@ -1,3 +1,4 @@
+import type { ModelHealth } from '../../../../shared/contract/ai/models.ts';
 import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
@@ -22,8 +23,10 @@ export interface PricedCandidate extends Candidate {
   prices: ModelPrices | null;
 }
 
+type StoredModel = (typeof modelConfigs.$inferSelect)['models'][number];
+
 export interface ModelsRow {
-  models: (typeof modelConfigs.$inferSelect)['models'] | null;
+  models: StoredModel[] | null;
   order: string[] | null;
   authors: FieldAuthors | null;
   version: number | null;
@@ -63,6 +66,9 @@ export class Candidates {
          FROM (SELECT jsonb_object_agg(scope || '/' || model_id, jsonb_build_object(
                  'fingerprint', fingerprint,
                  'openMs', extract(epoch FROM open_until - now()) * 1000,
+                 'openUntil', open_until,
+                 'openedAt', opened_at,
+                 'failedAt', (SELECT min((second->>'at')::float8) FROM jsonb_array_elements(recent) second WHERE (second->>'failed')::int > 0),
                  'isProbed', coalesce(probe_until > now(), false),
                  'isTroubled', coalesce(troubled_until > now(), false))) AS breakers
                FROM model_breakers WHERE scope IN ($1, $2)) b
@@ -91,10 +97,39 @@ export class Candidates {
   find(row: ModelsRow | undefined, tenantId: string, id: string): PricedCandidate | null {
     const model = row?.models?.find((known) => known.id === id);
     if (model === undefined) return null;
-    const apiKey = model.sealedKey === null ? null : this.#deps.secrets.open(keyPurpose, model.sealedKey);
-    const binding = { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey };
-    const candidate = this.#candidate(row, { scope: tenantId, tenantId, modelId: id }, binding, this.#deps.inference);
+    const key = { scope: tenantId, tenantId, modelId: id };
+    const candidate = this.#candidate(row, key, this.#bindingOf(model), this.#deps.inference);
     return { ...candidate, modelId: id, prices: model.prices ?? null };
+  }
+
+  /** Whether calls of a model of the workspace succeed. */
+  healthOf(row: ModelsRow | undefined, tenantId: string, model: StoredModel): ModelHealth {
+    const { view } = this.#breaker(row, { scope: tenantId, tenantId, modelId: model.id }, this.#bindingOf(model));
+    if (view !== null && view.openUntil !== null)
+      return { state: 'paused', since: isoOf(view.openedAt), retryAt: isoOf(view.openUntil) };
+    if (view?.isTroubled === true) return { state: 'failing', since: isoOf(view.failedAt), retryAt: null };
+    return { state: 'healthy', since: null, retryAt: null };
+  }
+
+  #bindingOf({ provider, baseUrl, model, sealedKey }: StoredModel): ModelBinding {
+    const apiKey = sealedKey === null ? null : this.#deps.secrets.open(keyPurpose, sealedKey);
+    return { provider, baseUrl, model, apiKey };
+  }
+
+  /** The breaker of a model with its state; null for one that does not belong to this configuration. */
+  #breaker(
+    row: ModelsRow | undefined,
+    breakerKey: Omit<BreakerKey, 'fingerprint'>,
+    { provider, baseUrl, model, apiKey }: ModelBinding,
+  ): { key: BreakerKey; view: BreakerView | null } {
+    const fingerprint = fingerprintOf(this.#deps.secrets.subkey('model fingerprints'), [
+      provider,
+      baseUrl,
+      model,
+      apiKey,
+    ]);
+    const found = row?.breakers?.[`${breakerKey.scope}/${breakerKey.modelId}`] ?? null;
+    return { key: { ...breakerKey, fingerprint }, view: found?.fingerprint === fingerprint ? found : null };
   }
 
   #candidate(
@@ -103,14 +138,8 @@ export class Candidates {
     binding: ModelBinding,
     inference: Inference,
   ): Omit<Candidate, 'modelId'> {
-    const { breakers, secrets } = this.#deps;
-    const { provider, baseUrl, model, apiKey } = binding;
-    const key = {
-      ...breakerKey,
-      fingerprint: fingerprintOf(secrets.subkey('model fingerprints'), [provider, baseUrl, model, apiKey]),
-    };
-    const found = row?.breakers?.[`${key.scope}/${key.modelId}`] ?? null;
-    const view = found?.fingerprint === key.fingerprint ? found : null;
+    const { breakers } = this.#deps;
+    const { key, view } = this.#breaker(row, breakerKey, binding);
     return {
       name: breakerKey.modelId,
       binding,
@@ -121,3 +150,5 @@ export class Candidates {
     };
   }
 }
+
+const isoOf = (time: string | number | null) => (time === null ? null : new Date(time).toISOString());

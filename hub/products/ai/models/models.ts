@@ -65,11 +65,11 @@ export class Ai {
     const row = await this.#candidates.read(tenantId);
     const { own } = this.#deps;
     return {
-      models: (row?.models ?? []).map(({ sealedKey, prices = null, ...model }) => ({
-        ...model,
-        prices,
-        apiKeySet: sealedKey !== null,
-      })),
+      models: (row?.models ?? []).map((stored) => {
+        const { sealedKey, prices = null, ...model } = stored;
+        const health = this.#candidates.healthOf(row, tenantId, stored);
+        return { ...model, prices, apiKeySet: sealedKey !== null, health };
+      }),
       order: row?.order ?? [],
       // After a workspace has chosen models, its requests go to no other model.
       fallback: own === null || (row?.order ?? []).length > 0 ? null : { model: own.binding.model, prices: own.prices },

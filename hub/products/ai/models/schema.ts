@@ -55,6 +55,8 @@ export const modelBreakers = pgTable(
     recent: jsonb('recent').$type<BreakerState['recent']>().notNull().default([]),
     openings: integer('openings').notNull().default(0),
     openUntil: instant('open_until'),
+    /** Null also for breakers that opened before this column existed. */
+    openedAt: instant('opened_at'),
     probeUntil: instant('probe_until'),
     /** Until this time, successes are recorded, too. */
     troubledUntil: instant('troubled_until'),

@@ -1,5 +1,6 @@
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useId, useState } from 'react';
+import type { ModelHealth } from '../../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { useAction } from '../../../app/api.ts';
 import { useLanguage } from '../../../app/language.tsx';
@@ -7,11 +8,14 @@ import { useIsAdmin } from '../../../app/session.tsx';
 import { Button, IconButton } from '../../../ui/button.tsx';
 import { Pill } from '../../../ui/status.tsx';
 import { CheckRow, ChoiceField, NumberField, TextField } from '../parts/controls.tsx';
+import { HealthNote, HealthPill } from './model-health.tsx';
 import type { ModelValue } from './model-value.ts';
 import { TestResult } from './test-result.tsx';
 
 interface RowProps {
   model: ModelValue;
+  /** Null for a model that is not in use or not stored yet. */
+  health: ModelHealth | null;
   position: number;
   isLast: boolean;
   /** The hub tests what is stored, so changes must be saved first. */
@@ -76,7 +80,17 @@ function Prices({ model, errorOf, onChange }: Pick<RowProps, 'model' | 'errorOf'
 }
 
 /** A model with its position, and its fields when it is open. */
-export function ModelRow({ model, position, isLast, isChanged, errorOf, onChange, onMove, onRemove }: RowProps) {
+export function ModelRow({
+  model,
+  health,
+  position,
+  isLast,
+  isChanged,
+  errorOf,
+  onChange,
+  onMove,
+  onRemove,
+}: RowProps) {
   const { words, format, number } = useLanguage();
   const { common, settings } = words;
   const text = settings.models;
@@ -102,6 +116,7 @@ export function ModelRow({ model, position, isLast, isChanged, errorOf, onChange
             {text.providers[model.provider]} · {visibleLine(model.model)}
           </p>
         </div>
+        {health !== null && <HealthPill health={health} />}
         {!model.isUsed && <Pill tone="neutral">{text.unused}</Pill>}
         {!model.apiKeySet && model.apiKey === '' && model.provider !== 'openai-compatible' && (
           <Pill tone="warning">{text.noKey}</Pill>
@@ -147,6 +162,7 @@ export function ModelRow({ model, position, isLast, isChanged, errorOf, onChange
           </span>
         )}
       </div>
+      {health !== null && <HealthNote health={health} />}
       {!isChanged && <TestResult result={test.data} error={test.error} />}
       <div id={id} hidden={!isOpen} className="border-t px-3.5 pt-3 pb-2.5">
         <div className="grid gap-x-4 sm:grid-cols-2">

@@ -32,7 +32,7 @@ export function valueOf({ models, order }: Models): { models: ModelValue[] } {
   const positionOf = (id: string) => (order.includes(id) ? order.indexOf(id) : order.length);
   return {
     models: models
-      .map(({ baseUrl, ...model }) => ({
+      .map(({ baseUrl, health: _health, ...model }) => ({
         ...model,
         baseUrl: baseUrl ?? '',
         apiKey: '',

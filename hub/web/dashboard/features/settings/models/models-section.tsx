@@ -18,6 +18,8 @@ import { bodyOf, newModel, readBody, valueOf } from './model-value.ts';
 import type { ModelValue } from './model-value.ts';
 
 const maxModels = 20;
+/** The hub sends no event when the health of a model changes. */
+const rereadMs = 10_000;
 
 /** Moves an item of a list by one position. */
 function moved<Item>(list: readonly Item[], from: number, to: number): Item[] {
@@ -26,6 +28,10 @@ function moved<Item>(list: readonly Item[], from: number, to: number): Item[] {
   if (item !== undefined) next.splice(to, 0, item);
   return next;
 }
+
+/** Unused models are not called, so that their health says nothing. */
+const healthOf = ({ models }: Answer<'getAutomationModels'>, { id, isUsed }: ModelValue) =>
+  isUsed ? (models.find((model) => model.id === id)?.health ?? null) : null;
 
 function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
   const { words, format } = useLanguage();
@@ -77,6 +83,7 @@ function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
                     // A new model has no id yet, and typing one must not move the focus.
                     key={index}
                     model={model}
+                    health={healthOf(server, model)}
                     position={index}
                     isLast={index === models.length - 1}
                     isChanged={edits.isChanged}
@@ -107,7 +114,7 @@ function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
 
 export function ModelsSection() {
   const { settings } = useLanguage().words;
-  const models = useQuery(query('getAutomationModels'));
+  const models = useQuery({ ...query('getAutomationModels'), refetchInterval: rereadMs });
   return (
     <>
       <p className="mb-3 text-text-muted">{settings.models.orderText}</p>

@@ -1,0 +1,35 @@
+import type { ModelHealth } from '../../../../../../shared/client/operations.ts';
+import { useLanguage } from '../../../app/language.tsx';
+import { useNow } from '../../../app/now.ts';
+import { Pill } from '../../../ui/status.tsx';
+import type { Tone } from '../../../ui/status.tsx';
+import { LocalTime, RelativeTime } from '../../../ui/time.tsx';
+
+const tones: Record<ModelHealth['state'], Tone> = { healthy: 'success', failing: 'warning', paused: 'danger' };
+
+/** Whether a model answers its calls. */
+export function HealthPill({ health: { state } }: { health: ModelHealth }) {
+  return <Pill tone={tones[state]}>{useLanguage().words.settings.models.health[state]}</Pill>;
+}
+
+/** Why calls of a model fail or are not sent, since when, and when it is called again. Nothing for a healthy model. */
+export function HealthNote({ health: { state, since, retryAt } }: { health: ModelHealth }) {
+  const text = useLanguage().words.settings.models;
+  const now = useNow();
+  if (state === 'healthy') return null;
+  return (
+    <p className="px-3.5 pb-2.5 text-sm text-text-muted">
+      {text.healthText[state]}{' '}
+      {since !== null && (
+        <>
+          {text.healthSince[state]}: <LocalTime at={since} />.{' '}
+        </>
+      )}
+      {retryAt !== null && (
+        <>
+          {text.nextTry}: {Date.parse(retryAt) <= now ? text.nextCall : <RelativeTime at={retryAt} />}.
+        </>
+      )}
+    </p>
+  );
+}
