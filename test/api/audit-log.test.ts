@@ -36,3 +36,32 @@ test('the audit log is filtered by action and by time, together with the other f
   expect((await list({ action: 'agent.created' }, await hub.workspace())).data).toEqual([]);
   await expect(list({ from: 'yesterday' })).rejects.toMatchObject({ code: 'validation_failed' });
 });
+
+test('changes of the policy, of a node, of models and of a role have the old and the new values', async () => {
+  const { api, session, tenantId } = await hub.workspace();
+  const { nodeId } = await api.call('createAutomationNode', { body: { name: 'Kiosk' } });
+  await api.call('updateAutomationNode', { params: { id: nodeId }, body: { tags: ['a'], allowBrowser: false } });
+  await session.call('putAutomationPolicy', { body: { maxRunsPerHour: 5 } });
+  await session.call('putAutomationPolicy', { body: { maxRunsPerHour: 7 } });
+  const put = (model: string, apiKey?: string) =>
+    api.call('putAutomationModels', {
+      body: { models: [{ id: 'main', provider: 'openai', model, ...(apiKey && { apiKey }) }], order: ['main'] },
+    });
+  await put('gpt-5', 'sk-secret');
+  await put('gpt-6');
+  await put('gpt-6', 'sk-secret-2');
+  const detailsOf = async (action: string) =>
+    (await list({ action }, { session, tenantId } as TestWorkspace)).data.map(({ details }) => details);
+  expect((await detailsOf('node.updated'))[0]).toMatchObject({ changes: { tags: { from: [], to: ['a'] } } });
+  expect((await detailsOf('node.updated'))[0]?.['changes']).not.toHaveProperty('allowBrowser');
+  expect((await detailsOf('policy.updated'))[0]?.['changes']).toEqual({ maxRunsPerHour: { from: 5, to: 7 } });
+  expect(await detailsOf('models.updated')).toMatchObject([
+    { changes: {}, keysChanged: ['main'] },
+    { changes: { 'main.model': { from: 'gpt-5', to: 'gpt-6' } }, keysChanged: [] },
+    {
+      changes: { order: { from: [], to: ['main'] }, 'main.model': { from: null, to: 'gpt-5' } },
+      keysChanged: ['main'],
+    },
+  ]);
+  expect(JSON.stringify(await detailsOf('models.updated'))).not.toContain('sk-secret');
+});

@@ -627,6 +627,41 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     expect(tab.complaints).toEqual([]);
   });
 
+  test('entries of the audit log show what changed from which value to which, and names are text', async () => {
+    const { api, session, jwt, tenantId } = await hub.workspace();
+    const { nodeId } = await api.call('createAutomationNode', { body: { name: 'Kiosk' } });
+    await api.call('updateAutomationNode', { params: { id: nodeId }, body: { name: '<b>Bar</b>', tags: ['a'] } });
+    const policy = { maxRunsPerHour: 5, standingOrders: 'x'.repeat(200) };
+    await session.call('putAutomationPolicy', { body: policy as never });
+    await session.call('putAutomationPolicy', { body: { ...policy, maxRunsPerHour: 7 } as never });
+    const models = [{ id: 'main', provider: 'openai', model: 'gpt-5', apiKey: 'sk-main' } as const];
+    await api.call('putAutomationModels', { body: { models, order: ['main'] } });
+    const { id: userId } = await session.call('addMember', {
+      params: { tenantId },
+      body: { email: 'ben@harbour.example', role: 'agent', password: 'correct horse battery' } as never,
+    });
+    await session.call('changeMember', { params: { tenantId, userId }, body: { role: 'admin' } });
+    await using tab = await open('/audit', { session: jwt, viewport: { width: 320, height: 760 } });
+    const { page } = tab;
+    const changesIn = async (action: string) => {
+      const entry = page.locator('main li', { has: page.getByText(action, { exact: true }) }).first();
+      await entry.waitFor();
+      return (await entry.locator('li').allInnerTexts()).map((text) => text.replaceAll('\n', ' '));
+    };
+    expect(await changesIn('changed the node')).toEqual([
+      'name before: Kiosk after: <b>Bar</b>',
+      'tags before: [] after: ["a"]',
+    ]);
+    expect(await changesIn('changed the policy')).toEqual(['maxRunsPerHour before: 5 after: 7']);
+    expect(await changesIn('changed the AI models')).toContain('main.model before: – after: gpt-5');
+    expect(await changesIn('changed the role of the member')).toEqual(['before: agent after: admin']);
+    expect(await page.getByText(`${'x'.repeat(120)}…`).count()).toBe(1);
+    expect(await page.locator('main').innerText()).not.toContain('sk-main');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('the first load has no code of other sections', async () => {
     await using tab = await open('/webhooks');
     await tab.page.getByRole('button', { name: 'Create a webhook' }).waitFor();

@@ -9,7 +9,7 @@ import { and, asc, eq, isNull, lt, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { newId } from '../../platform/ids.ts';
-import { recordAudit } from '../core/audit/index.ts';
+import { changesOf, fieldsOf, recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { failNodeCommands, isReachable, nodeRevoked, nodeTopic } from './commands/index.ts';
 import { channelTopic } from './connections/index.ts';
@@ -110,19 +110,20 @@ export class Nodes {
     const presented = await this.#deps.db.workspace(tenantId, async (tx) => {
       noteWorkspaceChange(tx, tenantId);
       if (body.name !== undefined) await assertNameFree(tx, tenantId, id, body.name);
-      const updated = await tx
+      const isThisNode = and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt));
+      const [before] = await tx.select().from(nodes).where(isThisNode).for('no key update');
+      if (before === undefined) throw notFound('node', id);
+      await tx
         .update(nodes)
         .set({ ...body, updatedAt: sql`now()` })
-        .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
-        .returning({ id: nodes.id });
-      if (updated.length === 0) throw notFound('node', id);
+        .where(isThisNode);
       await recordAudit(tx, {
         tenantId,
         actor,
         action: 'node.updated',
         targetType: 'node',
         targetId: id,
-        details: { ...body },
+        details: { ...body, changes: changesOf(fieldsOf(before, body), body) },
       });
       const found = await findNode(tx, tenantId, id, this.#deps.heartbeatSeconds);
       if (found === null) throw notFound('node', id);

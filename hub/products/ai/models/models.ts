@@ -8,7 +8,7 @@ import { eq, sql } from '../../../platform/db/orm.ts';
 import { assertVersion } from '../../../platform/http/routing/if-match.ts';
 import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import type { ModelBinding } from '../../../platform/inference/inference.ts';
-import { recordAudit } from '../../core/audit/index.ts';
+import { changesOf, recordAudit } from '../../core/audit/index.ts';
 import { costMicrosOf, reserve } from '../usage/index.ts';
 import type { Tokens, UsageLedger } from '../usage/index.ts';
 import { promptTokens } from './call-usage.ts';
@@ -47,6 +47,14 @@ const testRequest = {
   messages: [{ role: 'user' as const, content: 'OK?' }],
   maxOutputTokens: 256,
 };
+
+/** The fields of models by `<id>.<field>`, for the audit log. Keys are never part of it. */
+const fieldsOfModels = (models: ModelsRow['models']) =>
+  Object.fromEntries(
+    (models ?? []).flatMap(({ id, provider, model, baseUrl, prices = null }) =>
+      Object.entries({ provider, model, baseUrl, prices }).map(([name, value]) => [`${id}.${name}`, value] as const),
+    ),
+  );
 
 /** Assumed output tokens of a request without a limit. */
 const defaultOutputTokens = 4_096;
@@ -116,6 +124,15 @@ export class Ai {
           models: models.map(({ id }) => id),
           order: body.order,
           prices: Object.fromEntries(models.map(({ id, prices }) => [id, prices])),
+          changes: changesOf(
+            { order: before?.order ?? [], ...fieldsOfModels(before?.models ?? []) },
+            { order: body.order, ...fieldsOfModels(models) },
+          ),
+          keysChanged: models
+            .filter(
+              ({ id, sealedKey }) => sealedKey !== (before?.models.find((known) => known.id === id)?.sealedKey ?? null),
+            )
+            .map(({ id }) => id),
         },
       });
     });

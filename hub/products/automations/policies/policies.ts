@@ -10,7 +10,7 @@ import { and, eq, inArray, isNull, sql } from '../../../platform/db/orm.ts';
 import { authorsAfter } from '../../../platform/field-authors.ts';
 import { assertVersion } from '../../../platform/http/routing/if-match.ts';
 import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
-import { recordAudit } from '../../core/audit/index.ts';
+import { changesOf, fieldsOf, recordAudit } from '../../core/audit/index.ts';
 import { users } from '../../core/identity/schema.ts';
 import { automationPolicies } from './schema.ts';
 
@@ -118,7 +118,7 @@ export class Policies {
         action: 'policy.updated',
         targetType: 'policy',
         targetId: tenantId,
-        details: { ...body },
+        details: { ...body, changes: changesOf(fieldsOf(before ?? putPolicyBody.parse({}), body), body) },
       });
       // The new policy may allow runs that the old policy delayed.
       return { policy: await readPolicy(tx, tenantId), jobs: await reopenLines(tx, tenantId, null) };

@@ -1,1 +1,2 @@
 export { Audit, recordAudit, recordAudits } from './audit.ts';
+export { changesOf, fieldsOf } from './changes.ts';

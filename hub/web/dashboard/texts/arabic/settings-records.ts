@@ -13,6 +13,8 @@ export const records: typeof english = {
     targetType: 'ماذا',
     anyTarget: 'كل شيء',
     targetId: 'معرّف الكائن',
+    before: 'قبل',
+    after: 'بعد',
     filter: 'ترشيح',
     clear: 'مسح',
     open: 'فتح',

@@ -11,6 +11,8 @@ export const records = {
     targetType: 'What',
     anyTarget: 'Anything',
     targetId: 'Id of the object',
+    before: 'before',
+    after: 'after',
     filter: 'Filter',
     clear: 'Clear',
     open: 'Open',

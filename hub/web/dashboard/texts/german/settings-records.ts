@@ -13,6 +13,8 @@ export const records: typeof english = {
     targetType: 'Was',
     anyTarget: 'Alles',
     targetId: 'ID des Objekts',
+    before: 'vorher',
+    after: 'nachher',
     filter: 'Filtern',
     clear: 'Zurücksetzen',
     open: 'Öffnen',

@@ -12,6 +12,7 @@ import { LocalTime } from '../../../ui/time.tsx';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import { useSettingsSearch } from '../use-settings-search.ts';
 import { AuditFilters } from './audit-filters.tsx';
+import { Changes, changesOf } from './changes.tsx';
 import { settingsObjects, targetLink } from './target-link.ts';
 import { useActorNames } from './use-actor-names.ts';
 
@@ -51,7 +52,10 @@ function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => 
   const [, change] = useSettingsSearch();
   const [isOpen, setOpen] = useState(false);
   const actions: Record<string, string> = words.actions;
-  const summary = summaryOf(entry.details);
+  const diff = changesOf(entry.details);
+  const { from: _from, to: _to, ...others } = entry.details;
+  // The changes of named fields have the values of all other details.
+  const summary = diff.some(({ name }) => name !== null) ? '' : summaryOf(diff.length > 0 ? others : entry.details);
   return (
     <li className="px-3.5 py-2.5">
       <div className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
@@ -73,6 +77,7 @@ function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => 
         </span>
       </div>
       {summary !== '' && <p className="text-sm wrap-anywhere text-text-muted">{summary}</p>}
+      {diff.length > 0 && <Changes changes={diff} />}
       {isOpen && (
         <div className="mt-2">
           <JsonTree value={entry} />
