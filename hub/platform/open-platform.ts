@@ -15,7 +15,7 @@ import { LiveTopics } from './events/live-topics.ts';
 import { PostgresEvents } from './events/postgres-events.ts';
 import { publishAfterCommit } from './events/publish-after-commit.ts';
 import { smallBodyBytes } from './http/routing/body.ts';
-import { createSmtpMailer } from './mail/mail.ts';
+import { addressOf, createSmtpMailer } from './mail/mail.ts';
 import type { Mailer } from './mail/mail.ts';
 import { RecoveryWatch } from './observability/log-throttle.ts';
 import type { Logger } from './observability/logger.ts';
@@ -23,6 +23,8 @@ import { reasonOf } from './observability/reason-of.ts';
 import type { Tracing, TracingSettings } from './observability/tracing/tracing.ts';
 import { startPostgresServer } from './postgres-server/server.ts';
 import { MemoryBudget, partOfHeap } from './process/memory-budget.ts';
+import { createPush } from './push/push.ts';
+import type { Push } from './push/push.ts';
 import { LeasingRateLimiter } from './rate-limiter/leasing-rate-limiter.ts';
 import { createPostgresCounts } from './rate-limiter/postgres-counts.ts';
 import type { RateLimiter } from './rate-limiter/rate-limiter.ts';
@@ -37,6 +39,7 @@ export interface PlatformSettings {
   redisUrl: string | null;
   secrets: { key: Buffer | null };
   egress: { allowHosts: string[] };
+  http: { publicUrl: string | null };
   mail: { url: string; from: string } | null;
   tracing: TracingSettings | null;
 }
@@ -70,6 +73,7 @@ export interface Platform {
    */
   chatBlobs: Blobs;
   mailer: Mailer | null;
+  push: Push;
   /** Memory for large responses, reserved until the client has read them. */
   answerMemory: MemoryBudget;
   /** Memory for the raw bytes of request bodies, reserved from before they are read until they are parsed. */
@@ -84,6 +88,12 @@ export interface Platform {
 async function openTracing(settings: TracingSettings, logger: Logger): Promise<Tracing> {
   const { createTracing } = await import('./observability/tracing/tracing.ts');
   return createTracing(settings, logger);
+}
+
+/** Where push services can reach the operator of the hub. Some services refuse messages without such an address. */
+function contactOf({ http, mail }: Pick<PlatformSettings, 'http' | 'mail'>): string {
+  if (http.publicUrl?.startsWith('https://') === true) return http.publicUrl;
+  return `mailto:${mail === null ? 'operator@outrigger.invalid' : addressOf(mail.from)}`;
 }
 
 // Imported only when REDIS_URL is set.
@@ -170,6 +180,7 @@ export async function openPlatform(
     blobs,
     chatBlobs,
     mailer,
+    push: createPush({ db, secrets, egress, contact: contactOf(settings) }),
     answerMemory: new MemoryBudget({ limitBytes: partOfHeap(1 / 8), waitMs: memoryWaitMs }),
     incomingMemory: new MemoryBudget({
       limitBytes: maxIncomingMemory,

@@ -1806,6 +1806,18 @@ export interface CreateCallConnection {
   apiBaseUrl?: string;
 }
 
+export interface CreatePushSubscription {
+  /** https URL of the push service, from `PushSubscription.endpoint` */
+  endpoint: string;
+  /** Keys with which messages are encrypted, from `PushSubscription.toJSON()` */
+  keys: {
+    /** Public key of the browser: an uncompressed point on the curve P-256, base64url */
+    p256dh: string;
+    /** Authentication secret of the browser: 16 bytes, base64url */
+    auth: string;
+  };
+}
+
 export interface CreateSequence {
   /** Display name, 1 to 200 characters */
   name: string;
@@ -3566,6 +3578,22 @@ export interface Preferences {
   language: 'en' | 'de' | 'ar' | null;
   /** Whether Enter sends a reply in the inbox; otherwise Ctrl+Enter does */
   enterSends: boolean;
+}
+
+export interface PushState {
+  /** VAPID public key of this hub, as `applicationServerKey` of `PushManager.subscribe`; base64url */
+  publicKey: string;
+  /** Your subscribed browsers, newest first */
+  subscriptions: PushSubscription[];
+}
+
+export interface PushSubscription {
+  /** Id of the subscription */
+  id: string;
+  /** `User-Agent` of the browser, at most 300 characters; null without one */
+  client: string | null;
+  /** When the browser was subscribed */
+  createdAt: string;
 }
 
 export interface PutAiBudget {
@@ -8866,6 +8894,28 @@ export interface Operations {
     };
     answer: Deleted;
   };
+  /** Get your push notifications */
+  readPushState: {
+    input?: Record<string, never>;
+    answer: PushState;
+  };
+  /** Subscribe a browser to push notifications */
+  createPushSubscription: {
+    input: {
+      body: CreatePushSubscription;
+    };
+    answer: PushSubscription;
+  };
+  /** Remove a browser from push notifications */
+  deletePushSubscription: {
+    input: {
+      params: {
+        /** Id of the push subscription */
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
   /** Check that the process is alive */
   readHealth: {
     input?: Record<string, never>;
@@ -9165,6 +9215,9 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listOwnSessions: ['GET', '/auth/sessions'],
   endOtherOwnSessions: ['DELETE', '/auth/sessions'],
   endOwnSession: ['DELETE', '/auth/sessions/{id}'],
+  readPushState: ['GET', '/auth/me/push'],
+  createPushSubscription: ['POST', '/auth/me/push-subscriptions'],
+  deletePushSubscription: ['DELETE', '/auth/me/push-subscriptions/{id}'],
   readHealth: ['GET', '/healthz'],
   readReadiness: ['GET', '/readyz'],
 };

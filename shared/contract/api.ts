@@ -44,6 +44,7 @@ import { identity } from './core/identity.ts';
 import { invitations } from './core/invitations.ts';
 import { ownSessions } from './core/own-sessions.ts';
 import { passwordResetResource } from './core/password-resets.ts';
+import { push } from './core/push.ts';
 import { system } from './core/system.ts';
 import { usageEvents } from './core/usage-events.ts';
 import type { Operation } from './define.ts';
@@ -108,6 +109,7 @@ export const api = {
   ...passwordResetResource,
   ...invitations,
   ...ownSessions,
+  ...push,
   ...system,
 };
 

@@ -15,7 +15,7 @@ export type { EgressConnection } from './connect.ts';
 export interface EgressRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers: Record<string, string>;
-  body?: string;
+  body?: string | Buffer;
   signal: AbortSignal;
   /** Limit of the whole exchange including redirects, in milliseconds. */
   timeoutMs: number;

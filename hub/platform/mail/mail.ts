@@ -41,7 +41,7 @@ export interface Mailer extends AsyncDisposable {
 }
 
 /** The address part of a sender such as `Outrigger <hub@example.com>`. */
-function addressOf(sender: string): string {
+export function addressOf(sender: string): string {
   const open = sender.lastIndexOf('<');
   const close = sender.indexOf('>', open);
   return (open === -1 || close === -1 ? sender : sender.slice(open + 1, close)).trim();

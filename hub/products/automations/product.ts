@@ -12,7 +12,7 @@ import type { WorkspaceLimits } from '../core/limits/index.ts';
 import type { NodesProduct } from '../nodes/index.ts';
 import { Agents, findAgent, findToolProfile, readAuthors, ToolProfiles } from './agents/index.ts';
 import { agentRoutes } from './agents/routes.ts';
-import { ApprovalLinks, approvalPort, Approvals, expireRunApprovals } from './approvals/index.ts';
+import { ApprovalLinks, approvalPort, ApprovalPushes, Approvals, expireRunApprovals } from './approvals/index.ts';
 import { approvalPages } from './approvals/pages.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { Channels } from './channels/index.ts';
@@ -86,7 +86,7 @@ export interface Automations extends Product {
 }
 
 export function createAutomations(
-  { db, months, events, live, cursors, secrets, egress, blobs, mailer, answerMemory, logger, tracing }: Platform,
+  { db, months, events, live, cursors, secrets, egress, blobs, mailer, push, answerMemory, logger, tracing }: Platform,
   settings: AutomationsSettings,
   {
     limits,
@@ -181,6 +181,7 @@ export function createAutomations(
     dispatch,
     publicUrl: settings.http.publicUrl,
   });
+  const approvalPushes = new ApprovalPushes({ db, push, logger });
   const agents = new Agents({ db, cursors, limits });
   const toolProfiles = new ToolProfiles({ db, cursors, limits, isKnownSkill });
   const policies = new Policies({ db, isKnownSkill, dispatch });
@@ -265,6 +266,7 @@ export function createAutomations(
     tasks: [
       { name: 'approvals', everyMs: 1_000, run: (stopping) => approvals.settleExpired(stopping) },
       { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
+      { name: 'approval notifications', everyMs: 2_000, run: (stopping) => approvalPushes.sendDue(stopping) },
       { name: 'schedules', everyMs: 500, run: () => schedules.fireDue() },
       { name: 'erasure of runs', everyMs: 2_000, run: (stopping) => runErasure.sweep(stopping) },
       { name: 'retention of runs', everyMs: 60_000, run: (stopping) => runRetention.prune(stopping) },

@@ -13,12 +13,14 @@ import { OwnSessions } from './identity/own-sessions.ts';
 import { signInPages } from './identity/pages.ts';
 import { passwordPages } from './identity/password-pages.ts';
 import { PasswordResets } from './identity/password-resets.ts';
+import { PushSubscriptions } from './identity/push-subscriptions.ts';
 import {
   identityRoutes,
   invitationRoutes,
   originRoutes,
   ownSessionRoutes,
   passwordResetRoutes,
+  pushRoutes,
 } from './identity/routes.ts';
 import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
@@ -46,7 +48,7 @@ export interface Core extends Product {
 
 /** @param maxPerWorkspace replaces declared limits in tests. */
 export function createCore(
-  { db, events, live, cursors, rateLimiter, secrets, mailer, logger }: Platform,
+  { db, events, live, cursors, rateLimiter, secrets, egress, mailer, push, logger }: Platform,
   settings: CoreSettings,
   maxPerWorkspace?: Partial<Record<LimitedKind, number>>,
 ): Core {
@@ -74,6 +76,7 @@ export function createCore(
       ...passwordResetRoutes(resets),
       ...invitationRoutes(invitations),
       ...ownSessionRoutes(new OwnSessions({ db, events, cursors })),
+      ...pushRoutes(new PushSubscriptions({ db, egress, push })),
       ...auditRoutes(new Audit({ db, cursors })),
       ...usageEventRoutes(new UsageEvents({ db, cursors })),
       ...eventRoutes(workspaceEvents),

@@ -2,6 +2,7 @@ import { maxStoredResponseBytes, retrySeconds } from '../../../shared/contract/w
 import { toStorableText } from '../../../shared/json.ts';
 import { EgressFailed, EgressRefused } from '../../platform/egress/egress.ts';
 import type { Egress, EgressResponse } from '../../platform/egress/egress.ts';
+import { retryAfterOf } from '../../platform/egress/retry-after.ts';
 import type { AttemptOutcome } from './delivery-store.ts';
 import { signatureHeaders } from './signature.ts';
 
@@ -109,12 +110,4 @@ function failureOf(
     status: 'failed',
     retryAfterSeconds: Math.max(seconds, Math.min(retryAfter ?? 0, maxRetryAfterSeconds)),
   };
-}
-
-/** The seconds of a `Retry-After` header, which holds a number of seconds or a date. */
-export function retryAfterOf(header: string | undefined): number | null {
-  if (header === undefined) return null;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, (at - Date.now()) / 1000);
 }

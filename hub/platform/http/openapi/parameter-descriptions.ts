@@ -28,6 +28,7 @@ const subjects: Record<string, string> = {
   campaigns: 'campaign',
   tokens: 'API token',
   invitations: 'invitation',
+  'push-subscriptions': 'push subscription',
 };
 
 const path: Record<string, string> = {

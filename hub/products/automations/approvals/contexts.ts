@@ -121,9 +121,9 @@ async function readNames(tx: Transaction, tenantId: string, actors: readonly str
 }
 
 /** The error that a decision of the reader would get; null if the reader can decide. */
-async function refusalOf(
+export async function refusalOf(
   tx: Transaction,
-  row: ContextRow,
+  row: Omit<ContextRow, 'id' | 'nodeId'>,
   voters: readonly string[],
   { decider, hasPermission }: ContextReader,
   facts: DecisionFacts,

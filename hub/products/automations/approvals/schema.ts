@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../../shared/json.ts';
 import { runs } from '../../../engine/schema.ts';
 import { boolean, index, integer, pgTable, primaryKey, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
+import { pushSubscriptions } from '../../core/identity/schema.ts';
 
 export const approvals = pgTable(
   'approvals',
@@ -48,12 +49,18 @@ export const approvals = pgTable(
       .default(sql`'{}'`),
     /** When to check for approvers without a mailed link; null when no mail is pending. */
     mailDueAt: instant('mail_due_at').defaultNow(),
+    /** When to check for members to notify; null when no check is pending. */
+    pushDueAt: instant('push_due_at'),
     createdAt: createdAt(),
   },
   (table) => [
     index('approvals_mail_due')
       .on(table.mailDueAt)
       .where(sql`status = 'pending' and mail_due_at is not null`)
+      .concurrently(),
+    index('approvals_push_due')
+      .on(table.pushDueAt)
+      .where(sql`status = 'pending' and push_due_at is not null`)
       .concurrently(),
     unique('approvals_step').on(table.runId, table.stepIndex, table.attempt, table.call),
     index('approvals_tenant').on(table.tenantId, table.id),
@@ -100,4 +107,29 @@ export const approvalLinks = pgTable(
     createdAt: createdAt(),
   },
   (table) => [index('approval_links_approval').on(table.approvalId), ...policies()],
+);
+
+/** The notification of one browser about one approval. The row stays after the notification, so that it is sent once. */
+export const approvalPushes = pgTable(
+  'approval_pushes',
+  {
+    approvalId: uuid('approval_id')
+      .notNull()
+      .references(() => approvals.id, { onDelete: 'cascade' }),
+    subscriptionId: uuid('subscription_id')
+      .notNull()
+      .references(() => pushSubscriptions.id, { onDelete: 'cascade' }),
+    tenantId: tenantId(),
+    attempts: integer('attempts').notNull().default(0),
+    /** When to make the next attempt; null when none follows. During an attempt, when the process counts as dead. */
+    dueAt: instant('due_at').defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.approvalId, table.subscriptionId] }),
+    index('approval_pushes_subscription').on(table.subscriptionId),
+    index('approval_pushes_due')
+      .on(table.dueAt)
+      .where(sql`due_at is not null`),
+    ...policies(),
+  ],
 );

@@ -8,6 +8,7 @@ import { memorySize } from '../../../platform/db/memory-size.ts';
 import { and, asc, desc, eq, getTableColumns, inArray, lt, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { RowSize } from '../../../platform/large-pages.ts';
+import { pushSubscriptions } from '../../core/identity/schema.ts';
 import { readPolicy } from '../policies/index.ts';
 import { approvals, approvalVotes } from './schema.ts';
 
@@ -33,6 +34,11 @@ async function createApproval(tx: Transaction, approval: NewApproval): Promise<s
       escalateAt:
         escalateAfterSeconds === undefined ? null : sql`now() + make_interval(secs => ${escalateAfterSeconds})`,
       mailDueAt: approvers.length === 0 ? null : sql`now()`,
+      // Members may subscribe before an escalation.
+      pushDueAt:
+        escalateAfterSeconds === undefined
+          ? sql`CASE WHEN EXISTS (SELECT FROM ${pushSubscriptions} WHERE ${pushSubscriptions.tenantId} = ${given.tenantId}) THEN now() END`
+          : sql`now()`,
     })
     .onConflictDoUpdate({
       target: [approvals.runId, approvals.stepIndex, approvals.attempt, approvals.call],

@@ -4,12 +4,14 @@ import { identity as resource } from '../../../../shared/contract/core/identity.
 import { invitations as invitationResource } from '../../../../shared/contract/core/invitations.ts';
 import { ownSessions as ownSessionResource } from '../../../../shared/contract/core/own-sessions.ts';
 import { passwordResetResource } from '../../../../shared/contract/core/password-resets.ts';
+import { push as pushResource } from '../../../../shared/contract/core/push.ts';
 import { actorOf } from '../../../platform/http/auth/principal.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Identity } from './index.ts';
 import type { Invitations } from './invitations.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import type { PasswordResets } from './password-resets.ts';
+import type { PushSubscriptions } from './push-subscriptions.ts';
 import type { SignInOrigin } from './service.ts';
 
 const originOf = ({ address, headers }: { address: string; headers: IncomingHttpHeaders }): SignInOrigin => ({
@@ -75,4 +77,12 @@ export const ownSessionRoutes = (sessions: OwnSessions) =>
     listOwnSessions: ({ principal, query }) => sessions.list(principal, query),
     endOwnSession: ({ principal, params }) => sessions.end(principal, params.id),
     endOtherOwnSessions: ({ principal }) => sessions.endOthers(principal),
+  });
+
+export const pushRoutes = (subscriptions: PushSubscriptions) =>
+  implement(pushResource, {
+    readPushState: ({ principal }) => subscriptions.read(principal),
+    createPushSubscription: ({ principal, body, headers }) =>
+      subscriptions.create(principal, body, headers['user-agent']),
+    deletePushSubscription: ({ principal, params }) => subscriptions.remove(principal, params.id),
   });

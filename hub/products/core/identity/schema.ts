@@ -80,6 +80,34 @@ export const signInCodes = pgTable(
   ],
 );
 
+/** Browsers that get notifications of a user. A subscription ends with the session in which it was created. */
+export const pushSubscriptions = pgTable(
+  'push_subscriptions',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    sessionId: uuid('session_id')
+      .notNull()
+      .references(() => sessions.id, { onDelete: 'cascade' }),
+    /** URL at the push service. A browser has one, so it belongs to the user who subscribed last. */
+    endpoint: text('endpoint').notNull().unique('push_subscriptions_endpoint'),
+    p256dh: bytea('p256dh').notNull(),
+    auth: bytea('auth').notNull(),
+    /** `User-Agent` of the browser, shortened. */
+    client: text('client'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    index('push_subscriptions_tenant').on(table.tenantId),
+    index('push_subscriptions_user').on(table.userId),
+    index('push_subscriptions_session').on(table.sessionId),
+    ...policies(),
+  ],
+);
+
 /** Mailed password links. When a user sets a password with one link, all links of the user are deleted. */
 export const passwordResets = pgTable(
   'password_resets',

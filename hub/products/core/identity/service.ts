@@ -15,10 +15,11 @@ import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
+import { clientOf } from './client.ts';
 import { Members } from './members.ts';
 import { Origins } from './origins.ts';
 import { noPassword, Passwords } from './passwords.ts';
-import { sessions } from './schema.ts';
+import { pushSubscriptions, sessions } from './schema.ts';
 import { SignInLimits } from './sign-in-limits.ts';
 import {
   assertStillAdmin,
@@ -67,8 +68,6 @@ export interface SignInOrigin {
 
 const issuer = 'outrigger';
 const codeHours = 24;
-/** Kept characters of a `User-Agent`. */
-const maxClientLength = 300;
 const codeHash = (code: string) => createHash('sha256').update(code).digest();
 
 /** Workspaces, their members and API keys, and sign-in. */
@@ -167,12 +166,13 @@ export class Identity {
   }
 
   async logOut({ tenantId, sessionId }: SessionIdentity): Promise<{ signedOut: true }> {
-    await this.#deps.db.workspace(tenantId, (tx) =>
-      tx
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      await tx
         .update(sessions)
         .set({ revokedAt: sql`now()` })
-        .where(eq(sessions.id, sessionId)),
-    );
+        .where(eq(sessions.id, sessionId));
+      await tx.delete(pushSubscriptions).where(eq(pushSubscriptions.sessionId, sessionId));
+    });
     publishAccessChange(this.#deps.events, tenantId);
     return { signedOut: true };
   }
@@ -307,7 +307,7 @@ export class Identity {
 
   /** Starts a session of a user whose row the transaction has locked or inserted. */
   async startSession(tx: Transaction, user: UserRow, { address, userAgent }: SignInOrigin): Promise<Session> {
-    const client = userAgent?.slice(0, maxClientLength).toWellFormed() ?? null;
+    const client = clientOf(userAgent);
     const session = await insertSession(tx, user, { hours: this.#deps.sessionHours, client });
     await this.#limits.remember(tx, user, address);
     const token = await new SignJWT({ tenantId: user.tenantId, role: user.role })

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "approvals_push_due" ON "approvals" USING btree ("push_due_at") WHERE status = 'pending' and push_due_at is not null;
