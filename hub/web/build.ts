@@ -15,8 +15,8 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { InlineConfig, Rollup } from 'vite';
 
 /**
- * Bundles the dashboard, the chat page, the voice page, the softphone and the widget loader into `hub/web/dist`. Each file is also
- * stored compressed in gzip and Brotli, so that the hub compresses nothing at run time. `assets.json` in that folder
+ * Bundles the dashboard, the page that turns notifications on with its service worker, the chat page, the voice page, the
+ * softphone and the widget loader into `hub/web/dist`. Each file is also stored compressed in gzip and Brotli, so that the hub compresses nothing at run time. `assets.json` in that folder
  * lists the entry files of each page.
  */
 
@@ -92,7 +92,8 @@ const capture: InlineConfig = {
   },
 };
 
-const loader: InlineConfig = {
+/** Build configuration of a script in one file with a fixed name. */
+const scriptOf = (name: string, script: string): InlineConfig => ({
   ...common,
   build: {
     outDir,
@@ -100,11 +101,11 @@ const loader: InlineConfig = {
     target: browsers,
     modulePreload: false,
     rolldownOptions: {
-      input: join(here, 'loader/main.ts'),
-      output: { format: 'iife', entryFileNames: 'widget.js' },
+      input: join(here, script),
+      output: { format: 'iife', entryFileNames: `${name}.js` },
     },
   },
-};
+});
 
 function compress(folder: string): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
@@ -168,13 +169,15 @@ if (vite === null) {
   const { default: tailwind } = await import('@tailwindcss/vite');
   const dashboard = await build(dashboardWith([tailwind()]));
   const { script: captureScript } = await build(capture);
-  await build(loader);
+  const notify = await build(pageOf('notify', 'notify/main.tsx'));
+  await build(scriptOf('push-worker', 'notify/worker.ts'));
+  await build(scriptOf('widget', 'loader/main.ts'));
   // One file of a package with hundreds of dependencies, which an installed hub does not need.
   const script = new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
   copyFileSync(script, join(outDir, apiReference));
   writeFileSync(
     join(outDir, manifest),
-    `${JSON.stringify({ page, voice: { ...voice, capture: captureScript }, phone, dashboard })}\n`,
+    `${JSON.stringify({ page, voice: { ...voice, capture: captureScript }, phone, dashboard, notify })}\n`,
   );
   compress(outDir);
   install();

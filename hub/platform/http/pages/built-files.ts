@@ -27,6 +27,10 @@ export interface BuiltFiles {
   phone: { script: string; style: string };
   /** Names of the entry assets of the dashboard. */
   dashboard: { script: string; style: string };
+  /** Names of the entry assets of the page that turns notifications on. */
+  notify: { script: string; style: string };
+  /** The service worker that shows notifications. */
+  pushWorker: BuiltFile;
 }
 
 /** Folder of the files that `hub/web/build.ts` builds. */
@@ -114,8 +118,12 @@ function readList(folder: string): BuiltFiles {
   const names = readdirSync(join(folder, 'assets')).filter((name) => Object.hasOwn(types, extname(name)));
   return {
     loader: readBuilt(join(folder, 'widget.js')),
+    pushWorker: readBuilt(join(folder, 'push-worker.js')),
     assets: new Map(names.map((name) => [name, readBuilt(join(folder, 'assets', name))])),
-    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<BuiltFiles, 'page' | 'voice' | 'phone' | 'dashboard'>),
+    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<
+      BuiltFiles,
+      'page' | 'voice' | 'phone' | 'dashboard' | 'notify'
+    >),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Authenticator } from '../auth/auth.ts';
 import { equals } from '../auth/constant-time.ts';
 import { compressedFile, fileResponse, readApiReferenceScript } from './built-files.ts';
 import { dashboardPage } from './dashboard-page.ts';
+import { notifyPages } from './notify-pages.ts';
 import { formHeaders, servePages } from './page.ts';
 import type { Page, PageServing } from './page.ts';
 import { referenceScript, renderReferencePage } from './reference-page.ts';
@@ -58,7 +59,7 @@ export function createHubPages(options: HubPagesOptions): express.Router {
       };
     },
   };
-  servePages(router, [statusPage, dashboardPage, ...options.pages], options);
+  servePages(router, [statusPage, ...notifyPages, dashboardPage, ...options.pages], options);
 
   /** Serves a file that is read and compressed at its first request, once per process. */
   const serveFile = (path: string, type: string, headers: Record<string, string>, read: () => Buffer) => {

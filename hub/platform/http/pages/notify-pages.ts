@@ -1,0 +1,70 @@
+import { builtFiles, fileResponse } from './built-files.ts';
+import type { Page } from './page.ts';
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "require-trusted-types-for 'script'",
+  // The policy of the page allows one address: that of the service worker.
+  'trusted-types push-worker',
+].join('; ');
+
+/**
+ * The page that turns push notifications on, and the service worker that shows them. The page is a document of its own,
+ * because the dashboard forbids service workers (`trusted-types 'none'`).
+ */
+export const notifyPages: Page[] = [
+  {
+    method: 'GET',
+    path: '/app/notify',
+    async answer() {
+      const { script, style } = builtFiles().notify;
+      const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<meta name="color-scheme" content="light dark">
+<title>Outrigger</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/widget/assets/${style}">
+<script type="module" src="/widget/assets/${script}"></script>
+</head>
+<body>
+<div id="notify"></div>
+<noscript><p>This page needs JavaScript.</p></noscript>
+</body>
+</html>
+`;
+      return {
+        html,
+        headers: {
+          'Content-Security-Policy': policy,
+          'Cache-Control': 'no-cache',
+          'Referrer-Policy': 'same-origin',
+          'X-Frame-Options': 'DENY',
+          'X-Robots-Tag': 'noindex, nofollow',
+        },
+      };
+    },
+  },
+  {
+    method: 'GET',
+    path: '/app/push-worker.js',
+    answer: async ({ headers }) =>
+      fileResponse(
+        builtFiles().pushWorker,
+        { accepted: String(headers['accept-encoding'] ?? ''), known: headers['if-none-match'] },
+        // The policy of its response is that of a service worker. It loads nothing.
+        { 'Content-Security-Policy': "default-src 'none'", 'Cache-Control': 'no-cache' },
+      ),
+  },
+];

@@ -1,0 +1,84 @@
+import { Store } from '../../../shared/web/store.ts';
+import { createSubscription, deleteSubscription, HubError, readState, readUser } from './hub.ts';
+import type { SignedInUser } from './hub.ts';
+import { isSupported, readStored, store, subscribeBrowser, unsubscribeBrowser } from './subscription.ts';
+
+/**
+ * - `denied`: the browser blocks notifications of this hub
+ * - `unsupported`: the browser has no push notifications, or the page is not loaded by https
+ * - `noService`: the push service of the browser is not reachable
+ * - `noHub`: the hub is not reachable
+ */
+export type Status = 'loading' | 'off' | 'on' | 'denied' | 'unsupported' | 'noService' | 'noHub';
+
+export interface PageState {
+  status: Status;
+  user: SignedInUser | null;
+  isBusy: boolean;
+  /** Why the hub refused a request; null when it did not. */
+  refusal: string | null;
+}
+
+const signInPath = '/sign-in?to=/app/notify';
+
+/** The notifications of this browser: their state, and how they are turned on and off. */
+export class Notifications {
+  readonly store = new Store<PageState>({ status: 'loading', user: null, isBusy: false, refusal: null });
+
+  /** Reads the state. Leaves the page when nobody is signed in. */
+  load(): Promise<void> {
+    return this.#run(async () => {
+      const user = await readUser();
+      this.store.set({ user });
+      if (!isSupported()) return 'unsupported';
+      if (Notification.permission === 'denied') return 'denied';
+      const { subscriptions } = await readState(user.id);
+      const stored = readStored();
+      const isStored = stored?.userId === user.id && subscriptions.some(({ id }) => id === stored.id);
+      return isStored && Notification.permission === 'granted' ? 'on' : 'off';
+    });
+  }
+
+  /** Asks for the permission and subscribes the browser. Call it in the handler of a click. */
+  turnOn(): Promise<void> {
+    return this.#run(async ({ user }) => {
+      const permission = await Notification.requestPermission();
+      if (permission !== 'granted') return permission === 'denied' ? 'denied' : 'off';
+      const { publicKey } = await readState(user.id);
+      const subscription = await subscribeBrowser(publicKey).catch((error: unknown) =>
+        error instanceof DOMException && error.name === 'NotAllowedError'
+          ? ('denied' as const)
+          : ('noService' as const),
+      );
+      if (typeof subscription === 'string') return subscription;
+      const { id } = await createSubscription(user.id, subscription);
+      store({ userId: user.id, id });
+      return 'on';
+    });
+  }
+
+  turnOff(): Promise<void> {
+    return this.#run(async ({ user }) => {
+      const stored = readStored();
+      if (stored !== null) await deleteSubscription(user.id, stored.id);
+      store(null);
+      await unsubscribeBrowser();
+      return 'off';
+    });
+  }
+
+  /** Runs an action that returns the new status. A click during an action is ignored. */
+  async #run(action: (state: { user: SignedInUser }) => Promise<Status>): Promise<void> {
+    if (this.store.state.isBusy) return;
+    this.store.set({ isBusy: true, refusal: null });
+    try {
+      this.store.set({ status: await action(this.store.state as { user: SignedInUser }) });
+    } catch (error) {
+      if (error instanceof HubError && error.status === 401) location.replace(signInPath);
+      else if (error instanceof HubError && error.status < 500) this.store.set({ refusal: error.message });
+      else this.store.set({ status: 'noHub' });
+    } finally {
+      this.store.set({ isBusy: false });
+    }
+  }
+}
