@@ -33,6 +33,12 @@ export const access: typeof english = {
     endSession: 'تسجيل الخروج',
     endOthers: 'تسجيل الخروج من كل مكان آخر',
     othersEnded: 'عدد الجلسات الأخرى التي أُنهيت: {count}',
+    notifications: 'الإشعارات',
+    notificationsText: 'تُعلمك هذه المتصفحات عندما تنتظر موافقة قرارك.',
+    noNotifications: 'الإشعارات متوقفة في جميع المتصفحات.',
+    notificationsSince: 'مشغّلة منذ',
+    removeNotifications: 'إزالة',
+    setUpNotifications: 'الإشعارات في هذا المتصفح',
   },
   members: {
     member: 'العضو',

@@ -70,6 +70,8 @@ export const records: typeof english = {
       'member.profile_updated': 'غيّر الملف الشخصي للعضو',
       'member.picture_set': 'عيّن صورة العضو',
       'member.picture_deleted': 'حذف صورة العضو',
+      'member.push_subscribed': 'شغّل إشعارات العضو',
+      'member.push_unsubscribed': 'أزال إشعارات العضو',
       'member.password_set': 'عيّن كلمة مرور العضو',
       'member.password_changed': 'غيّر كلمة مرور العضو',
       'member.password_reset': 'أعاد تعيين كلمة مرور العضو',

@@ -32,6 +32,12 @@ export const access = {
     endSession: 'Sign out',
     endOthers: 'Sign out everywhere else',
     othersEnded: 'Other sessions that ended: {count}',
+    notifications: 'Notifications',
+    notificationsText: 'These browsers tell you when an approval waits for your decision.',
+    noNotifications: 'Notifications are off in all browsers.',
+    notificationsSince: 'On since',
+    removeNotifications: 'Remove',
+    setUpNotifications: 'Notifications in this browser',
   },
   members: {
     member: 'Member',

@@ -68,6 +68,8 @@ export const records = {
       'member.profile_updated': 'changed the profile of',
       'member.picture_set': 'set the picture of',
       'member.picture_deleted': 'deleted the picture of',
+      'member.push_subscribed': 'turned on notifications of',
+      'member.push_unsubscribed': 'removed notifications of',
       'member.password_set': 'set the password of',
       'member.password_changed': 'changed the password of',
       'member.password_reset': 'reset the password of',

@@ -35,6 +35,12 @@ export const access: typeof english = {
     endSession: 'Abmelden',
     endOthers: 'Überall sonst abmelden',
     othersEnded: 'Beendete andere Sitzungen: {count}',
+    notifications: 'Benachrichtigungen',
+    notificationsText: 'Diese Browser melden Ihnen, wenn eine Freigabe auf Ihre Entscheidung wartet.',
+    noNotifications: 'Benachrichtigungen sind in allen Browsern ausgeschaltet.',
+    notificationsSince: 'Eingeschaltet seit',
+    removeNotifications: 'Entfernen',
+    setUpNotifications: 'Benachrichtigungen in diesem Browser',
   },
   members: {
     member: 'Mitglied',

@@ -70,6 +70,8 @@ export const records: typeof english = {
       'member.profile_updated': 'hat das Profil geändert von',
       'member.picture_set': 'hat das Bild gesetzt von',
       'member.picture_deleted': 'hat das Bild gelöscht von',
+      'member.push_subscribed': 'hat Benachrichtigungen eingeschaltet von',
+      'member.push_unsubscribed': 'hat Benachrichtigungen entfernt von',
       'member.password_set': 'hat das Passwort gesetzt von',
       'member.password_changed': 'hat das Passwort geändert von',
       'member.password_reset': 'hat das Passwort zurückgesetzt von',

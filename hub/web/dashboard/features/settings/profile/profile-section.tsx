@@ -8,6 +8,7 @@ import { Section } from '../../../ui/layout.tsx';
 import { Loaded } from '../../../ui/loaded.tsx';
 import { ChoiceField } from '../parts/controls.tsx';
 import { NameForm } from './name-form.tsx';
+import { NotificationList } from './notification-list.tsx';
 import { PasswordForm } from './password-form.tsx';
 import { PictureForm } from './picture-form.tsx';
 import { SessionList } from './session-list.tsx';
@@ -37,6 +38,7 @@ export function ProfileSection() {
         />
         <ErrorNote error={error} />
       </Section>
+      <NotificationList />
       <PasswordForm />
       <SessionList />
     </div>
