@@ -134,6 +134,7 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     idPrefix: [crowd.run.slice(0, 13)],
     triggerType: ['manual', 'error'],
     tag: ['office', 'nothing'],
+    pack: ['heartbeat', 'nothing'],
     nodeId: [crowd.node],
     errorCode: ['nothing'],
     sort: ['updatedAt', 'name'],

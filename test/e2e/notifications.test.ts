@@ -49,7 +49,7 @@ describe.skipIf(notificationBrowser === null)('the notifications of a browser (n
 
   /** Opens the page after `script` has run in it. */
   async function open(
-    session: string | null,
+    session: string,
     script: string,
     { isAllowed = true, ...options }: BrowserContextOptions & { isAllowed?: boolean } = {},
   ) {
@@ -216,7 +216,7 @@ describe.skipIf(notificationBrowser === null)('the notifications of a browser (n
   });
 
   test('need a signed-in user, and end with the session', async () => {
-    await using stranger = await open(null, '');
+    await using stranger = await openDashboard(browser, '/app/notify', { hubUrl: hub.url, session: null });
     await stranger.page.waitForURL(`${hub.url}/sign-in?to=/app/notify`);
     const { email, token, session } = await addMember();
     await using tab = await open(token, stubSubscribe(service.subscribe()));
