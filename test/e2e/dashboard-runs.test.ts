@@ -239,6 +239,22 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
+  test('the times in reasons and in the period of the filter show UTC on hover', async () => {
+    const [late = ''] = await start('pause');
+    const [from, to] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString()) as [
+      string,
+      string,
+    ];
+    await using tab = await open(`/app/runs?from=${from}&to=${to}`);
+    const { page } = tab;
+    const reason = row(page, late).locator('div', { hasText: /^Continues at/ });
+    expect(await reason.locator('time').getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC$/);
+    const period = page.locator('time[datetime]', { hasText: /\d/ });
+    const titles = await period.evaluateAll((times: { title: string }[]) => times.map(({ title }) => title));
+    for (const at of [from, to]) expect(titles).toContain(`${at.replace('T', ' ').replace('Z', '')} UTC`);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('a burst of new runs moves neither scroll nor selection, and waits in a bar', async () => {
     await start('greet', 130);
     await using tab = await open('/app/runs');

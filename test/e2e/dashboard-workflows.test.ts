@@ -270,6 +270,12 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     await page.getByText('the time is skipped').waitFor();
     const time = march.getByText(/03:30/);
     expect(await time.getAttribute('title')).toMatch(/-03-01 02:30:00.000 UTC$/);
+    await page.goto(`${hub.url}/app/workflows?q=Nightly`);
+    const next = page
+      .getByRole('row')
+      .filter({ hasText: 'Nightly' })
+      .getByText(/03:30|21:30|22:30/);
+    expect(await next.getAttribute('title')).toMatch(/-01 0[12]:30:00.000 UTC$/);
     expect(tab.complaints).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { useLanguage } from '../app/language.tsx';
 import { useNow } from '../app/now.ts';
 
@@ -47,6 +48,27 @@ export function ZonedTime({ at, timeZone }: { at: string; timeZone?: string }) {
     <time dateTime={at} title={format(words.common.utc, { time: utcOf(at) })}>
       {text}
     </time>
+  );
+}
+
+/** A text with an element in place of its placeholder `{time}`. `values` are those of its other placeholders. */
+export function TextWithTime({
+  text,
+  time,
+  values = {},
+}: {
+  text: string;
+  time: ReactNode;
+  values?: Record<string, string>;
+}) {
+  const { format } = useLanguage();
+  const [before = '', after = ''] = text.split('{time}').map((part) => format(part, values));
+  return (
+    <>
+      {before}
+      {time}
+      {after}
+    </>
   );
 }
 

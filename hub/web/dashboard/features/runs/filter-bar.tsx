@@ -5,8 +5,8 @@ import type { ReactNode } from 'react';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { useNow } from '../../app/now.ts';
 import { Input } from '../../ui/form.tsx';
+import { LocalTime } from '../../ui/time.tsx';
 import { hasFilters, isIdPrefix, periods, triggerTypes } from './filters.ts';
 import type { Period, RunFilters } from './filters.ts';
 import { NodePicker, WorkflowPicker } from './picker.tsx';
@@ -241,12 +241,10 @@ export function FilterBar({ filters, onChange, hasWorkflow = true, children }: F
 
 /** A period that a link names, such as that of a bar in a chart. */
 function Interval({ from, to }: { from: string | undefined; to: string | undefined }) {
-  const { shortDateTime } = useLanguage();
-  const now = new Date(useNow());
-  const textOf = (at: string | undefined) => (at === undefined ? '…' : shortDateTime(new Date(at), now));
+  const timeOf = (at: string | undefined) => (at === undefined ? '…' : <LocalTime at={new Date(at).toISOString()} />);
   return (
     <>
-      {textOf(from)} – {textOf(to)}
+      {timeOf(from)} – {timeOf(to)}
     </>
   );
 }

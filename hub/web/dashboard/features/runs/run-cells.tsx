@@ -1,9 +1,10 @@
+import type { ReactNode } from 'react';
 import type { RunSummary, RunWait } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { useNow } from '../../app/now.ts';
 import { TextLink } from '../../ui/layout.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
+import { LocalTime, TextWithTime } from '../../ui/time.tsx';
 import { useActorName } from './use-members.ts';
 
 /** The start of an id, which the filter takes. Fewer characters are the same for runs of one millisecond. */
@@ -15,20 +16,24 @@ const fieldOf = (trigger: object, name: string): string => {
 };
 
 /** Writes why a run waits, in one line. */
-function useWaitText(): (wait: RunWait) => string {
-  const { words, format, shortDateTime } = useLanguage();
+function useWaitText(): (wait: RunWait) => ReactNode {
+  const { words, format } = useLanguage();
   const { wait: texts } = words.runs;
-  const now = new Date(useNow());
   return (wait) => {
-    const until = 'until' in wait && wait.until !== null ? shortDateTime(new Date(wait.until), now) : null;
-    const time = until ?? '';
+    const until = 'until' in wait ? wait.until : null;
+    const withTime = (text: string, values: Record<string, string> = {}) =>
+      until === null ? (
+        format(text, values)
+      ) : (
+        <TextWithTime text={text} values={values} time={<LocalTime at={until} />} />
+      );
     switch (wait.kind) {
       case 'limit': {
         const reason = texts.limit[wait.limit];
-        return until === null ? reason : format(texts.limitUntil, { reason, time });
+        return until === null ? reason : withTime(texts.limitUntil, { reason });
       }
       case 'quiet_hours':
-        return until === null ? texts.quietHours : format(texts.quietHoursUntil, { time });
+        return until === null ? texts.quietHours : withTime(texts.quietHoursUntil);
       case 'node_command': {
         const text = !wait.nodeOnline
           ? texts.nodeOffline
@@ -37,16 +42,16 @@ function useWaitText(): (wait: RunWait) => string {
             : wait.handedOut
               ? texts.nodeWorks
               : texts.nodePending;
-        return format(text, { node: visibleLine(wait.nodeName), time });
+        return withTime(text, { node: visibleLine(wait.nodeName) });
       }
       case 'approval':
-        return until === null ? texts.approval : format(texts.approvalUntil, { time });
+        return until === null ? texts.approval : withTime(texts.approvalUntil);
       case 'run':
         return format(texts.run, { id: shortId(wait.runId) });
       case 'jitter':
       case 'delay':
       case 'retry':
-        return format(texts[wait.kind], { time });
+        return withTime(texts[wait.kind]);
     }
   };
 }
@@ -84,10 +89,9 @@ export function RunStatusCell({ run }: { run: RunSummary }) {
 
 /** What started a run. */
 export function StartedBy({ run: { trigger } }: { run: RunSummary }) {
-  const { words, format, shortDateTime } = useLanguage();
+  const { words, format } = useLanguage();
   const { by, triggerType } = words.runs;
   const actorName = useActorName();
-  const now = new Date(useNow());
   const runLink = (text: string, id: string) => (
     <TextLink to="/runs/$runId" params={{ runId: id }}>
       {format(text, { id: shortId(id) })}
@@ -100,7 +104,7 @@ export function StartedBy({ run: { trigger } }: { run: RunSummary }) {
     case 'heartbeat': {
       const fireAt = new Date(fieldOf(trigger, 'fireAt'));
       if (Number.isNaN(fireAt.getTime())) return triggerType[trigger.type];
-      return format(by[trigger.type], { time: shortDateTime(fireAt, now) });
+      return <TextWithTime text={by[trigger.type]} time={<LocalTime at={fireAt.toISOString()} />} />;
     }
     case 'webhook':
     case 'event': {

@@ -12,7 +12,7 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { Pill } from '../../ui/status.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
 import { RelativeTime, ZonedTime } from '../../ui/time.tsx';
-import { useScheduleText } from '../workflows/trigger-text.ts';
+import { useScheduleText } from '../workflows/trigger-text.tsx';
 import { hasClockChange, readerZone } from './zoned-time.ts';
 
 const firstTimes = 5;

@@ -9,7 +9,7 @@ import { LocalTime, RelativeTime, ZonedTime } from '../../ui/time.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 import { InputsList } from './inputs-list.tsx';
 import { StepsList } from './steps-list.tsx';
-import { useTriggerText } from './trigger-text.ts';
+import { useTriggerText } from './trigger-text.tsx';
 import { documentOf, textOf } from './workflow-document.ts';
 
 /** What starts the workflow and what it does. */

@@ -14,7 +14,7 @@ import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
-import { RelativeTime } from '../../ui/time.tsx';
+import { LocalTime, RelativeTime, TextWithTime } from '../../ui/time.tsx';
 import { StartDialog } from '../runs/start-dialog.tsx';
 import { DeletedList } from './deleted-list.tsx';
 import { deletedWorkflows } from './deleted-workflows.ts';
@@ -66,7 +66,7 @@ interface WorkflowRowProps {
 
 /** The parts of a row, for the table and for the cards of small screens. */
 function useParts({ workflow, onRun }: WorkflowRowProps) {
-  const { words, format, shortDateTime } = useLanguage();
+  const { words, format } = useLanguage();
   const texts = words.workflows;
   const { id, name, active, triggerType, stepCount, version, environment, nextRunAt } = workflow;
   const types: Partial<Record<string, string>> = texts.triggerType;
@@ -81,7 +81,7 @@ function useParts({ workflow, onRun }: WorkflowRowProps) {
     ),
     meta: `${stepCount === 1 ? texts.oneStep : format(texts.steps, { count: stepCount })} · ${format(texts.version, { version: String(version) })}`,
     trigger: types[triggerType] ?? visibleLine(triggerType),
-    next: nextRunAt === null ? undefined : format(texts.next, { time: shortDateTime(new Date(nextRunAt), new Date()) }),
+    next: nextRunAt === null ? undefined : <TextWithTime text={texts.next} time={<LocalTime at={nextRunAt} />} />,
     state: <Pill tone={active ? 'success' : 'neutral'}>{active ? texts.on : texts.off}</Pill>,
     run: active && (
       <Button size="small" aria-label={`${texts.run} ${visibleLine(name)}`} onClick={onRun}>

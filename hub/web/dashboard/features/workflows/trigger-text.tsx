@@ -1,10 +1,12 @@
+import type { ReactNode } from 'react';
 import type { Schedule, Trigger } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { TextWithTime, ZonedTime } from '../../ui/time.tsx';
 
 /** Describes a schedule in one sentence. */
-export function useScheduleText(): (schedule: Schedule) => string {
-  const { words, format, duration, dateTime } = useLanguage();
+export function useScheduleText(): (schedule: Schedule) => ReactNode {
+  const { words, format, duration } = useLanguage();
   const { triggers } = words.workflows;
   return (schedule) => {
     switch (schedule.kind) {
@@ -13,13 +15,13 @@ export function useScheduleText(): (schedule: Schedule) => string {
       case 'interval':
         return format(triggers.interval, { time: duration(schedule.everySeconds * 1000) });
       case 'at':
-        return format(triggers.at, { time: dateTime(new Date(schedule.at)) });
+        return <TextWithTime text={triggers.at} time={<ZonedTime at={new Date(schedule.at).toISOString()} />} />;
     }
   };
 }
 
 /** Describes what starts a workflow. */
-export function useTriggerText(): (trigger: Trigger) => string {
+export function useTriggerText(): (trigger: Trigger) => ReactNode {
   const { words, format } = useLanguage();
   const { triggers } = words.workflows;
   const scheduleText = useScheduleText();
@@ -30,7 +32,11 @@ export function useTriggerText(): (trigger: Trigger) => string {
       case 'schedule':
         return scheduleText(trigger.schedule);
       case 'heartbeat':
-        return `${triggers.heartbeat} ${scheduleText(trigger.schedule)}`;
+        return (
+          <>
+            {triggers.heartbeat} {scheduleText(trigger.schedule)}
+          </>
+        );
       case 'event': {
         const { type, filter } = trigger.event;
         const text = format(triggers.event, { event: type });
